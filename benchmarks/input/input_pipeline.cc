@@ -1,0 +1,62 @@
+// input_pipeline: images per second of the whole input path, from shard to normalised, padded float batch, no model.
+//
+// One JSON object on stdout: images_per_s over the measured time, and the workers' seconds by stage. The memory is
+// touched and the page cache filled by `--warmup` batches before the clock starts.
+#include "core/clock.h"
+#include "data/loader.h"
+#include "data/tool.h"
+#include "result/json.h"
+
+namespace {
+
+struct Options {
+  std::string folder, split = "train";
+  double seconds = 10;
+  std::int64_t batch = 8, warmup = 4;
+  std::uint64_t seed = 1;
+  bool targets = true;
+};
+
+ttt::result::Json measure(const Options& options, const ttt::data::DataSettings& settings) {
+  const ttt::data::ShardSet images(options.folder, options.split,
+                                   settings.read == "hdf5" ? ttt::data::ShardFile::Path::kHdf5 : ttt::data::ShardFile::Path::kPread);
+  const auto order = std::make_shared<ttt::data::TrainOrder>(images, settings, ttt::data::OrderSettings{.seed = options.seed, .global_batch = options.batch});
+  ttt::data::Loader loader(images, settings, order, {.targets = options.targets});
+  for (std::int64_t i = 0; i < options.warmup; ++i) loader.next();
+  std::int64_t batches = 0;
+  double read_s = 0, decode_s = 0, transform_s = 0, checksum = 0, elapsed_s = 0;
+  const double start_s = ttt::now_s();
+  while (elapsed_s < options.seconds) {
+    const ttt::data::HostBatch& batch = *loader.next();
+    checksum += batch.images[batch.images.size() / 3];  // the batch is used
+    read_s += batch.read_s, decode_s += batch.decode_s, transform_s += batch.transform_s;
+    ++batches;
+    elapsed_s = ttt::now_s() - start_s;
+  }
+  return {{"images", images.size()}, {"workers", settings.workers}, {"batch", options.batch}, {"batches", batches},
+          {"images_per_s", static_cast<double>(batches * options.batch) / elapsed_s},
+          {"worker_read_s", read_s}, {"worker_decode_s", decode_s}, {"worker_transform_s", transform_s}, {"checksum", checksum}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures the input path alone.", "input_pipeline");
+  Options options;
+  ttt::data::DataSettings settings;
+  settings.workers = 2, settings.prefetch = 2, settings.padding = "batch", settings.pad_multiple = 1;
+  app.add_option("--data", options.folder, "folder of shards")->required();
+  app.add_option("--split", options.split)->capture_default_str();
+  app.add_option("--seconds", options.seconds, "measured time")->capture_default_str();
+  app.add_option("--batch", options.batch)->capture_default_str();
+  app.add_option("--warmup", options.warmup, "batches before the clock starts")->capture_default_str();
+  app.add_option("--workers", settings.workers)->capture_default_str();
+  app.add_option("--prefetch", settings.prefetch)->capture_default_str();
+  app.add_option("--short-side", settings.short_side)->capture_default_str();
+  app.add_option("--long-side", settings.long_side)->capture_default_str();
+  app.add_option("--padding", settings.padding, "batch, fixed or two")->capture_default_str();
+  app.add_option("--read", settings.read, "pread or hdf5")->capture_default_str();
+  app.add_flag("--scaled-decode", settings.scaled_decode);
+  app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
+  return ttt::run_tool(app, argc, argv, [&] { std::printf("%s\n", measure(options, settings).dump().c_str()); });
+}

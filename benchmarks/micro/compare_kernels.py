@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Our host kernels beside torchvision's and torch's CPU operators: same shapes, same boxes, one thread, alternating.
+
+Usage: compare_kernels.py FOLDER_OF_BINARIES [--rounds 3] [--only SUBSTRING]
+Prints for each row both medians over the rounds (of each round's best) and peer / ours: CPU time of the one thread, so
+that a busy machine disturbs less. Needs torch and torchvision.
+"""
+import argparse
+import json
+import statistics
+import subprocess
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from torchvision.models.detection import _utils, roi_heads, rpn
+from torchvision.ops import MultiScaleRoIAlign, boxes as box_ops
+
+torch.set_num_threads(1)
+
+
+def mix64(x):
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return x ^ (x >> np.uint64(31))
+
+
+def uniform(key, n):
+    """core/rng.h's Stream(key).uniform(), n draws."""
+    return (mix64(np.uint64(key) ^ mix64(np.arange(n, dtype=np.uint64))) >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
+
+
+def values(key, shape, lo, hi):
+    return torch.from_numpy((lo + (hi - lo) * uniform(key, int(np.prod(shape)))).astype(np.float32).reshape(shape))
+
+
+def boxes(key, n, height, width, smallest):
+    u = uniform(key, 4 * n).reshape(n, 4)
+    w, h = smallest * (width / smallest) ** u[:, 0], smallest * (height / smallest) ** u[:, 1]
+    x, y = u[:, 2] * (width - w), u[:, 3] * (height - h)
+    return torch.from_numpy(np.stack([x, y, x + w, y + h], 1).astype(np.float32))
+
+
+def anchors(height, width):
+    out, counts = [], []
+    for stride in (4, 8, 16, 32, 64):
+        y, x = np.meshgrid(np.arange(-(-height // stride)) * stride, np.arange(-(-width // stride)) * stride, indexing="ij")
+        c = np.stack([x, y, x, y], 2).reshape(-1, 1, 4)
+        r = np.sqrt(np.array([0.5, 1.0, 2.0]))
+        half = np.stack([-4 * stride / r, -4 * stride * r, 4 * stride / r, 4 * stride * r], 1)
+        out.append((c + half).reshape(-1, 4).astype(np.float32))
+        counts.append(len(out[-1]))
+    return torch.from_numpy(np.concatenate(out)), counts
+
+
+def roi_align_rows():
+    for row, (n, h, w, c, r, pooled) in enumerate([(4, 128, 128, 64, 256, 7), (4, 128, 128, 64, 64, 14), (2, 800, 1344, 256, 1024, 7), (2, 800, 1344, 256, 256, 14)]):
+        f = {str(l): values(l, (n, c, -(-h // s), -(-w // s)), -1, 1).requires_grad_() for l, s in enumerate((4, 8, 16, 32))}
+        rois = list(boxes(100, r, h, w, 8 if h < 200 else 16).split(r // n))
+        m = MultiScaleRoIAlign(list(f), pooled, 2)
+        with torch.no_grad():
+            out = m(f, rois, [(h, w)] * n)
+
+        def forward():
+            with torch.no_grad():
+                m(f, rois, [(h, w)] * n)
+        yield f"roi_align_forward/{row}", forward
+        graph, grad = m(f, rois, [(h, w)] * n), torch.ones_like(out)
+        yield f"roi_align_backward/{row}", lambda: torch.autograd.grad(graph, list(f.values()), grad, retain_graph=True)
+
+
+def detection_rows():
+    for row, (n, h, w, pre, post, classes, r, detections) in enumerate([(4, 128, 128, 400, 100, 7, 50, 20), (2, 800, 1344, 2000, 1000, 81, 1000, 100)]):
+        a, counts = anchors(h, w)
+        gt = boxes(1, n * 20, h, w, 12).view(n, 20, 4)[:, :10]
+        matcher = _utils.Matcher(0.7, 0.3, True)
+        yield f"match/{row}", lambda: [matcher(box_ops.box_iou(g, a)) for g in gt]
+        labels = [torch.where(m >= 0, 1, torch.where(m == -1, 0, -1)) for m in (matcher(box_ops.box_iou(g, a)) for g in gt)]
+        sampler = _utils.BalancedPositiveNegativeSampler(256 if row else 64, 0.5)
+        yield f"sample/{row}", lambda: sampler(labels)
+        logits, deltas = values(2, (n, len(a)), -4, 4), values(3, (n, len(a), 4), -0.3, 0.3)
+        me = SimpleNamespace(min_size=1e-3, score_thresh=0.0, nms_thresh=0.7, pre_nms_top_n=lambda: pre, post_nms_top_n=lambda: post)
+        me._get_top_n_idx = lambda o, k: rpn.RegionProposalNetwork._get_top_n_idx(me, o, k)
+        coder = _utils.BoxCoder((1.0, 1.0, 1.0, 1.0))
+        yield f"proposals/{row}", lambda: rpn.RegionProposalNetwork.filter_proposals(
+            me, coder.decode(deltas.view(-1, 4), [a] * n).view(n, -1, 4), logits, [(h, w)] * n, counts)
+        p = values(5, (n * r, classes), 0, 1)
+        p = torch.where(p > 0.96, p, p * 0.05)
+        box_deltas, rois = values(6, (n * r, classes * 4), -1, 1), boxes(7, n * r, h, w, 16)
+        me2 = SimpleNamespace(box_coder=_utils.BoxCoder((10.0, 10.0, 5.0, 5.0)), score_thresh=0.05, nms_thresh=0.5, detections_per_img=detections)
+
+        def detect():
+            softmax, roi_heads.F.softmax = roi_heads.F.softmax, lambda x, *_: x  # the scores are given, as ours are
+            roi_heads.RoIHeads.postprocess_detections(me2, p, box_deltas, list(rois.split(r)), [(h, w)] * n)
+            roi_heads.F.softmax = softmax
+        yield f"detections/{row}", detect
+        hh, ww = h // 2, w // 2
+        i = torch.arange(hh * ww)
+        mask = torch.zeros(1, h, w, dtype=torch.uint8)
+        mask[0, hh // 2:hh // 2 + hh, ww // 2:ww // 2 + ww] = ((i % ww + i // ww) % 97 < 60).view(hh, ww)
+        positive, at = boxes(8, 16 * n, h, w, 30), torch.zeros(16, dtype=torch.int64)
+        yield f"mask_targets_bitmap/{row}", lambda: [roi_heads.project_masks_on_boxes(mask, b, at, 28) for b in positive.split(16)]
+        prob, found = values(9, (1, 1, 28, 28), 0, 1).expand(detections, 1, 28, 28), boxes(10, detections, h, w, 16)
+        yield f"paste_mask/{row}", lambda: roi_heads.paste_masks_in_image(prob, found, (h, w)) > 0.5
+    for k in (400, 2000):
+        b, s = boxes(4, k, 800, 1344, 100), torch.linspace(1, 0, k)
+        yield f"nms/{k}", lambda: box_ops.nms(b, s, 0.7)
+    for k in (2000000, 44125173):
+        for kind in ("fused", "foreach"):
+            w = torch.nn.Parameter(torch.ones(k))
+            w.grad = values(11, (k,), -1e-3, 1e-3)
+            opt = torch.optim.SGD([w], lr=1e-3, momentum=0.9, weight_decay=1e-4, **{kind: True})
+            yield f"sgd/{k} ({kind})", opt.step
+
+
+def best_us(f, at_least_s=0.3):
+    best, begin = float("inf"), time.process_time()
+    while True:
+        t = time.process_time()
+        f()
+        e = time.process_time()
+        best = min(best, e - t)
+        if e - begin > at_least_s:
+            return best * 1e6
+
+
+def ours(program, only):
+    text = subprocess.run([program, "--benchmark_format=json", "--benchmark_repetitions=3", "--benchmark_min_time=0.1",
+                           f"--benchmark_filter={only}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True).stdout
+    out = {}
+    for b in json.loads(text)["benchmarks"] if text.strip() else []:
+        if b["run_type"] == "iteration":
+            out[b["name"]] = min(out.get(b["name"], float("inf")), b["cpu_time"])
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binaries")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", default="")
+    a = parser.parse_args()
+    print(f"{'row':32} {'ours us':>12} {'peer us':>12} {'peer/ours':>10}")
+    for program, rows in (("micro_roi_align", roi_align_rows), ("micro_detection", detection_rows)):
+        for name, f in rows():
+            if a.only not in name:
+                continue
+            mine, theirs = [], []
+            for _ in range(a.rounds):
+                mine.append(ours(f"{a.binaries}/{program}", "^" + name.split(" ")[0] + "$")[name.split(" ")[0]])
+                theirs.append(best_us(f))
+            m, t = statistics.median(mine), statistics.median(theirs)
+            print(f"{name:32} {m:12.1f} {t:12.1f} {t / m:10.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+#include "train/parts.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <torch/version.h>
+
+#include <thread>
+
+#include "core/error.h"
+#include "cuda/loader.h"
+#include "data/hdf5.h"
+#include "data/shapes.h"
+#include "train/weights.h"
+
+namespace ttt {
+namespace {
+
+int threads_of(const train::Recipe& recipe, const comm::World& world) {
+  if (recipe.train.threads > 0) return static_cast<int>(recipe.train.threads);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::max(1, cores / world.local_size());
+}
+
+void resolve_batch(train::Recipe& recipe, const comm::World& world) {
+  auto& t = recipe.train;
+  if (t.global_batch == 0) t.global_batch = t.images_per_rank * world.size();
+  if (t.global_batch % world.size() != 0)
+    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(world.size()) +
+                     " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
+  t.images_per_rank = t.global_batch / world.size();
+}
+
+void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
+  const auto in_data = static_cast<std::int64_t>(images.categories().size()) + 1;
+  if (recipe.model.classes == 0) recipe.model.classes = in_data;
+  if (recipe.model.classes < in_data)
+    throw UsageError("model.classes = " + std::to_string(recipe.model.classes) + ", but the data set has " + std::to_string(in_data - 1) +
+                     " categories: set it to " + std::to_string(in_data) + " or to 0.");
+}
+
+// --data DIR where it is given, else the default data set in the cache folder: the first process on a node makes it, the others
+// wait for it.
+std::string data_folder(const harness::RunContext& context) {
+  if (context.options.data) return *context.options.data;
+  return data::default_dataset(data::cache_folder(), {.threads = static_cast<int>(std::thread::hardware_concurrency())});
+}
+
+}  // namespace
+
+Run build_run(const train::Recipe& wanted, const comm::World& world, const harness::RunContext& context) {
+  Run run;
+  run.recipe = wanted;
+  train::Recipe& recipe = run.recipe;
+  if (recipe.device == "cuda") {
+    cuda::open_cuda_library();  // throws where there is no driver or no device
+    throw NotSupported("device = \"cuda\": this version has its detection kernels for CPUs only. Use --device cpu.");
+  }
+  resolve_batch(recipe, world);
+  const int threads = threads_of(recipe, world);
+  recipe.train.threads = threads;
+  at::set_num_threads(threads);
+  at::set_num_interop_threads(1);
+  run.pool = std::make_shared<ThreadPool>(threads);
+  run.gradients = world.communicator();
+  run.control = world.communicator();
+
+  const auto path = recipe.data.read == "hdf5" ? data::ShardFile::Path::kHdf5 : data::ShardFile::Path::kPread;
+  const std::string folder = data_folder(context);
+  run.train_images = std::make_unique<data::ShardSet>(folder, "train", path);
+  run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
+  resolve_classes(recipe, *run.train_images);
+  run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data,
+                                                 data::OrderSettings{.seed = static_cast<std::uint64_t>(recipe.seed),
+                                                                     .global_batch = recipe.train.global_batch,
+                                                                     .rank = world.rank(), .ranks = world.size()});
+  const at::Device device(recipe.device);
+  train::Parts& parts = run.parts;
+  parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order);
+  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, model::host_ops(run.pool), static_cast<std::uint64_t>(recipe.seed), device,
+                                                  run.control.get());
+  if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
+  parts.step = std::make_unique<train::EagerStep>(*parts.model);
+  parts.reducer = train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients);
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer);
+  parts.evaluator = std::make_unique<eval::Evaluator>(
+      *run.eval_images,
+      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
+      run.pool, device);
+  return run;
+}
+
+result::Json describe(const Run& run) {
+  const train::Parts& p = run.parts;
+  return {{"step", p.step->describe()},
+          {"reducer", p.reducer->describe()},
+          {"optimizer", p.optimizer->describe()},
+          {"communicator", run.gradients->name()},
+          {"ranks", run.gradients->size()},
+          {"threads_per_rank", run.recipe.train.threads},
+          {"global_batch", run.recipe.train.global_batch},
+          {"classes", run.recipe.model.classes},
+          {"device", run.recipe.device},
+          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}}}};
+}
+
+std::map<std::string, result::LibraryVersion> library_versions(const comm::World& world) {
+  return {{"libtorch", {.built = TORCH_VERSION}},
+          {"mpi", {.runtime = world.library()}},
+          {"mpi_thread_level", {.runtime = world.thread_level()}},
+          {"hdf5", {.runtime = data::h5::library_version()}},
+          {"cpu_capability", {.runtime = at::get_cpu_capability()}}};
+}
+
+}  // namespace ttt

@@ -1,0 +1,15 @@
+# ttt_python_test(name TIMEOUT s COMMAND script arguments... [PROCESSORS n]): a test with the Python of the cache folder
+# (scripts/setup --tests); exit code 77, or no such Python, is a skip with a printed reason.
+function(ttt_python_test name)
+  cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "COMMAND" ${ARGN})
+  set(cache $ENV{TTT_CACHE})
+  if(NOT cache)
+    set(cache $ENV{HOME}/.cache/ttt)
+  endif()
+  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/with_python ${cache}/venv/bin/python ${arg_COMMAND})
+  if(NOT arg_PROCESSORS)
+    set(arg_PROCESSORS 1)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77 PROCESSORS ${arg_PROCESSORS} ENVIRONMENT
+    "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+endfunction()

@@ -1,0 +1,52 @@
+# ttt_library(name SOURCES ... LINKS ...): a static library of one folder; includes are written from src/ or the root.
+function(ttt_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(arg_SOURCES)
+    add_library(${name} STATIC ${arg_SOURCES})
+    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name} INTERFACE ${arg_LINKS})
+  endif()
+endfunction()
+
+# ttt_program(name SOURCES ... LINKS ...): a program in build/bin.
+function(ttt_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+endfunction()
+
+# What every test runs with: Open MPI as root, with more ranks than cores; what is not ours is hidden from the sanitizers.
+set(ttt_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+  OMPI_MCA_rmaps_base_oversubscribe=1)
+if(TTT_SANITIZE MATCHES "address")
+  list(APPEND ttt_test_environment LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/lsan.supp:print_suppressions=0)
+  set(ttt_mpi_test_environment ASAN_OPTIONS=fast_unwind_on_malloc=0)
+elseif(TTT_SANITIZE MATCHES "thread")
+  list(APPEND ttt_test_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/tsan.supp)
+endif()
+
+# ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...]): a GoogleTest program in
+# build/tests, run by ctest, under mpirun where RANKS is given.
+function(ttt_test name)
+  cmake_parse_arguments(arg "" "RANKS;TIMEOUT" "SOURCES;LINKS;ARGS;LABELS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(arg_SOURCES)
+    add_executable(${name} ${arg_SOURCES})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
+  endif()
+  set(command $<TARGET_FILE:${name}> ${arg_ARGS})
+  if(arg_RANKS)
+    set(command ${MPIEXEC_EXECUTABLE} --oversubscribe --timeout ${arg_TIMEOUT} -n ${arg_RANKS} ${command})
+    set(environment ${ttt_mpi_test_environment})
+  endif()
+  add_test(NAME ${name} COMMAND ${command})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+    ENVIRONMENT "${ttt_test_environment};${environment}")
+endfunction()

@@ -1,0 +1,17 @@
+// make_shapes: a COCO-format data set of drawn shapes, for runs without data and for tests.
+#include "data/shapes.h"
+#include "tool.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Draws a data set of shapes: OUT/train, OUT/val, OUT/instances_train.json, OUT/instances_val.json.", "make_shapes");
+  ttt::data::ShapesSettings settings;
+  std::string out;
+  app.add_option("--out", out, "folder; made where missing")->required();
+  app.add_option("--train", settings.train, "training images")->capture_default_str();
+  app.add_option("--val", settings.val, "held-out images")->capture_default_str();
+  app.add_option("--size", settings.size, "side of the square images [pixel]")->capture_default_str();
+  app.add_option("--seed", settings.seed, "the same seed gives the same bytes")->capture_default_str();
+  app.add_option("--classes", settings.classes, "kinds of shapes, 1 to 10")->capture_default_str();
+  app.add_option("--threads", settings.threads, "0: all cores")->capture_default_str();
+  return ttt::run_tool(app, argc, argv, [&] { ttt::data::make_shapes(settings, out); });
+}

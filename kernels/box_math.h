@@ -1,0 +1,85 @@
+// Arithmetic of one box, shared by the kernels and their host twins. float32, in the order of torchvision's tensor
+// expressions, so that where no exp or log is involved the bits are equal to it.
+//
+// A box is x1, y1, x2, y2. `extra` is 0 (continuous coordinates) or 1 (legacy: a box covers x2 - x1 + 1 pixels).
+#pragma once
+
+#include <cmath>
+
+#include "kernels/host_device.h"
+#include "kernels/params.h"
+
+namespace ttt::kernels {
+
+TTT_HD inline float box_area(const float* b, float extra) { return (b[2] - b[0] + extra) * (b[3] - b[1] + extra); }
+
+// Not std::min/max: CUDA code must not call host functions. The second operand wins on NaN.
+TTT_HD inline float lower(float a, float b) { return a < b ? a : b; }
+TTT_HD inline float upper(float a, float b) { return a > b ? a : b; }
+
+// 0 where the union is empty or a coordinate is NaN (torchvision has NaN there, which would win every maximum).
+TTT_HD inline float box_iou(const float* a, const float* b, float extra) {
+  const float w = upper(lower(a[2], b[2]) - upper(a[0], b[0]) + extra, 0.0f);
+  const float h = upper(lower(a[3], b[3]) - upper(a[1], b[1]) + extra, 0.0f);
+  const float inter = w * h;
+  const float iou = inter / (box_area(a, extra) + box_area(b, extra) - inter);
+  return iou > 0.0f ? iou : 0.0f;
+}
+
+// Reference box -> the deltas that move it onto gt (Girshick 2015, eq. 6-9).
+TTT_HD inline void encode_box(const BoxCoderParams& p, const float* gt, const float* reference, float* delta) {
+  const float extra = p.legacy ? 1.0f : 0.0f;
+  const float rw = reference[2] - reference[0] + extra, rh = reference[3] - reference[1] + extra;
+  const float rx = reference[0] + 0.5f * rw, ry = reference[1] + 0.5f * rh;
+  const float gw = gt[2] - gt[0] + extra, gh = gt[3] - gt[1] + extra;
+  const float gx = gt[0] + 0.5f * gw, gy = gt[1] + 0.5f * gh;
+  delta[0] = p.wx * (gx - rx) / rw;
+  delta[1] = p.wy * (gy - ry) / rh;
+  delta[2] = p.ww * logf(gw / rw);
+  delta[3] = p.wh * logf(gh / rh);
+}
+
+// The inverse; dw and dh are cut at p.clamp before exp. Legacy: the far corner is one pixel less (it is included).
+TTT_HD inline void decode_box(const BoxCoderParams& p, const float* delta, const float* reference, float* box) {
+  const float extra = p.legacy ? 1.0f : 0.0f;
+  const float rw = reference[2] - reference[0] + extra, rh = reference[3] - reference[1] + extra;
+  const float rx = reference[0] + 0.5f * rw, ry = reference[1] + 0.5f * rh;
+  float dw = delta[2] / p.ww, dh = delta[3] / p.wh;
+  dw = dw > p.clamp ? p.clamp : dw;  // a NaN stays NaN, and the box is dropped by its size later
+  dh = dh > p.clamp ? p.clamp : dh;
+  const float cx = delta[0] / p.wx * rw + rx, cy = delta[1] / p.wy * rh + ry;
+  const float w = expf(dw) * rw, h = expf(dh) * rh;
+  box[0] = cx - 0.5f * w;
+  box[1] = cy - 0.5f * h;
+  box[2] = cx + 0.5f * w - extra;
+  box[3] = cy + 0.5f * h - extra;
+}
+
+TTT_HD inline float clip(float v, float hi) { return v < 0.0f ? 0.0f : (v > hi ? hi : v); }
+
+// Into the image: [0, width] x [0, height], legacy [0, width - 1] x [0, height - 1].
+TTT_HD inline void clip_box(float* b, float height, float width, float extra) {
+  b[0] = clip(b[0], width - extra);
+  b[1] = clip(b[1], height - extra);
+  b[2] = clip(b[2], width - extra);
+  b[3] = clip(b[3], height - extra);
+}
+
+// Both sides at least min_size; false for NaN.
+TTT_HD inline bool box_is_large(const float* b, float min_size, float extra) {
+  return b[2] - b[0] + extra >= min_size && b[3] - b[1] + extra >= min_size;
+}
+
+// Pyramid level of a RoI counted from p.min_level, or -1 where it has none (NaN, or a negative area: such rows are
+// zero). torchvision adds its eps after the logarithm, maskrcnn-benchmark before it.
+TTT_HD inline int roi_level(const RoiAlignParams& p, const float* roi) {
+  if (p.levels == 1) return 0;
+  const float s = sqrtf(box_area(roi, p.legacy_area ? 1.0f : 0.0f)) / p.canonical_size;
+  const float canonical = static_cast<float>(p.canonical_level), eps = 1e-6f;
+  const float level = floorf(p.legacy_area ? canonical + log2f(s + eps) : canonical + log2f(s) + eps);
+  if (!(level == level)) return -1;
+  const float lo = static_cast<float>(p.min_level), hi = static_cast<float>(p.min_level + p.levels - 1);
+  return static_cast<int>(level < lo ? lo : (level > hi ? hi : level)) - p.min_level;
+}
+
+}  // namespace ttt::kernels

@@ -1,0 +1,82 @@
+#include "kernels/host/batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/parallel.h"
+#include "kernels/host/batch_norm_loops.h"
+
+namespace ttt::kernels::host {
+namespace {
+
+// Rows summed in float32 before float64 takes over: 2^-24 * sqrt(256) of relative error, and fixed, so that the bits do not depend on threads.
+constexpr std::int64_t kBlock = 256;
+
+std::int64_t blocks_of(std::int64_t rows) { return (rows + kBlock - 1) / kBlock; }
+
+// body(block, first row, rows)
+template <class Body>
+void for_blocks(ThreadPool* pool, std::int64_t rows, Body&& body) {
+  parallel_for(pool, blocks_of(rows), [&](std::int64_t b) { body(b, b * kBlock, std::min(kBlock, rows - b * kBlock)); });
+}
+
+// Column sums over blocks, in float64.
+std::vector<double> total(const std::vector<float>& partial, std::int64_t blocks, std::int64_t channels) {
+  std::vector<double> sum(static_cast<std::size_t>(channels), 0.0);
+  for (std::int64_t b = 0; b < blocks; ++b)
+    for (std::int64_t c = 0; c < channels; ++c) sum[c] += partial[b * channels + c];
+  return sum;
+}
+
+}  // namespace
+
+void batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
+                        float* mean, float* variance, float* rstd, ThreadPool* pool) {
+  const BatchNormLoops loops = batch_norm_loops(best_isa());
+  const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
+  std::vector<float> partial(static_cast<std::size_t>(blocks * c)), scale(c), offset(c);
+  // The first row as the shift: sums of differences keep their digits where the mean is large beside the spread.
+  for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t r, std::int64_t n) { loops.sum(n, c, x + r * c, x, &partial[b * c]); });
+  const std::vector<double> sums = total(partial, blocks, c);
+  for (std::int64_t i = 0; i < c; ++i) mean[i] = static_cast<float>(x[i] + sums[i] / static_cast<double>(p.rows));
+  for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t r, std::int64_t n) { loops.square(n, c, x + r * c, mean, &partial[b * c]); });
+  const std::vector<double> squares = total(partial, blocks, c);
+  for (std::int64_t i = 0; i < c; ++i) {
+    const double v = squares[i] / static_cast<double>(p.rows);
+    variance[i] = static_cast<float>(v);
+    rstd[i] = static_cast<float>(1.0 / std::sqrt(v + p.eps));
+    scale[i] = weight[i] * rstd[i];
+    offset[i] = bias[i] - mean[i] * scale[i];
+  }
+  for_blocks(pool, p.rows, [&](std::int64_t, std::int64_t r, std::int64_t n) {
+    loops.apply(n, c, x + r * c, scale.data(), offset.data(), residual ? residual + r * c : nullptr, p.relu, y + r * c);
+  });
+}
+
+void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
+                         const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, ThreadPool* pool) {
+  const BatchNormLoops loops = batch_norm_loops(best_isa());
+  const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
+  std::vector<float> partial_g(static_cast<std::size_t>(blocks * c)), partial_gx(partial_g.size()), a(c), b(c), d(c);
+  for_blocks(pool, p.rows, [&](std::int64_t k, std::int64_t r, std::int64_t n) {
+    loops.backward_sums(n, c, grad_y + r * c, y + r * c, x + r * c, mean, p.relu, grad_residual ? grad_residual + r * c : nullptr, &partial_g[k * c],
+                        &partial_gx[k * c]);
+  });
+  const std::vector<double> sum_g = total(partial_g, blocks, c), sum_gx = total(partial_gx, blocks, c);
+  for (std::int64_t i = 0; i < c; ++i) {
+    grad_bias[i] = static_cast<float>(sum_g[i]);
+    grad_weight[i] = static_cast<float>(sum_gx[i] * rstd[i]);
+    // dx = w rstd (g - mean(g) - (x - mean) rstd^2 mean(g (x - mean))), as a * g + b * x + d
+    const double wr = static_cast<double>(weight[i]) * rstd[i], m = static_cast<double>(p.rows);
+    const double slope = -wr * rstd[i] * rstd[i] * sum_gx[i] / m;
+    a[i] = static_cast<float>(wr);
+    b[i] = static_cast<float>(slope);
+    d[i] = static_cast<float>(-wr * sum_g[i] / m - slope * mean[i]);
+  }
+  for_blocks(pool, p.rows, [&](std::int64_t, std::int64_t r, std::int64_t n) {
+    loops.backward_apply(n, c, grad_y + r * c, y + r * c, x + r * c, a.data(), b.data(), d.data(), p.relu, grad_x + r * c);
+  });
+}
+
+}  // namespace ttt::kernels::host

@@ -1,0 +1,178 @@
+// RoIAlign (He et al. 2017) over a pyramid, channels last. Sample positions, borders and the order of their arithmetic
+// are torchvision's roi_align; only the order in which the samples of a bin are added differs.
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "kernels/box_math.h"
+#include "kernels/host/detection.h"
+#include "kernels/host/stencil.h"
+
+namespace ttt::kernels::host {
+namespace {
+
+// Taps of every bin along one axis, and the same turned round: taps of every feature pixel.
+struct Axis {
+  std::vector<std::int32_t> begin;
+  std::vector<Tap> taps;
+  std::int32_t first = 0;  // transposed: the pixel of output 0
+
+  TapLists lists() const { return {static_cast<std::int32_t>(begin.size()) - 1, begin.data(), taps.data()}; }
+};
+
+struct Span {
+  float start, length;  // of the RoI on this axis, in feature pixels
+};
+
+// Beyond any image; keeps the sample counts of absurd RoIs inside an int.
+constexpr float kLongestSpan = 1e6f;
+
+// The taps of one bin, written at `taps`. Neighbouring samples share pixels: one tap each. Samples ascend, so only the
+// last two can be equal.
+class BinTaps {
+ public:
+  explicit BinTaps(Tap* taps) : begin_(taps), end_(taps) {}
+  void add(std::int32_t index, float weight) {
+    for (Tap* t = end_; t != begin_ && t != end_ - 2;) {
+      if ((--t)->index != index) continue;
+      t->weight += weight;
+      return;
+    }
+    *end_++ = {index, weight};
+  }
+  Tap* end() const { return end_; }
+
+ private:
+  Tap *begin_, *end_;
+};
+
+// False where the span is not finite (or absurd): such a RoI samples nothing.
+bool sample_axis(const Span& span, int pooled, int sampling_ratio, std::int64_t extent, Axis& axis) {
+  axis.begin.assign(1, 0);
+  axis.taps.clear();
+  if (!std::isfinite(span.start) || !(std::fabs(span.length) <= kLongestSpan) || extent <= 0) return false;
+  const float bin = span.length / static_cast<float>(pooled);
+  const int grid = std::max(sampling_ratio > 0 ? sampling_ratio : static_cast<int>(std::ceil(bin)), 0);
+  // Dividing by a power of two and multiplying by its inverse are the same.
+  const auto share = static_cast<float>(grid), inverse = 1.0f / share;
+  const bool exact = (grid & (grid - 1)) == 0;
+  const auto divide = [&](float x) { return exact ? x * inverse : x / share; };
+  const auto limit = static_cast<float>(extent);
+  const auto last = static_cast<std::int32_t>(extent - 1);
+  axis.taps.resize(static_cast<std::size_t>(pooled) * grid * 2);
+  Tap* taps = axis.taps.data();
+  for (int b = 0; b < pooled; ++b) {
+    BinTaps bin_taps(taps);
+    for (int s = 0; s < grid; ++s) {
+      float v = span.start + static_cast<float>(b) * bin + divide((static_cast<float>(s) + 0.5f) * bin);
+      if (!(v >= -1.0f && v <= limit)) continue;  // beyond the border by more than a pixel: zero
+      v = std::max(v, 0.0f);
+      const auto low = static_cast<std::int32_t>(v);
+      if (low >= last) {
+        bin_taps.add(last, inverse);
+      } else {
+        const float fraction = v - static_cast<float>(low);
+        bin_taps.add(low, divide(1.0f - fraction));
+        bin_taps.add(low + 1, divide(fraction));
+      }
+    }
+    taps = bin_taps.end();
+    axis.begin.push_back(static_cast<std::int32_t>(taps - axis.taps.data()));
+  }
+  axis.taps.resize(axis.begin.back());
+  return !axis.taps.empty();
+}
+
+// Pixels [first, first + outputs) with the bins that read them, bins ascending.
+void transpose(const Axis& bins, Axis& pixels) {
+  const auto [lo, hi] = std::minmax_element(bins.taps.begin(), bins.taps.end(),
+                                            [](const Tap& a, const Tap& b) { return a.index < b.index; });
+  pixels.first = lo->index;
+  pixels.begin.assign(hi->index - lo->index + 2, 0);
+  for (const Tap& t : bins.taps) ++pixels.begin[t.index - pixels.first + 1];
+  for (std::size_t i = 1; i < pixels.begin.size(); ++i) pixels.begin[i] += pixels.begin[i - 1];
+  pixels.taps.resize(bins.taps.size());
+  for (std::size_t b = 0; b + 1 < bins.begin.size(); ++b)
+    for (std::int32_t t = bins.begin[b]; t < bins.begin[b + 1]; ++t)
+      pixels.taps[pixels.begin[bins.taps[t].index - pixels.first]++] = {static_cast<std::int32_t>(b),
+                                                                        bins.taps[t].weight};
+  // begin[i] has moved to the end of i, which is the beginning of i + 1.
+  std::move_backward(pixels.begin.begin(), pixels.begin.end() - 1, pixels.begin.end());
+  pixels.begin[0] = 0;
+}
+
+struct Sampled {
+  Axis y, x;
+  int level = -1;
+};
+
+// False where the RoI touches no feature pixel.
+bool sample_roi(const RoiAlignParams& p, const float* roi, Sampled& out) {
+  out.level = roi_level(p, roi);
+  if (out.level < 0) return false;
+  const float scale = p.scale[out.level], offset = p.aligned ? 0.5f : 0.0f;
+  Span x{roi[0] * scale - offset, 0}, y{roi[1] * scale - offset, 0};
+  x.length = roi[2] * scale - offset - x.start;
+  y.length = roi[3] * scale - offset - y.start;
+  if (!p.aligned) {  // the first published version forces malformed RoIs to one pixel
+    x.length = std::max(x.length, 1.0f);
+    y.length = std::max(y.length, 1.0f);
+  }
+  return sample_axis(y, p.pooled, p.sampling_ratio, p.height[out.level], out.y) &&
+         sample_axis(x, p.pooled, p.sampling_ratio, p.width[out.level], out.x);
+}
+
+void check(const RoiAlignParams& p) {
+  if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
+    throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
+}
+
+}  // namespace
+
+void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois,
+                       const std::int32_t* roi_image, float* out, ThreadPool* pool) {
+  check(p);
+  const StencilLoop stencil = stencil_loop(best_isa());
+  const std::int64_t row = p.pooled * p.channels, size = p.pooled * row;
+  parallel_ranges(pool, p.rois, 8, [&](std::int64_t begin, std::int64_t end) {
+    Sampled s;
+    for (std::int64_t r = begin; r < end; ++r) {
+      float* dst = out + r * size;
+      if (roi_image[r] < 0 || roi_image[r] >= p.images || !sample_roi(p, rois + 4 * r, s)) {
+        std::fill(dst, dst + size, 0.0f);
+        continue;
+      }
+      const std::int64_t width = p.width[s.level] * p.channels;
+      const float* src = features[s.level] + roi_image[r] * p.height[s.level] * width;
+      stencil({s.y.lists(), s.x.lists(), src, dst, width, p.channels, row, p.channels, p.channels, false});
+    }
+  });
+}
+
+void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois,
+                        const std::int32_t* roi_image, float* const* grad_features, ThreadPool* pool) {
+  check(p);
+  const StencilLoop stencil = stencil_loop(best_isa());
+  const std::int64_t row = p.pooled * p.channels, size = p.pooled * row;
+  // A thread owns some channels of one image and adds the RoIs in their order: the sums are the same for any cut.
+  const int threads = pool == nullptr ? 1 : pool->threads();
+  const std::int64_t cuts = p.images >= 2 * threads || threads == 1 ? 1 : std::max<std::int64_t>(1, p.channels / 64);
+  parallel_for(pool, p.images * cuts, [&](std::int64_t unit) {
+    const std::int64_t image = unit / cuts, cut = unit % cuts;
+    const std::int64_t c = cut * 64, channels = (cut == cuts - 1 ? p.channels : c + 64) - c;
+    Sampled s;
+    Axis y, x;
+    for (std::int64_t r = 0; r < p.rois; ++r) {
+      if (roi_image[r] != image || !sample_roi(p, rois + 4 * r, s)) continue;
+      transpose(s.y, y);
+      transpose(s.x, x);
+      const std::int64_t width = p.width[s.level] * p.channels;
+      float* dst = grad_features[s.level] + (image * p.height[s.level] + y.first) * width + x.first * p.channels + c;
+      stencil({y.lists(), x.lists(), grad_out + r * size + c, dst, row, p.channels, width, p.channels, channels, true});
+    }
+  });
+}
+
+}  // namespace ttt::kernels::host

@@ -1,0 +1,85 @@
+#include "reports/run_metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reports/statistics.h"
+
+namespace ttt::reports {
+namespace {
+
+double train_images(const result::RunRecord& r) {
+  const auto it = r.data.find("train_images");
+  return it != r.data.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+}  // namespace
+
+bool TimeFactors::adds_up() const { return std::abs(unaccounted_s) <= std::max(0.02 * total_s, 0.5); }
+
+std::optional<result::Evaluation> reaching_evaluation(const result::RunRecord& record) {
+  if (!record.target) return std::nullopt;
+  for (const result::Evaluation& e : record.accuracy)
+    if (record.target->reached(e)) return e;
+  return std::nullopt;
+}
+
+TimeFactors time_factors(const result::RunRecord& r) {
+  TimeFactors f;
+  const std::optional<result::Evaluation> end = reaching_evaluation(r);
+  f.reached = end.has_value();
+  std::vector<double> steps, evaluations;
+  double images = 0;
+  for (std::size_t i = 0; i < r.steps.size(); ++i) {
+    if (end && r.steps.step[i] >= end->step) continue;
+    steps.push_back(r.steps.step_s[i]);
+    images += static_cast<double>(r.steps.images[i]);
+  }
+  for (const result::Evaluation& e : r.accuracy)
+    if (!end || e.step <= end->step) evaluations.push_back(e.duration_s);
+  f.startup_s = r.clocks.init_s;
+  f.training_s = sum(steps);
+  f.evaluation_s = sum(evaluations);
+  f.total_s = r.clocks.total_s;
+  f.after_s = r.clocks.total_s - r.clocks.init_s - (end ? end->wall_s : r.clocks.run_s);
+  f.unaccounted_s = f.total_s - f.after_s - f.time_to_target_s();
+  if (train_images(r) > 0 && images > 0) {
+    f.epochs = images / train_images(r);
+    f.epoch_s = f.training_s / f.epochs;
+  }
+  return f;
+}
+
+std::vector<PhaseShare> phase_shares(const result::RunRecord& r) {
+  std::vector<PhaseShare> shares;
+  if (r.steps.size() == 0) return shares;
+  const double all = sum(r.steps.step_s);
+  double named = 0;
+  for (std::size_t i = 0; i < result::kPhaseNames.size(); ++i) {
+    const double phase = sum(r.steps.phase_s[i]);
+    named += phase;
+    shares.push_back({std::string(result::kPhaseNames[i]), median(r.steps.phase_s[i]), all > 0 ? phase / all : 0});
+  }
+  if (r.steps.step_ranks != "max" || r.steps.phase_ranks != "mean") return shares;
+  std::vector<double> waits;
+  for (std::size_t s = 0; s < r.steps.size(); ++s) {
+    double mean = 0;
+    for (const auto& phase : r.steps.phase_s) mean += phase[s];
+    waits.push_back(r.steps.step_s[s] - mean);
+  }
+  shares.push_back({"slowest rank", median(waits), all > 0 ? (all - named) / all : 0});
+  return shares;
+}
+
+Spread spread(const std::vector<double>& samples) {
+  return {median(samples), quantile(samples, 0.05), quantile(samples, 0.95)};
+}
+
+std::vector<double> step_rates(const result::RunRecord& r) {
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < r.steps.size(); ++i)
+    if (r.steps.step_s[i] > 0) rates.push_back(static_cast<double>(r.steps.images[i]) / r.steps.step_s[i]);
+  return rates;
+}
+
+}  // namespace ttt::reports

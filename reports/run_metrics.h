@@ -1,0 +1,50 @@
+// The numbers that are derived from one run's record; METRICS.md has the same definitions in words.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "result/run_record.h"
+
+namespace ttt::reports {
+
+// total = start-up + training + evaluation + after + unaccounted. Training and evaluation come from their samples, the
+// total from the clock, so `unaccounted_s` is a check of one by the other.
+struct TimeFactors {
+  bool reached = false;   // factors up to the evaluation that reached the target; else of the whole run
+  double epochs = 0;      // passes over the training images; 0 where their number is unknown
+  double epoch_s = 0;     // training_s / epochs; 0 where unknown
+  double startup_s = 0;   // clocks.init_s
+  double training_s = 0;  // sum of the steps' times
+  double evaluation_s = 0;
+  double after_s = 0;  // from the target (or the run's end) to the writing of the result
+  double total_s = 0;
+  double unaccounted_s = 0;
+
+  double time_to_target_s() const { return startup_s + training_s + evaluation_s; }
+  // Beyond this the sum does not explain the total: see METRICS.md for the reason of the bound.
+  bool adds_up() const;
+};
+TimeFactors time_factors(const result::RunRecord& record);
+
+struct PhaseShare {
+  std::string name;
+  double median_s = 0;
+  double share = 0;  // of the sum of all steps' times, in [0, 1]
+};
+// The phases in their order, then "waiting for the slowest rank" where step times are the maximum over ranks and phases
+// the mean. Empty without steps.
+std::vector<PhaseShare> phase_shares(const result::RunRecord& record);
+
+struct Spread {
+  double median = 0, p5 = 0, p95 = 0;
+};
+Spread spread(const std::vector<double>& samples);  // not empty
+
+// Images per second of every step with a positive time.
+std::vector<double> step_rates(const result::RunRecord& record);
+
+// The first evaluation that reaches the target.
+std::optional<result::Evaluation> reaching_evaluation(const result::RunRecord& record);
+
+}  // namespace ttt::reports

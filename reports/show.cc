@@ -1,0 +1,225 @@
+#include "reports/show.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "reports/run_metrics.h"
+#include "reports/statistics.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Json;
+using result::RunRecord;
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string seconds(double s) { return format("%.3f s", s); }
+// Three digits that matter whatever the size: 12.3 us, 4.56 ms, 1.23 s.
+std::string short_time(double s) {
+  if (s < 0) return std::string("-").append(short_time(-s));
+  if (s < 1e-3) return format("%.3g us", s * 1e6);
+  if (s < 1) return format("%.3g ms", s * 1e3);
+  return format("%.3f s", s);
+}
+std::string percent(double share) { return format("%.1f %%", share * 100); }
+std::string ap(double value) { return value < 0 ? "-" : format("%.4f", value); }
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string member_text(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? "" : text_of(*it);
+}
+
+// A member, or an empty object or list in its place.
+Json member_or_empty(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? Json::array() : *it;
+}
+
+std::string plural(std::int64_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+void add_verdict(const RunRecord& r, Document& d) {
+  std::string word(result::verdict_name(r.verdict));
+  for (char& c : word) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  d.push_back(Heading{word + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
+  const auto nodes = static_cast<std::int64_t>(member_or_empty(r.system, "nodes").size());
+  d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
+                        plural(r.system.value("world_size", std::int64_t{1}), "rank") + " on " + plural(nodes, "node") +
+                        ", started " + member_text(r.provenance, "started_at") + "."});
+}
+
+void add_factors(const RunRecord& r, Document& d) {
+  const TimeFactors f = time_factors(r);
+  if (f.total_s <= 0) return;
+  const auto share = [&](double s) { return percent(s / f.total_s); };
+  Table t{.right = {false, true, true}};
+  if (f.epochs > 0) {
+    t.rows.push_back({f.reached ? "epochs to target" : "epochs trained", format("%.2f", f.epochs), ""});
+    t.rows.push_back({"x time per epoch", seconds(f.epoch_s), ""});
+  }
+  t.rows.push_back({f.epochs > 0 ? "= training" : "training", seconds(f.training_s), share(f.training_s)});
+  t.rows.push_back({"+ evaluation (exposed)", seconds(f.evaluation_s), share(f.evaluation_s)});
+  t.rows.push_back({"+ start-up", seconds(f.startup_s), share(f.startup_s)});
+  t.rows.push_back({f.reached ? "= time to target" : "= time without target", seconds(f.time_to_target_s()),
+                    share(f.time_to_target_s())});
+  t.rows.push_back({"+ after the run", seconds(f.after_s), share(f.after_s)});
+  t.rows.push_back({"+ unaccounted", seconds(f.unaccounted_s), share(f.unaccounted_s)});
+  t.rows.push_back({"= total by the clock", seconds(f.total_s), percent(1)});
+  d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
+  d.push_back(std::move(t));
+  if (!f.adds_up())
+    d.push_back(Paragraph{
+        "The factors do not add up to the clock: " + seconds(f.unaccounted_s) + " (" + share(f.unaccounted_s) +
+        ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
+}
+
+void add_accuracy(const RunRecord& r, Document& d) {
+  d.push_back(Heading{"Accuracy"});
+  if (r.target)
+    d.push_back(Paragraph{
+        format("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
+  if (r.accuracy.empty()) {
+    d.push_back(Paragraph{"No evaluation took place."});
+    return;
+  }
+  Table t{.header = {"epoch", "step", "wall", "box AP", "AP50", "AP75", "mask AP", "AP50", "AP75", "took", ""},
+          .right = {true, true, true, true, true, true, true, true, true, true, false}};
+  for (const result::Evaluation& e : r.accuracy)
+    t.rows.push_back({std::to_string(e.epoch), std::to_string(e.step), format("%.1f s", e.wall_s), ap(e.bbox[0]),
+                      ap(e.bbox[1]), ap(e.bbox[2]), ap(e.segm[0]), ap(e.segm[1]), ap(e.segm[2]),
+                      short_time(e.duration_s), r.target && r.target->reached(e) ? "*" : ""});
+  d.push_back(std::move(t));
+  Table last{.header = {"last"}, .right = {false}};
+  for (const auto name : result::kCocoStatNames) last.header.emplace_back(name), last.right.push_back(true);
+  for (const auto& [name, stats] :
+       {std::pair{"box", r.accuracy.back().bbox}, std::pair{"mask", r.accuracy.back().segm}}) {
+    last.rows.push_back({name});
+    for (const double v : stats) last.rows.back().push_back(v < 0 ? "-" : format("%.3f", v));
+  }
+  d.push_back(Paragraph{
+      reaching_evaluation(r)
+          ? "* reaches the target. All twelve numbers of the last evaluation (- where no such object is there):"
+          : "All twelve numbers of the last evaluation (- where no such object is there):"});
+  d.push_back(std::move(last));
+}
+
+void add_step_time(const RunRecord& r, Document& d) {
+  if (r.steps.size() == 0) return;
+  d.push_back(Heading{"Where the step's time went"});
+  Table t{.header = {"phase", "median", "share"}, .right = {false, true, true}};
+  for (const PhaseShare& p : phase_shares(r)) t.rows.push_back({p.name, short_time(p.median_s), percent(p.share)});
+  const Spread step = spread(r.steps.step_s);
+  t.rows.push_back({"step", short_time(step.median), percent(1)});
+  d.push_back(std::move(t));
+  d.push_back(Paragraph{plural(static_cast<std::int64_t>(r.steps.size()), "step") + ", p5 " + short_time(step.p5) +
+                        ", p95 " + short_time(step.p95) + ". Over ranks: step times " + r.steps.step_ranks +
+                        ", phases " + r.steps.phase_ranks + "."});
+  const std::vector<double> rates = step_rates(r);
+  if (rates.empty()) return;
+  const Spread rate = spread(rates);
+  double images = 0;
+  for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
+  d.push_back(Heading{"Throughput"});
+  Table rows{.right = {false, true, false}};
+  rows.rows.push_back(
+      {"images/s of a step", format("%.2f", rate.median), format("median; p5 %.2f, p95 %.2f", rate.p5, rate.p95)});
+  rows.rows.push_back(
+      {"images/s of training", format("%.2f", images / sum(r.steps.step_s)), "all images / all step times"});
+  if (r.clocks.run_s > 0)
+    rows.rows.push_back(
+        {"images/s of the run", format("%.2f", images / r.clocks.run_s), "all images / run with evaluation"});
+  d.push_back(std::move(rows));
+}
+
+void add_system(const RunRecord& r, Document& d) {
+  d.push_back(Heading{"System and build"});
+  Table t;
+  std::vector<std::pair<std::string, int>> kinds;  // equal nodes are one line
+  for (const Json& node : member_or_empty(r.system, "nodes")) {
+    const std::string text =
+        member_text(node, "cpu") + ", " + member_text(node, "usable_cores") + " of " +
+        member_text(node, "logical_cores") + " cores, " +
+        format("%.1f GiB", static_cast<double>(node.value("memory_bytes", std::int64_t{0})) / (1 << 30)) + ", " +
+        member_text(node, "os") + ", " + member_text(node, "kernel") +
+        (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == text; });
+    if (same == kinds.end())
+      kinds.emplace_back(text, 1);
+    else
+      ++same->second;
+  }
+  for (const auto& [text, count] : kinds) t.rows.push_back({plural(count, "node"), text});
+  const Json& p = r.provenance;
+  t.rows.push_back({"commit", member_text(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
+  t.rows.push_back(
+      {"build", member_text(p, "build_type") + ", " + member_text(p, "compiler") + ", " + member_text(p, "flags")});
+  std::string libraries;
+  const Json libraries_of = member_or_empty(p, "libraries");
+  for (const auto& [name, version] : libraries_of.items()) {
+    const std::string built = member_text(version, "built"), runtime = member_text(version, "runtime");
+    libraries += (libraries.empty() ? "" : ", ") + name + " " + (runtime.empty() ? built : runtime);
+    if (!built.empty() && !runtime.empty() && built != runtime) libraries += " (built with " + built + ")";
+  }
+  if (!libraries.empty()) t.rows.push_back({"libraries", libraries});
+  for (const auto& [part, description] : r.built.items()) t.rows.push_back({part, description.dump()});
+  if (!r.data.empty()) t.rows.push_back({"data", r.data.dump()});
+  std::string command;
+  for (const Json& word : member_or_empty(p, "command"))
+    command.append(command.empty() ? "" : " ").append(text_of(word));
+  t.rows.push_back({"command", command});
+  d.push_back(std::move(t));
+}
+
+void add_recipe(const RunRecord& r, Document& d) {
+  d.push_back(Heading{"Settings changed from recipe " + r.recipe.name});
+  if (r.recipe.changes.empty()) {
+    d.push_back(Paragraph{"None."});
+    return;
+  }
+  Table t{.header = {"key", "recipe", "this run"}};
+  for (const Json& change : r.recipe.changes)
+    t.rows.push_back({member_text(change, "key"), member_text(change, "default"), member_text(change, "value")});
+  d.push_back(std::move(t));
+}
+
+// The run's own warnings, and what its provenance says against its numbers.
+void add_warnings(const RunRecord& r, Document& d) {
+  Table t;
+  const auto add = [&](const std::string& text) { t.rows.push_back({"!", text}); };
+  for (const std::string& warning : r.warnings) add(warning);
+  if (!r.non_finite.empty()) {
+    const result::NonFinite& n = r.non_finite.front();
+    add(plural(static_cast<std::int64_t>(r.non_finite.size()), "number") + " not finite, the first in step " +
+        std::to_string(n.step) + ": " + n.name + " = " + n.value + ".");
+  }
+  if (r.provenance.value("dirty", false)) add("Built from a tree with uncommitted changes: nobody else has this code.");
+  if (!member_text(r.provenance, "sanitize").empty()) add("Built with sanitizers: times mean nothing.");
+  if (member_text(r.provenance, "build_type") == "Debug") add("Built without optimisation: times mean nothing.");
+  if (t.rows.empty()) return;
+  d.push_back(Heading{"Warnings"});
+  d.push_back(std::move(t));
+}
+
+}  // namespace
+
+Document show_run(const RunRecord& record) {
+  Document d;
+  add_verdict(record, d);
+  add_factors(record, d);
+  add_accuracy(record, d);
+  add_step_time(record, d);
+  add_system(record, d);
+  add_recipe(record, d);
+  add_warnings(record, d);
+  return d;
+}
+
+}  // namespace ttt::reports

@@ -1,0 +1,51 @@
+// Collectives over the ranks of a run. MPI and NCCL are included in this folder and in src/cuda only.
+//
+// Every rank calls the same collectives in the same order; a communicator is used by one thread at a time. An error
+// (a peer that does not answer within the limit) leaves the communicator unusable: the run must end with
+// World::abort.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ttt::comm {
+
+// A collective that was started and may still be running. Destroying it waits.
+class Work {
+ public:
+  virtual ~Work() = default;
+  // Returns when the result is there (host memory), or when it is ordered before all later work of the current
+  // stream (device memory). Throws what the collective threw.
+  virtual void wait() = 0;
+};
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual std::string name() const = 0;  // single | mpi | nccl
+
+  // In place; every rank gets the same bits. Sums are taken in the buffer's own precision.
+  // `single` and `mpi` reduce host memory, and add the ranks' values in rank order, ((x0 + x1) + x2) + ..., for every
+  // element: the bits depend neither on timing nor on how a buffer is cut into calls. `nccl` reduces device memory in
+  // NCCL's order.
+  virtual void all_reduce_sum(float* data, std::size_t count) = 0;
+  virtual void all_reduce_sum(double* data, std::size_t count) = 0;
+  // A NaN on any rank is a NaN on all.
+  virtual void all_reduce_max(double* data, std::size_t count) = 0;
+  // Started in the same order on every rank; `data` must stay alive and untouched until wait() returns. Calls that
+  // follow are queued behind it.
+  virtual std::unique_ptr<Work> all_reduce_sum_async(float* data, std::size_t count) = 0;
+  virtual void broadcast(void* data, std::size_t bytes, int root) = 0;
+  // Rank `root` gets the bytes of every rank in rank order, the others an empty vector. Host memory.
+  virtual std::vector<std::string> gather(const std::string& bytes, int root) = 0;
+  virtual void barrier() = 0;
+};
+
+// One rank alone: every collective is the identity.
+std::unique_ptr<Communicator> make_single();
+
+}  // namespace ttt::comm

@@ -1,0 +1,270 @@
+#include "comm/nccl.h"
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace ttt::comm {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess)
+    throw Error(std::string(what) + " failed on the GPU: " + cudaGetErrorString(status) + ". Look at the rank that failed first.");
+}
+
+// An event without a clock, freed with its last owner: a collective's end, awaited by streams and by the watchdog.
+class Event {
+ public:
+  Event() { check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "Creating an event"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+struct Started {
+  std::shared_ptr<Event> done;
+  std::string what;
+  std::size_t bytes;
+  double begin_s;
+};
+
+// One NCCL communicator. It is non-blocking, so that a peer that never comes cannot hold the thread that calls; a
+// watchdog aborts it when a collective is late, which also frees the streams that wait for it.
+class NcclLink {
+ public:
+  NcclLink(Communicator& host, const NcclOptions& options) : options_(options), rank_(host.rank()) {
+    check(cudaSetDevice(options_.device), "Selecting the device");
+    int loaded = 0;
+    ncclGetVersion(&loaded);
+    if (loaded / 10000 != NCCL_VERSION_CODE / 10000)
+      throw NotSupported("NCCL " + std::to_string(loaded) + " was loaded, but this was compiled for " + std::to_string(NCCL_VERSION_CODE) +
+                         ". Remove the other libnccl.so.2 from LD_LIBRARY_PATH.");
+    ncclUniqueId id{};
+    if (rank_ == 0) expect_success(ncclGetUniqueId(&id), "ncclGetUniqueId", 0);
+    host.broadcast(&id, sizeof(id), 0);
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    const ncclResult_t result = ncclCommInitRankConfig(&comm_, host.size(), id, rank_, &config);
+    settle(result, "ncclCommInitRank", 0);
+    watchdog_ = std::thread([this] { watch(); });
+  }
+
+  ~NcclLink() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    watchdog_.join();
+    if (aborted_) return;
+    // Finalising waits for the peers; where this rank fails they may never come.
+    ncclResult_t state = std::uncaught_exceptions() > 0 ? ncclInternalError : ncclCommFinalize(comm_);
+    const double begin = now_s();
+    while (state == ncclInProgress && now_s() - begin < options_.timeout_s) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (const ncclResult_t asked = ncclCommGetAsyncError(comm_, &state); asked != ncclSuccess) state = asked;
+    }
+    state == ncclSuccess ? ncclCommDestroy(comm_) : ncclCommAbort(comm_);
+  }
+
+  // Starts `call` (a function of the communicator) and returns when it is enqueued.
+  template <class Call>
+  void start(const char* what, std::size_t bytes, Call call) {
+    throw_if_aborted();
+    ncclResult_t result;
+    {
+      std::lock_guard lock(mutex_);
+      result = call(comm_);
+    }
+    settle(result, what, bytes);
+  }
+
+  void track(Started started) {
+    std::lock_guard lock(mutex_);
+    started_.push_back(std::move(started));
+  }
+
+  void throw_if_aborted() {
+    if (!aborted_) return;
+    std::lock_guard lock(mutex_);
+    throw Error(reason_);
+  }
+
+ private:
+  static void expect_success(ncclResult_t result, const char* what, std::size_t bytes) {
+    if (result != ncclSuccess && result != ncclInProgress)
+      throw Error(std::string(what) + " of " + std::to_string(bytes) + " bytes failed: " + ncclGetErrorString(result) +
+                  ". Set NCCL_DEBUG=WARN to see why.");
+  }
+
+  void settle(ncclResult_t result, const char* what, std::size_t bytes) {
+    const double begin = now_s();
+    while (result == ncclInProgress) {
+      std::this_thread::yield();
+      throw_if_aborted();
+      std::lock_guard lock(mutex_);
+      if (aborted_) continue;
+      expect_success(ncclCommGetAsyncError(comm_, &result), what, bytes);
+      if (result == ncclInProgress && now_s() - begin > options_.timeout_s) abort(late(what, bytes));
+    }
+    expect_success(result, what, bytes);
+  }
+
+  // Under the lock: no other thread may be inside NCCL with this communicator, which is gone afterwards.
+  void abort(const std::string& reason) {
+    reason_ = reason;
+    ncclCommAbort(comm_);
+    aborted_ = true;
+  }
+
+  std::string late(const std::string& what, std::size_t bytes) const {
+    return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) + " s in " + what + " of " +
+           std::to_string(bytes) + " bytes for another rank: look at the others' logs for what hangs.";
+  }
+
+  void watch() {
+    cudaSetDevice(options_.device);
+    // Asking for an event's state would break another thread's graph capture in the default mode.
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    cudaThreadExchangeStreamCaptureMode(&mode);
+    std::unique_lock lock(mutex_);
+    while (!stopping_ && !aborted_) {
+      wake_.wait_for(lock, std::chrono::milliseconds(100));
+      while (!started_.empty() && cudaEventQuery(started_.front().done->get()) == cudaSuccess) started_.pop_front();
+      ncclResult_t state = ncclSuccess;
+      const ncclResult_t asked = ncclCommGetAsyncError(comm_, &state);
+      const bool failed = asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress);
+      const bool overdue = !started_.empty() && now_s() - started_.front().begin_s > options_.timeout_s;
+      if (!failed && !overdue) continue;
+      abort(failed ? std::string("NCCL reported an error of another rank or the network: ") + ncclGetErrorString(state) +
+                         ". Set NCCL_DEBUG=WARN to see which."
+                   : late(started_.front().what, started_.front().bytes));
+    }
+  }
+
+  const NcclOptions options_;
+  const int rank_;
+  ncclComm_t comm_ = nullptr;
+  std::thread watchdog_;
+  std::mutex mutex_;  // of comm_ and the members below
+  std::condition_variable wake_;
+  std::list<Started> started_;
+  std::string reason_;
+  bool stopping_ = false;
+  std::atomic<bool> aborted_ = false;
+};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Communicator& host, const NcclOptions& options) : host_(host), options_(options), link_(host, options) {
+    // Highest priority: a small all-reduce must not queue behind a layer's worth of waiting blocks.
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "Reading the stream priorities");
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), "Creating the communication stream");
+  }
+  ~NcclCommunicator() override {
+    if (std::uncaught_exceptions() == 0) cudaStreamSynchronize(stream_);
+    cudaStreamDestroy(stream_);
+  }
+
+  int rank() const override { return host_.rank(); }
+  int size() const override { return host_.size(); }
+  std::string name() const override { return "nccl"; }
+
+  void all_reduce_sum(float* data, std::size_t count) override { all_reduce_sum_async(data, count)->wait(); }
+  void all_reduce_sum(double* data, std::size_t count) override {
+    reduce("all_reduce_sum(double)", data, count, ncclFloat64, ncclSum)->wait();
+  }
+  void all_reduce_max(double* data, std::size_t count) override {
+    reduce("all_reduce_max(double)", data, count, ncclFloat64, ncclMax)->wait();
+  }
+  std::unique_ptr<Work> all_reduce_sum_async(float* data, std::size_t count) override {
+    return reduce("all_reduce_sum(float)", data, count, ncclFloat32, ncclSum);
+  }
+  void broadcast(void* data, std::size_t bytes, int root) override {
+    enqueue("broadcast", bytes, [=, this](ncclComm_t comm) {
+      return ncclBroadcast(data, data, bytes, ncclUint8, root, comm, stream_);
+    })->wait();
+  }
+  std::vector<std::string> gather(const std::string& bytes, int root) override { return host_.gather(bytes, root); }
+  void barrier() override {
+    check(cudaStreamSynchronize(current()), "Waiting for the stream at a barrier");
+    link_.throw_if_aborted();
+    host_.barrier();
+  }
+
+ private:
+  class StreamWork final : public Work {
+   public:
+    StreamWork(NcclCommunicator& owner, std::shared_ptr<Event> done) : owner_(owner), done_(std::move(done)) {}
+    ~StreamWork() override { hold_back(); }
+    void wait() override {
+      owner_.link_.throw_if_aborted();
+      check(hold_back(), "Waiting for a collective");
+    }
+
+   private:
+    cudaError_t hold_back() {
+      if (!done_) return cudaSuccess;
+      const cudaError_t status = cudaStreamWaitEvent(owner_.current(), done_->get(), 0);
+      done_.reset();
+      return status;
+    }
+    NcclCommunicator& owner_;
+    std::shared_ptr<Event> done_;
+  };
+
+  cudaStream_t current() const { return static_cast<cudaStream_t>(options_.current_stream(options_.device)); }
+
+  template <class T>
+  std::unique_ptr<Work> reduce(const char* what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
+    return enqueue(what, count * sizeof(T), [=, this](ncclComm_t comm) {
+      return ncclAllReduce(data, data, count, type, op, comm, stream_);
+    });
+  }
+
+  // After what the current stream holds now, on the communication stream.
+  template <class Call>
+  std::unique_ptr<Work> enqueue(const char* what, std::size_t bytes, Call call) {
+    Event ready;
+    check(cudaEventRecord(ready.get(), current()), what);
+    check(cudaStreamWaitEvent(stream_, ready.get(), 0), what);
+    link_.start(what, bytes, call);
+    auto done = std::make_shared<Event>();
+    check(cudaEventRecord(done->get(), stream_), what);
+    // Under capture nothing runs yet, and the event must not be asked.
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream_, &capture), what);
+    if (capture == cudaStreamCaptureStatusNone) link_.track({done, what, bytes, now_s()});
+    return std::make_unique<StreamWork>(*this, std::move(done));
+  }
+
+  Communicator& host_;
+  const NcclOptions options_;
+  NcclLink link_;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_nccl(Communicator& host, const NcclOptions& options) {
+  return std::make_unique<NcclCommunicator>(host, options);
+}
+
+}  // namespace ttt::comm

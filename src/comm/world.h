@@ -1,0 +1,67 @@
+// The process's place in the launch, and MPI's life.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "comm/communicator.h"
+
+namespace ttt::comm {
+
+enum class ThreadLevel { kSerialized, kMultiple };
+
+struct WorldOptions {
+  // Serialized is enough: all MPI calls of this process go through one lock (see channel.h). Multiple is there to
+  // measure what it costs.
+  ThreadLevel thread_level = ThreadLevel::kSerialized;
+};
+
+struct MpiOptions {
+  // A collective in which nothing arrives for so long throws an Error that names it, its bytes and the silent ranks.
+  // The environment's TTT_COMM_TIMEOUT_S, where set, takes the place of this default.
+  double timeout_s = 600;
+};
+
+// MPI_Init_thread to MPI_Finalize: construct once in main, before anything else uses MPI, and destroy after all
+// communicators. Where it is destroyed by an exception on its way out, it aborts all ranks instead: the others may
+// be waiting for this one.
+class World {
+ public:
+  // Ends the process with a sentence (there is nobody yet to catch it) where MPI_COMM_WORLD has fewer ranks than the
+  // launcher promised (a launcher of another MPI makes as many worlds of one rank): exit code 2; and where MPI lacks the
+  // thread level: exit code 4. All ranks then finalise first, so the launcher adds no noise of its own.
+  World(int* argc, char*** argv, const WorldOptions& options = {});
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  int rank() const;
+  int size() const;
+  int local_rank() const;  // among the ranks of this node (those that can share memory)
+  int local_size() const;
+  int nodes() const;
+  std::string library() const;       // as MPI names itself, one line
+  std::string thread_level() const;  // what MPI granted
+
+  // Collective. The host-memory communicator over all ranks; `single` where the world has one rank.
+  std::unique_ptr<Communicator> communicator(const MpiOptions& options = {}) const;
+
+  // Ends every rank of the launch now; this process's exit code, and the launcher's, is `code`.
+  [[noreturn]] void abort(int code) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// What the launcher promised: its number of ranks and the variable that says so; 0 where nothing says it.
+struct Promise {
+  int ranks = 0;
+  std::string source;
+};
+// UsageError where our own variable is no number. Reads, in this order, TTT_EXPECTED_RANKS (set it to overrule the others), OMPI_COMM_WORLD_SIZE (mpirun),
+// PMI_SIZE (other launchers), SLURM_STEP_NUM_TASKS (srun), SLURM_NTASKS (a job script). The launcher nearest to the
+// process comes first: mpirun inside a Slurm job may start fewer ranks than the job has tasks.
+Promise promised_ranks();
+
+}  // namespace ttt::comm

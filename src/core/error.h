@@ -1,0 +1,51 @@
+// Errors that a user can act on. Everything else is a bug and may be any std::exception.
+//
+// A message is one sentence that names the thing and one that names the remedy; harness/app.h prints it, writes the
+// result file with its verdict and ends every rank with `exit_code`.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace ttt {
+
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message, int exit_code = 1) : std::runtime_error(message), exit_code_(exit_code) {}
+  int exit_code() const { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+// The request cannot be understood or names something that is not there (exit code 2).
+class UsageError : public Error {
+ public:
+  explicit UsageError(const std::string& message) : Error(message, 2) {}
+};
+
+// A file does not hold what it claims to hold (exit code 3).
+class DataError : public Error {
+ public:
+  explicit DataError(const std::string& message) : Error(message, 3) {}
+};
+
+// This machine or build cannot do what was asked; nothing else is done in its place (exit code 4).
+class NotSupported : public Error {
+ public:
+  explicit NotSupported(const std::string& message) : Error(message, 4) {}
+};
+
+// The numbers went wrong: a loss that is not finite, replicas that differ (exit code 5).
+class Incorrect : public Error {
+ public:
+  explicit Incorrect(const std::string& message) : Error(message, 5) {}
+};
+
+// A signal or another rank asked the run to end (exit code 130, as a shell reports SIGINT).
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(const std::string& message) : Error(message, 130) {}
+};
+
+}  // namespace ttt

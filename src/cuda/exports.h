@@ -1,0 +1,17 @@
+// The functions that libttt_cuda offers by name. Library and program come from one build, so types of C++ may cross;
+// the names are plain so that dlsym finds them.
+#pragma once
+
+#include "comm/nccl.h"
+
+namespace ttt::cuda {
+
+// The caller owns the result. options.current_stream is replaced by torch's.
+using MakeNcclFunction = comm::Communicator*(comm::Communicator& host, const comm::NcclOptions& options);
+inline constexpr const char* kMakeNcclName = "ttt_cuda_make_nccl";
+
+// Text that lives as long as the library.
+using VersionsFunction = const char*();
+inline constexpr const char* kVersionsName = "ttt_cuda_versions";
+
+}  // namespace ttt::cuda

@@ -1,0 +1,66 @@
+// From a plan to a HostBatch: the padded size, each image's place in it, and the packed targets.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/host_batch.h"
+#include "data/jpeg.h"
+#include "data/order.h"
+#include "data/settings.h"
+#include "data/shard_set.h"
+#include "data/targets.h"
+#include "data/transform.h"
+
+namespace ttt::data {
+
+// What a worker thread owns.
+class ImageWorker {
+ public:
+  explicit ImageWorker(const DataSettings& settings) : transform(settings) {}
+  std::vector<std::uint8_t> jpeg;
+  JpegDecoder decoder;
+  RgbImage image;
+  ImageTransform transform;
+};
+
+struct StageSeconds {
+  double read = 0, decode = 0, transform = 0;
+};
+
+// A HostBatch under construction; used again and again, so that its memory is touched once.
+class BatchBuilder {
+ public:
+  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere.
+  BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity, bool targets);
+
+  void begin(const BatchPlan& plan);
+  // Fills image k; different k from different threads. Throws DataError that names the record.
+  StageSeconds fill(std::int64_t k, ImageWorker& worker);
+  // After all images: packs the masks.
+  void finish(const StageSeconds& spent);
+  const HostBatch& batch() const { return batch_; }
+  std::int64_t images() const { return batch_.images_n; }
+
+ private:
+  void clear_padding(std::int64_t k, Size used);
+  void place_targets(std::int64_t k, const Sample& sample, const ImageInfo& info, Size out);
+
+  const ShardSet& set_;
+  const DataSettings& settings_;
+  bool targets_;
+  HostBatch batch_;
+  BatchPlan plan_;
+  std::vector<ImageTargets> image_targets_;
+  std::vector<Size> written_;  // extent of the pixels that image k's place still holds from before
+};
+
+// One padded size for a batch, by settings.padding. Throws UsageError where an image does not fit, naming it.
+Size padded_size(const ShardSet& set, const DataSettings& settings, const std::vector<Sample>& samples);
+// The settings' capacity, or from the shards; throws UsageError where it is below what the shards hold.
+std::int64_t gt_capacity(const ShardSet& set, const DataSettings& settings);
+// Throws UsageError where the settings contradict each other.
+void check(const DataSettings& settings);
+
+}  // namespace ttt::data

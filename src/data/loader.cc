@@ -1,0 +1,149 @@
+#include "data/loader.h"
+
+#include "core/clock.h"
+#include "core/error.h"
+
+namespace ttt::data {
+namespace {
+
+// Images that the kernel is told of before they are read: 32 ahead reached a disk's full rate in measurement.
+constexpr std::int64_t kAnnounceAhead = 32;
+
+}  // namespace
+
+Loader::Loader(const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order, LoaderStart start)
+    : set_(set),
+      settings_(settings),
+      order_(std::move(order)),
+      batches_(order_->batches()),
+      per_batch_(order_->per_rank()),
+      consumed_(start.first_batch),
+      next_batch_(start.first_batch),
+      released_(start.first_batch) {
+  check(settings_);
+  capacity_ = start.gt_capacity != 0 ? start.gt_capacity : gt_capacity(set, settings_);
+  ring_.resize(settings_.workers == 0 ? 1 : static_cast<std::size_t>(settings_.prefetch) + 1);
+  for (Slot& slot : ring_) slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets);
+  if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
+  for (std::int64_t b = 0; b * per_batch_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
+  for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
+  try {
+    for (std::int64_t t = 0; t < settings_.workers; ++t) threads_.emplace_back([this, t] { work(*workers_[t]); });
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+Loader::~Loader() { stop(); }
+
+void Loader::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  room_.notify_all();
+  for (std::thread& t : threads_) t.join();
+}
+
+void Loader::announce(std::int64_t batch) const {
+  if (past_end(batch)) return;
+  for (const Sample& s : order_->at(batch).samples)
+    if (s.image >= 0) set_.will_need(s.image);
+}
+
+// Runs in the thread that takes a batch's first image, under the lock: the others wait until the size is known.
+void Loader::begin(std::int64_t batch, Slot& slot) {
+  slot.pending = per_batch_, slot.ready = false, slot.spent = {};
+  slot.errors.assign(static_cast<std::size_t>(per_batch_) + 1, nullptr);
+  announce(batch + (kAnnounceAhead + per_batch_ - 1) / per_batch_);
+  try {
+    slot.builder->begin(order_->at(batch));
+  } catch (...) {
+    slot.errors[per_batch_] = std::current_exception();
+  }
+}
+
+void Loader::fill_one(Slot& slot, std::int64_t image, ImageWorker& worker) {
+  StageSeconds spent;
+  if (slot.errors[per_batch_] == nullptr) {
+    try {
+      spent = slot.builder->fill(image, worker);
+    } catch (...) {
+      slot.errors[image] = std::current_exception();
+    }
+  }
+  finish_if_last(slot, spent);
+}
+
+void Loader::finish_if_last(Slot& slot, const StageSeconds& spent) {
+  {
+    const std::lock_guard lock(mutex_);
+    slot.spent = {slot.spent.read + spent.read, slot.spent.decode + spent.decode, slot.spent.transform + spent.transform};
+    if (--slot.pending > 0) return;
+  }
+  // Last image: nobody else touches the slot until it is ready.
+  bool failed = false;
+  for (const std::exception_ptr& e : slot.errors) failed |= e != nullptr;
+  try {
+    if (!failed) slot.builder->finish(slot.spent);
+  } catch (...) {
+    slot.errors[per_batch_] = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    slot.ready = true;
+  }
+  ready_.notify_one();
+}
+
+void Loader::work(ImageWorker& worker) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto ring = static_cast<std::int64_t>(ring_.size());
+    room_.wait(lock, [&] { return stopping_ || past_end(next_batch_) || next_batch_ < released_ + ring; });
+    if (stopping_ || past_end(next_batch_)) return;
+    Slot& slot = ring_[next_batch_ % ring];
+    if (next_image_ == 0) begin(next_batch_, slot);
+    const std::int64_t image = next_image_++;
+    if (next_image_ == per_batch_) next_image_ = 0, ++next_batch_;
+    lock.unlock();
+    fill_one(slot, image, worker);
+    lock.lock();
+  }
+}
+
+const HostBatch* Loader::take(Slot& slot) {
+  for (const std::exception_ptr& e : slot.errors) {
+    if (e == nullptr) continue;
+    failure_ = e;
+    std::rethrow_exception(e);
+  }
+  ++consumed_;
+  return &slot.builder->batch();
+}
+
+const HostBatch* Loader::next() {
+  if (failure_) std::rethrow_exception(failure_);
+  if (past_end(consumed_)) return nullptr;
+  Slot& slot = ring_[consumed_ % static_cast<std::int64_t>(ring_.size())];
+  if (threads_.empty()) {
+    const double begin_s = now_s();
+    begin(consumed_, slot);
+    for (std::int64_t k = 0; k < per_batch_; ++k) fill_one(slot, k, *workers_[0]);
+    wait_s_ += now_s() - begin_s;
+    return take(slot);
+  }
+  const double begin_s = now_s();
+  {
+    std::unique_lock lock(mutex_);
+    released_ = consumed_;  // the batch handed out before this call is given back
+    room_.notify_all();
+    ready_.wait(lock, [&] { return slot.ready; });
+    slot.ready = false;
+  }
+  wait_s_ += now_s() - begin_s;
+  return take(slot);
+}
+
+}  // namespace ttt::data

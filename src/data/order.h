@@ -1,0 +1,97 @@
+// Which images a rank's batch holds: pure functions of (seed, position), so that a run resumes anywhere, on any number
+// of ranks, and any worker can compute any batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "data/settings.h"
+#include "data/shard_set.h"
+
+namespace ttt::data {
+
+// A permutation of [0, n) in O(1) memory: a Feistel network on the next even number of bits, walked along its cycle
+// until it falls below n (Black and Rogaway 2002). At most 4 expected evaluations per call.
+class Permutation {
+ public:
+  Permutation(std::int64_t n, std::uint64_t seed, std::uint64_t epoch);
+  std::int64_t operator()(std::int64_t i) const;
+
+ private:
+  std::uint64_t encrypt(std::uint64_t x) const;
+  std::uint64_t n_, half_bits_;
+  std::uint64_t key_[6];
+};
+
+struct Sample {
+  std::int64_t image = -1;  // index into the ShardSet; -1: nothing (a short last batch in evaluation)
+  bool flip = false;
+};
+
+// One rank's share of one global batch.
+struct BatchPlan {
+  std::int64_t batch = 0;  // position in the order: the global step in training
+  std::int64_t epoch = 0;
+  std::vector<Sample> samples;
+};
+
+class BatchOrder {
+ public:
+  virtual ~BatchOrder() = default;
+  virtual std::int64_t batches() const = 0;  // in the whole order; -1: endless
+  virtual std::int64_t per_rank() const = 0;  // images in each plan
+  virtual BatchPlan at(std::int64_t batch) const = 0;  // from any thread
+};
+
+struct OrderSettings {
+  std::uint64_t seed = 0;
+  std::int64_t global_batch = 1;  // B, a multiple of ranks
+  int rank = 0, ranks = 1;
+};
+
+// Training: every epoch another permutation; batch s holds the global samples [s * B, (s + 1) * B) of its epoch, and
+// rank r the n = B / ranks from r * n on. With group_by_aspect, batches form in the order in which a group's B-th image
+// comes up in the permutation. last_batch: left-over images are dropped, or the batch is filled from the beginning of
+// its group in the same epoch. A flip is a function of (seed, epoch, image id).
+class TrainOrder : public BatchOrder {
+ public:
+  // Throws UsageError where B is no multiple of the ranks or not one batch can be filled.
+  TrainOrder(const ShardSet& set, const DataSettings& data, const OrderSettings& order);
+  std::int64_t batches() const override { return -1; }
+  std::int64_t per_rank() const override { return order_.global_batch / order_.ranks; }
+  BatchPlan at(std::int64_t step) const override;
+  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+
+ private:
+  std::vector<std::int64_t> global_batch(std::int64_t epoch, std::int64_t batch) const;
+  std::shared_ptr<const std::vector<std::int64_t>> grouped_epoch(std::int64_t epoch) const;
+
+  std::int64_t images_, steps_per_epoch_ = 0;
+  bool wrap_;
+  double flip_;
+  OrderSettings order_;
+  std::vector<std::int64_t> id_;
+  std::vector<std::uint8_t> group_;  // empty: one group
+  // Grouping needs the whole epoch's order (117,000 images: some milliseconds); the last two epochs are kept.
+  mutable std::mutex mutex_;
+  mutable std::int64_t kept_epoch_[2] = {-1, -1};
+  mutable std::shared_ptr<const std::vector<std::int64_t>> kept_[2];
+};
+
+// Evaluation: every image exactly once over all ranks, in the set's order, never flipped. All ranks have the same
+// number of batches; the last are filled up with samples of image -1.
+class EvalOrder : public BatchOrder {
+ public:
+  EvalOrder(const ShardSet& set, const OrderSettings& order);
+  std::int64_t batches() const override { return batches_; }
+  std::int64_t per_rank() const override { return order_.global_batch / order_.ranks; }
+  BatchPlan at(std::int64_t batch) const override;
+
+ private:
+  std::int64_t images_, batches_;
+  OrderSettings order_;
+};
+
+}  // namespace ttt::data

@@ -1,0 +1,28 @@
+// The command line, which is the same for every program and frozen: a new knob is a recipe key, not a flag.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ttt::harness {
+
+struct Options {
+  std::string recipe;                 // --recipe FILE|NAME; "" is the program's default
+  std::vector<std::string> set;       // --set key=value, repeatable
+  std::string out;                    // --out FILE; "" is a name made of program, time and run
+  bool force = false;                 // --force: replace an existing result
+  std::optional<std::int64_t> seed;   // --seed N
+  std::optional<std::string> device;  // --device cpu|cuda
+  std::optional<std::string> data;    // --data DIR
+  bool quiet = false;                 // --quiet: no progress, errors only
+  bool print_recipe = false;          // --print-recipe: the resolved recipe as TOML, then end
+  bool version = false;               // --version
+  std::string help;                   // text to print, where --help was given
+};
+
+// Throws UsageError naming the argument and the nearest valid one.
+Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary);
+
+}  // namespace ttt::harness

@@ -1,0 +1,67 @@
+// The line that says how a run is doing: on rank 0, on stderr.
+//
+// stderr and not stdout: Open MPI gives every rank a pseudo-terminal as stdout even when its own output goes to a file,
+// so only on stderr does "is this a terminal?" have a true answer.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "core/clock.h"
+
+namespace ttt::harness {
+
+struct ProgressState {
+  std::int64_t step = 0;                   // steps finished
+  std::int64_t total_steps = 0;            // the limit; 0 where there is none
+  double loss = 0;                         // total, of the last step whose value is on the host
+  std::int64_t images = 0;                 // images seen by all ranks since the run started
+  std::optional<double> bbox_ap, segm_ap;  // of the last evaluation
+};
+
+class Progress {
+ public:
+  struct Config {
+    bool enabled = true;  // rank 0 without --quiet
+    std::FILE* stream = stderr;
+    std::optional<bool> terminal;  // tests; by default isatty and TERM is not "dumb"
+    double terminal_interval_s = 0.2;
+    double log_interval_s = 10;
+    double (*now)() = now_s;
+  };
+  Progress() : Progress(Config{}) {}
+  explicit Progress(const Config& config);
+  ~Progress();  // finish()
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Cheap when it is not yet time to print: once per step. A state with a new AP is printed at once.
+  void update(const ProgressState& state);
+  // A whole line that stays ("epoch 3: box AP 0.412, mask AP 0.388"); the rewritten line moves below it.
+  void note(const std::string& line);
+  // Prints the last state where it was not, and ends the rewritten line.
+  void finish();
+
+ private:
+  struct Mark {
+    double time_s;
+    std::int64_t step, images;
+  };
+  void print(const ProgressState& state);
+  void clear_line();
+
+  Config config_;
+  bool terminal_ = false, line_open_ = false, pending_ = false;
+  double last_print_s_ = -1e300;
+  ProgressState last_;
+  std::deque<Mark> window_;  // rates are over the last 30 s, evaluations included: what the wall clock sees
+};
+
+// "step 120/700  loss 1.234  45.6 images/s  ETA 2:05  AP box 0.412 mask 0.388"; rates < 0 are left out.
+std::string progress_text(const ProgressState& state, double images_per_s, double eta_s);
+std::string duration_text(double seconds);  // "0:07", "2:05", "1:02:03"
+
+}  // namespace ttt::harness

@@ -1,0 +1,57 @@
+#include "model/mask_rcnn.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "core/error.h"
+
+namespace ttt::model {
+namespace {
+
+ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
+  if (config.loss_mean == "rank" || !sync || sync->size() == 1) return [](const at::Tensor& count) { return count; };
+  // Gradients are averaged over ranks afterwards, so the shared count is the mean over ranks too.
+  return [sync](const at::Tensor& count) {
+    double sum = count.item<double>();
+    sync->all_reduce_sum(&sum, 1);
+    return count.new_full({}, sum / sync->size());
+  };
+}
+
+}  // namespace
+
+MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
+    : config_(config), ops_(std::move(ops)), store_(seed), share_(share_of(config, sync)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
+      rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
+  if (config_.classes < 2) throw UsageError("model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
+  store_.finalise(device);
+}
+
+Losses MaskRcnn::training_losses(const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace) const {
+  const Pyramid features = backbone_(batch.images, true);
+  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  Rpn::TrainingSample anchors;
+  RoiSample rois;
+  {
+    at::NoGradGuard no_grad;
+    anchors = rpn_.sample(rpn, batch, key);
+    rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch, key);
+  }
+  Losses losses;
+  std::tie(losses.values[0], losses.values[1]) = std::tuple_cat(rpn_.losses(rpn, batch, anchors, share_));
+  std::tie(losses.values[2], losses.values[3]) = std::tuple_cat(heads_.box_losses(features, batch, rois, share_));
+  losses.values[4] = heads_.mask_loss(features, batch, rois, share_);
+  if (trace) *trace = {.anchors = anchors, .rois = rois};
+  return losses;
+}
+
+Prediction MaskRcnn::predict(const DeviceBatch& batch) const {
+  at::NoGradGuard no_grad;
+  const Pyramid features = backbone_(batch.images, false);
+  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  Prediction p;
+  p.detected = heads_.detect(features, rpn_.proposals(rpn, batch.image_size, false), batch);
+  p.masks = heads_.masks(features, batch, p.detected);
+  return p;
+}
+
+}  // namespace ttt::model

@@ -1,0 +1,43 @@
+// Mask R-CNN (He et al. 2017) with fixed shapes.
+#pragma once
+
+#include "model/roi_heads.h"
+#include "model/rpn.h"
+
+namespace ttt::model {
+
+// What a training forward chose, for comparisons with other implementations.
+struct TrainingTrace {
+  Rpn::TrainingSample anchors;
+  RoiSample rois;
+};
+
+struct Prediction {
+  Detected detected;
+  at::Tensor masks;  // [M, 28, 28] probabilities, M = sum of detected.count
+};
+
+class MaskRcnn {
+ public:
+  // `sync` serves norm = sync and loss_mean = global; null: a single rank.
+  MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync);
+
+  Losses training_losses(const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace = nullptr) const;
+  Prediction predict(const DeviceBatch& batch) const;
+
+  ParameterStore& parameters() { return store_; }
+  const ParameterStore& parameters() const { return store_; }
+  const ModelConfig& config() const { return config_; }
+  const DetectionOps& ops() const { return ops_; }
+
+ private:
+  ModelConfig config_;
+  DetectionOps ops_;
+  ParameterStore store_;
+  ShareCount share_;
+  Backbone backbone_;
+  Rpn rpn_;
+  RoiHeads heads_;
+};
+
+}  // namespace ttt::model

@@ -1,0 +1,75 @@
+// The operations that no tensor library has, or has only in pieces, as functions on tensors. The model receives them; a kernel is exchanged by
+// replacing one entry. host_ops() runs kernels/host on CPU tensors.
+//
+// Shapes and semantics are those of kernels/host/detection.h. All tensors are contiguous; float32 and int32 (image ids int64).
+// Only batch_norm and roi_align (with respect to the features) have gradients.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/parallel.h"
+#include "data/host_batch.h"
+#include "kernels/params.h"
+
+namespace ttt::model {
+
+struct Sampled {
+  at::Tensor index;      // [N, size] int32, positives first, then negatives, then 0
+  at::Tensor positives;  // [N] int32
+  at::Tensor total;      // [N] int32
+};
+
+struct Proposals {
+  at::Tensor boxes;   // [N, post_nms, 4]
+  at::Tensor scores;  // [N, post_nms] logits
+  at::Tensor count;   // [N] int32
+};
+
+struct Detected {
+  at::Tensor boxes;  // [N, D, 4]
+  at::Tensor score;  // [N, D]
+  at::Tensor label;  // [N, D] int32
+  at::Tensor count;  // [N] int32
+};
+
+struct Normalised {
+  at::Tensor y;               // [N, C, H, W] channels last
+  at::Tensor mean, variance;  // [C] of the batch, without gradient; the variance biased
+};
+
+struct DetectionOps {
+  std::string name;
+  // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where asked for, in one pass.
+  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual.
+  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu)>
+      batch_norm;
+  // features: P2 .. P5, each [N, C, H, W] channels last; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels last
+  std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois, const at::Tensor& roi_image)>
+      roi_align;
+  // -> matched [N, A] int32
+  std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates,
+                           const at::Tensor& visible)>
+      match;
+  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& matched, const at::Tensor& image_id)> sample;
+  std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)> encode_boxes;
+  std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas, const at::Tensor& anchors,
+                          const at::Tensor& image_size)>
+      proposals;
+  std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas, const at::Tensor& rois,
+                         const at::Tensor& roi_count, const at::Tensor& image_size)>
+      detections;
+  // object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros -> [R, size, size]
+  std::function<at::Tensor(int size, const data::PackedMasks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size)>
+      mask_targets_bitmap;
+  std::function<at::Tensor(int size, const data::PackedMasks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
+};
+
+// `pool`: threads of the kernels; null: the calling thread.
+DetectionOps host_ops(std::shared_ptr<ThreadPool> pool = nullptr);
+
+}  // namespace ttt::model

@@ -1,0 +1,157 @@
+#include "result/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+
+#include "core/error.h"
+#include "result/text.h"
+
+namespace ttt::result {
+namespace {
+
+namespace fs = std::filesystem;
+
+// write() until all is out; false with errno set where it is not.
+bool write_all(int fd, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+fs::path first_journal(const fs::path& journal) {
+  if (fs::is_regular_file(journal)) return journal;
+  std::vector<fs::path> files;
+  if (fs::is_directory(journal))
+    for (const auto& entry : fs::directory_iterator(journal))
+      if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
+  if (files.empty())
+    throw UsageError("'" + journal.string() +
+                     "' holds no journal. Name the folder '<result>.journal' of an aborted run.");
+  return *std::min_element(files.begin(), files.end());
+}
+
+void apply(const Json& line, const std::string& where, RunRecord& r) {
+  const std::string type = member(line, "type", where).get<std::string>();
+  if (type == "start" || type == "update") {
+    RunRecord next = run_record_from_json(member(line, "record", where));
+    next.steps = std::move(r.steps);
+    next.accuracy = std::move(r.accuracy);
+    next.non_finite = std::move(r.non_finite);
+    next.warnings = std::move(r.warnings);
+    next.clocks = r.clocks;
+    r = std::move(next);
+  } else if (type == "step") {
+    r.steps.add(step_from_json(line, where));
+  } else if (type == "evaluation") {
+    r.accuracy.push_back(evaluation_from_json(line, where));
+  } else if (type == "warning") {
+    r.warnings.push_back(member(line, "text", where).get<std::string>());
+  } else if (type == "non_finite") {
+    r.non_finite.push_back({member(line, "step", where).get<std::int64_t>(),
+                            member(line, "name", where).get<std::string>(),
+                            member(line, "value", where).get<std::string>()});
+  } else if (type == "clocks") {
+    r.clocks = {.total_s = member(line, "total_s", where).get<double>(),
+                .init_s = member(line, "init_s", where).get<double>(),
+                .run_s = member(line, "run_s", where).get<double>(),
+                .train_s = member(line, "train_s", where).get<double>()};
+  } else if (type == "end") {
+    r.verdict = verdict_from_name(member(line, "verdict", where).get<std::string>());
+    r.reason = member(line, "reason", where).get<std::string>();
+  } else {
+    throw DataError(where + " is a line of unknown type '" + type + "'. Use the report of the build that wrote it.");
+  }
+}
+
+// What the clocks were at the last line: a killed run did not say. The sums are lower bounds.
+void complete_clocks(RunRecord& r) {
+  double steps_s = 0, evaluation_s = 0;
+  for (const double s : r.steps.step_s) steps_s += s;
+  for (const Evaluation& e : r.accuracy) evaluation_s += e.duration_s;
+  r.clocks.train_s = std::max(r.clocks.train_s, steps_s);
+  r.clocks.run_s = std::max(r.clocks.run_s, r.clocks.train_s + evaluation_s);
+  r.clocks.total_s = std::max(r.clocks.total_s, r.clocks.init_s + r.clocks.run_s);
+}
+
+}  // namespace
+
+Journal::Journal(const fs::path& folder, int rank) {
+  char name[32];
+  std::snprintf(name, sizeof name, "rank%05d.jsonl", rank);
+  path_ = folder / name;
+  std::error_code ec;
+  fs::create_directories(folder, ec);  // a failure shows at open()
+  fd_ = ::open(path_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
+  if (fd_ < 0)
+    throw Error("Cannot write the journal '" + path_.string() + "' (" + std::strerror(errno) +
+                "). A killed run would leave no samples.");
+}
+
+Journal::~Journal() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool Journal::write(const Json& line) {
+  if (broken_) return true;  // said once
+  std::string text;
+  try {
+    text = dump(line, -1) + "\n";
+  } catch (const Error&) {
+    return true;  // a number that is not finite outside of a sample: the result's writer names it
+  }
+  broken_ = !write_all(fd_, text);
+  return !broken_;
+}
+
+void Journal::discard() {
+  std::error_code ec;
+  fs::remove(path_, ec);
+  fs::remove(path_.parent_path(), ec);  // succeeds for the last file only
+}
+
+RunRecord recover_run(const fs::path& journal) {
+  const fs::path file = first_journal(journal);
+  std::ifstream in(file, std::ios::binary);
+  RunRecord r;
+  std::string text;
+  std::size_t number = 0;
+  bool started = false;
+  while (std::getline(in, text)) {
+    ++number;
+    const std::string where = quote(file) + " line " + std::to_string(number);
+    if (in.eof()) break;  // no newline: the process ended within this line
+    const Json line = parse(text, where);
+    try {
+      started = started || line.at("type") == "start";
+      if (!started)
+        throw DataError(where +
+                        " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
+      apply(line, where, r);
+    } catch (const Json::exception& e) {
+      throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
+    }
+  }
+  if (!started) throw DataError(quote(file) + " is an empty journal. The run ended before it began.");
+  if (r.verdict == Verdict::kNotRun) {
+    r.verdict = Verdict::kFailed;
+    r.reason = "ended without a verdict ";
+    r.reason += r.steps.size() ? std::string("after step ").append(std::to_string(r.steps.step.back()))
+                               : "before its first step";
+  }
+  r.warnings.push_back("Recovered from the journal " + file.filename().string() +
+                       ": samples and times are those of this rank.");
+  complete_clocks(r);
+  return r;
+}
+
+}  // namespace ttt::result

@@ -1,0 +1,102 @@
+// The run's clocks: phases of a step, and the phases of a run.
+#pragma once
+
+#include <array>
+#include <mutex>
+
+#include "core/clock.h"
+#include "result/run_record.h"
+
+namespace ttt::result {
+
+enum class Phase { kDataWait, kForward, kBackward, kCommExposed, kOptimizer, kOther };
+static_assert(static_cast<std::size_t>(Phase::kOther) + 1 == kPhaseNames.size());
+
+// Splits a step's time: at any moment one phase runs. The host's clock; on a GPU the phases are the host's view.
+//
+//   clock.start_step();             // phase: other
+//   clock.enter(Phase::kDataWait);  batch = next();
+//   clock.enter(Phase::kForward);   ...
+//   clock.end_step(sample);         // fills step_s and phase_s; the next step starts here
+class PhaseClock {
+ public:
+  using Now = double (*)();
+  explicit PhaseClock(Now now = now_s) : now_(now) { start_step(); }
+
+  void start_step() {
+    spent_ = {};
+    current_ = Phase::kOther;
+    step_start_ = mark_ = now_();
+  }
+  // Ends the running phase. Phases may be entered more than once in a step.
+  void enter(Phase phase) {
+    const double now = now_();
+    spent_[static_cast<std::size_t>(current_)] += now - mark_;
+    mark_ = now;
+    current_ = phase;
+  }
+  void end_step(StepSample& sample) {
+    enter(Phase::kOther);
+    sample.step_s = mark_ - step_start_;
+    sample.phase_s = spent_;
+    // What the additions rounded away belongs to `other`, so that the phases add up to the step.
+    double named = 0;
+    for (std::size_t i = 0; i + 1 < spent_.size(); ++i) named += spent_[i];
+    sample.phase_s.back() = sample.step_s > named ? sample.step_s - named : 0;
+    spent_ = {};
+    step_start_ = mark_;
+  }
+
+ private:
+  Now now_;
+  std::array<double, kPhaseNames.size()> spent_{};
+  Phase current_ = Phase::kOther;
+  double step_start_ = 0, mark_ = 0;
+};
+
+// init | run (train, evaluation) | the rest. Made first thing in main; read() at any time, from any thread.
+class RunClock {
+ public:
+  using Now = double (*)();
+  explicit RunClock(double start_s = now_s(), Now now = now_s) : now_(now), start_(start_s) {}
+
+  void start_run() { set(run_start_, started_); }
+  // Training stands still between these two. Returns the evaluation's duration.
+  void start_evaluation() { set(evaluation_start_, evaluating_); }
+  double end_evaluation() {
+    const std::lock_guard lock(mutex_);
+    const double duration = evaluating_ ? now_() - evaluation_start_ : 0;
+    evaluation_s_ += duration;
+    evaluating_ = false;
+    return duration;
+  }
+  void end_run() { set(run_end_, ended_); }
+
+  // Since the run started; 0 before.
+  double wall_s() const { return read().run_s; }
+
+  Clocks read() const {
+    const std::lock_guard lock(mutex_);
+    const double now = now_();
+    Clocks c;
+    c.total_s = now - start_;
+    c.init_s = (started_ ? run_start_ : now) - start_;
+    c.run_s = started_ ? (ended_ ? run_end_ : now) - run_start_ : 0;
+    c.train_s = c.run_s - evaluation_s_ - (evaluating_ ? now - evaluation_start_ : 0);
+    return c;
+  }
+
+ private:
+  void set(double& moment, bool& flag) {
+    const std::lock_guard lock(mutex_);
+    moment = now_();
+    flag = true;
+  }
+
+  mutable std::mutex mutex_;
+  Now now_;
+  double start_, run_start_ = 0, run_end_ = 0, evaluation_start_ = 0, evaluation_s_ = 0;
+  bool started_ = false, ended_ = false, evaluating_ = false;
+};
+
+}  // namespace ttt::result

@@ -1,0 +1,62 @@
+#include "result/provenance.h"
+
+#include <provenance.h>  // generated at build time; in quotes it would be this folder's own
+
+#include <array>
+#include <ctime>
+#include <string_view>
+
+extern char** environ;
+
+namespace ttt::result {
+namespace {
+
+constexpr std::array<std::string_view, 7> kPrefixes = {"NCCL_",      "CUDA_", "OMPI_MCA_", "OMP_",
+                                                       "SLURM_JOB_", "MKL_",  "TTT_"};
+
+Json environment_json() {
+  std::map<std::string, std::string> found;  // sorted: equal environments give equal texts
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    for (const std::string_view prefix : kPrefixes)
+      if (text.starts_with(prefix)) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+  }
+  Json object = Json::object();
+  for (const auto& [name, value] : found) object[name] = value;
+  return object;
+}
+
+}  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string version_text() {
+  return std::string(provenance::kVersion) + " (" + provenance::kCommit + (provenance::kDirty ? ", dirty)" : ")");
+}
+
+Json provenance_json(const std::vector<std::string>& command, const std::map<std::string, LibraryVersion>& libraries) {
+  Json versions = Json::object();
+  for (const auto& [name, version] : libraries) {
+    Json v = Json::object();
+    if (!version.built.empty()) v["built"] = version.built;
+    if (!version.runtime.empty()) v["runtime"] = version.runtime;
+    versions[name] = std::move(v);
+  }
+  return {{"version", provenance::kVersion},   {"commit", provenance::kCommit},
+          {"dirty", provenance::kDirty},       {"compiler", provenance::kCompiler},
+          {"flags", provenance::kFlags},       {"build_type", provenance::kBuildType},
+          {"sanitize", provenance::kSanitize}, {"cuda_compiler", provenance::kCudaCompiler},
+          {"libraries", std::move(versions)},  {"command", command},
+          {"environment", environment_json()}, {"started_at", utc_now()}};
+}
+
+}  // namespace ttt::result

@@ -1,0 +1,50 @@
+// A result on disk: reserved before the run, written once, whole or not at all, and checked when read.
+//
+// Reserving takes `<path>.lock` (created exclusively and locked with flock, so that a lock whose process died does not
+// count) and refuses a path that has a result. Writing goes to `<path>.tmp`, is flushed to the disk and renamed. Where
+// that fails (disk full), the text is saved under TMPDIR, else printed on stderr between two marker lines.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "result/json.h"
+#include "result/run_record.h"
+
+namespace ttt::result {
+
+// Reservation of a result path by one process (rank 0). Released on destruction.
+class Reservation {
+ public:
+  // Throws UsageError where `path` exists and `force` is false, where another run holds it (force or not), or where the
+  // folder is missing or cannot be written.
+  Reservation(const std::filesystem::path& path, bool force);
+  ~Reservation();
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+ private:
+  std::filesystem::path lock_;
+  int fd_ = -1;
+};
+
+struct WriteOptions {
+  bool force = false;  // replace a result of another run; one of the same run_id is always replaced
+};
+
+// Writes to_json(record) with its content hash. Any rank may call it; where two ranks of one run do at once, one wins
+// and the other returns false. Throws Error (naming where the text was saved) where the path cannot be written.
+bool write_result(const std::filesystem::path& path, const RunRecord& record, const WriteOptions& options = {});
+
+// The text of a result file: pretty JSON whose last member, content_sha256, is the SHA-256 of the text with these 64
+// digits replaced by zeros. So `sed` and `sha256sum` can check it too.
+std::string result_text(const RunRecord& record);
+
+// Throws UsageError (no such file), DataError (truncated, edited, not a result, another schema version).
+RunRecord read_result(const std::filesystem::path& path);
+
+// `<path>.journal`
+std::filesystem::path journal_folder(const std::filesystem::path& path);
+
+}  // namespace ttt::result

@@ -1,0 +1,269 @@
+#include "result/run_record.h"
+
+#include "core/error.h"
+
+namespace ttt::result {
+namespace {
+
+struct VerdictWord {
+  Verdict verdict;
+  std::string_view name;
+  int exit_code;
+};
+// Exit codes are those of core/error.h; 6 is the run that ended as planned without reaching its target.
+constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0},
+                                     {Verdict::kIncorrect, "incorrect", 5},
+                                     {Verdict::kFailed, "failed", 1},
+                                     {Verdict::kNotConverged, "not_converged", 6},
+                                     {Verdict::kNotSupported, "not_supported", 4},
+                                     {Verdict::kNotRun, "not_run", 0},
+                                     {Verdict::kSmoke, "smoke", 0}};
+
+std::string join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+
+// A typed member of a document that was not necessarily written by us.
+template <class T>
+T get(const Json& object, const std::string& key, const std::string& path) {
+  const Json& value = member(object, key, path);
+  bool fits = false;
+  if constexpr (std::is_same_v<T, std::string>) fits = value.is_string();
+  if constexpr (std::is_same_v<T, std::int64_t>) fits = value.is_number_integer();
+  if constexpr (std::is_same_v<T, double>) fits = value.is_number();
+  if (!fits)
+    throw DataError("'" + join(path, key) + "' in the result has the wrong type (" + value.type_name() +
+                    "). Take the original file.");
+  return value.get<T>();
+}
+
+const Json& get_object(const Json& object, const std::string& key, const std::string& path) {
+  const Json& value = member(object, key, path);
+  if (!value.is_object())
+    throw DataError("'" + join(path, key) + "' in the result is not an object. Take the original file.");
+  return value;
+}
+
+const Json& get_array(const Json& object, const std::string& key, const std::string& path) {
+  const Json& value = member(object, key, path);
+  if (!value.is_array())
+    throw DataError("'" + join(path, key) + "' in the result is not a list. Take the original file.");
+  return value;
+}
+
+template <class T>
+std::vector<T> get_list(const Json& object, const std::string& key, const std::string& path) {
+  std::vector<T> list;
+  const Json& values = get_array(object, key, path);
+  list.reserve(values.size());
+  for (const Json& v : values) {
+    const bool fits = std::is_same_v<T, std::string> ? v.is_string()
+                      : std::is_same_v<T, double>    ? v.is_number()
+                                                     : v.is_number_integer();
+    if (!fits)
+      throw DataError("'" + join(path, key) + "' in the result holds a " + v.type_name() + ". Take the original file.");
+    list.push_back(v.get<T>());
+  }
+  return list;
+}
+
+CocoStats stats_from_json(const Json& object, const std::string& key, const std::string& path) {
+  const Json& named = get_object(object, key, path);
+  CocoStats stats{};
+  for (std::size_t i = 0; i < stats.size(); ++i)
+    stats[i] = get<double>(named, std::string(kCocoStatNames[i]), join(path, key));
+  return stats;
+}
+
+Json stats_json(const CocoStats& stats) {
+  Json named = Json::object();
+  for (std::size_t i = 0; i < stats.size(); ++i) named[std::string(kCocoStatNames[i])] = stats[i];
+  return named;
+}
+
+Json steps_json(const StepSeries& s) {
+  Json phases = Json::object(), losses = Json::object();
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) phases[std::string(kPhaseNames[i])] = s.phase_s[i];
+  for (std::size_t i = 0; i < kLossNames.size(); ++i) losses[std::string(kLossNames[i])] = s.loss[i];
+  return {{"step", s.step},
+          {"images", s.images},
+          {"step_s", {{"ranks", s.step_ranks}, {"values", s.step_s}}},
+          {"phase_s", {{"ranks", s.phase_ranks}, {"values", phases}}},
+          {"loss", {{"ranks", s.loss_ranks}, {"values", losses}}},
+          {"learning_rate", s.learning_rate}};
+}
+
+StepSeries steps_from_json(const Json& object) {
+  StepSeries s;
+  s.step = get_list<std::int64_t>(object, "step", "steps");
+  s.images = get_list<std::int64_t>(object, "images", "steps");
+  s.learning_rate = get_list<double>(object, "learning_rate", "steps");
+  const Json& step = get_object(object, "step_s", "steps");
+  s.step_ranks = get<std::string>(step, "ranks", "steps.step_s");
+  s.step_s = get_list<double>(step, "values", "steps.step_s");
+  const Json& phase = get_object(object, "phase_s", "steps");
+  s.phase_ranks = get<std::string>(phase, "ranks", "steps.phase_s");
+  const Json& loss = get_object(object, "loss", "steps");
+  s.loss_ranks = get<std::string>(loss, "ranks", "steps.loss");
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
+    s.phase_s[i] = get_list<double>(get_object(phase, "values", "steps.phase_s"), std::string(kPhaseNames[i]),
+                                    "steps.phase_s.values");
+  for (std::size_t i = 0; i < kLossNames.size(); ++i)
+    s.loss[i] =
+        get_list<double>(get_object(loss, "values", "steps.loss"), std::string(kLossNames[i]), "steps.loss.values");
+  const auto check = [&](std::size_t size) {
+    if (size != s.step.size())
+      throw DataError("The columns of 'steps' in the result have different lengths. Take the original file.");
+  };
+  check(s.images.size()), check(s.learning_rate.size()), check(s.step_s.size());
+  for (const auto& v : s.phase_s) check(v.size());
+  for (const auto& v : s.loss) check(v.size());
+  return s;
+}
+
+Json recipe_json(const RecipeRecord& r) {
+  return {{"name", r.name}, {"sha256", r.sha256}, {"changes", r.changes}, {"settings", r.settings}};
+}
+
+RecipeRecord recipe_from_json(const Json& object) {
+  return {.name = get<std::string>(object, "name", "recipe"),
+          .settings = get_object(object, "settings", "recipe"),
+          .changes = get_array(object, "changes", "recipe"),
+          .sha256 = get<std::string>(object, "sha256", "recipe")};
+}
+
+Json clocks_json(const Clocks& c) {
+  return {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+}
+
+Clocks clocks_from_json(const Json& c) {
+  return {.total_s = get<double>(c, "total_s", "clocks"),
+          .init_s = get<double>(c, "init_s", "clocks"),
+          .run_s = get<double>(c, "run_s", "clocks"),
+          .train_s = get<double>(c, "train_s", "clocks")};
+}
+
+void check_version(const Json& document) {
+  const auto version = get<std::int64_t>(document, "schema_version", "");
+  if (version == kSchemaVersion) return;
+  throw DataError("The result has schema version " + std::to_string(version) + ", this program reads version " +
+                  std::to_string(kSchemaVersion) + ". " +
+                  (version > kSchemaVersion ? "Use the report of the newer build that wrote it."
+                                            : "Use the report of the build that wrote it (provenance.commit)."));
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  for (const VerdictWord& w : kVerdicts)
+    if (w.verdict == verdict) return w.name;
+  throw Error("A verdict without a name. This is a bug.");
+}
+
+Verdict verdict_from_name(const std::string& name) {
+  for (const VerdictWord& w : kVerdicts)
+    if (w.name == name) return w.verdict;
+  throw DataError("'" + name + "' is no verdict of a result. Take the original file.");
+}
+
+int verdict_exit_code(Verdict verdict) {
+  for (const VerdictWord& w : kVerdicts)
+    if (w.verdict == verdict) return w.exit_code;
+  return 1;
+}
+
+void StepSeries::add(const StepSample& sample) {
+  step.push_back(sample.step);
+  images.push_back(sample.images);
+  step_s.push_back(sample.step_s);
+  learning_rate.push_back(sample.learning_rate);
+  for (std::size_t i = 0; i < phase_s.size(); ++i) phase_s[i].push_back(sample.phase_s[i]);
+  for (std::size_t i = 0; i < loss.size(); ++i) loss[i].push_back(sample.loss[i]);
+}
+
+Json evaluation_json(const Evaluation& e) {
+  return {{"epoch", e.epoch},           {"step", e.step},
+          {"images", e.images},         {"wall_s", e.wall_s},
+          {"duration_s", e.duration_s}, {"bbox", stats_json(e.bbox)},
+          {"segm", stats_json(e.segm)}};
+}
+
+Evaluation evaluation_from_json(const Json& object, const std::string& path) {
+  return {.epoch = get<std::int64_t>(object, "epoch", path),
+          .step = get<std::int64_t>(object, "step", path),
+          .images = get<std::int64_t>(object, "images", path),
+          .wall_s = get<double>(object, "wall_s", path),
+          .duration_s = get<double>(object, "duration_s", path),
+          .bbox = stats_from_json(object, "bbox", path),
+          .segm = stats_from_json(object, "segm", path)};
+}
+
+Json step_json(const StepSample& s) {
+  return {{"step", s.step},       {"images", s.images}, {"step_s", s.step_s},
+          {"phase_s", s.phase_s}, {"loss", s.loss},     {"lr", s.learning_rate}};
+}
+
+StepSample step_from_json(const Json& object, const std::string& path) {
+  StepSample s{.step = get<std::int64_t>(object, "step", path),
+               .images = get<std::int64_t>(object, "images", path),
+               .step_s = get<double>(object, "step_s", path),
+               .learning_rate = get<double>(object, "lr", path)};
+  const auto phases = get_list<double>(object, "phase_s", path), losses = get_list<double>(object, "loss", path);
+  if (phases.size() != s.phase_s.size() || losses.size() != s.loss.size())
+    throw DataError("'" + path + "' has " + std::to_string(phases.size()) + " phases and " +
+                    std::to_string(losses.size()) + " losses. Take the original file.");
+  std::copy(phases.begin(), phases.end(), s.phase_s.begin());
+  std::copy(losses.begin(), losses.end(), s.loss.begin());
+  return s;
+}
+
+Json to_json(const RunRecord& r) {
+  Json accuracy = Json::array(), non_finite = Json::array();
+  for (const Evaluation& e : r.accuracy) accuracy.push_back(evaluation_json(e));
+  for (const NonFinite& n : r.non_finite)
+    non_finite.push_back({{"step", n.step}, {"name", n.name}, {"value", n.value}});
+  Json j = {{"schema_version", kSchemaVersion},
+            {"kind", r.kind},
+            {"run_id", r.run_id},
+            {"verdict", verdict_name(r.verdict)},
+            {"reason", r.reason}};
+  if (r.target) j["target"] = {{"bbox_ap", r.target->bbox_ap}, {"segm_ap", r.target->segm_ap}};
+  j["provenance"] = r.provenance;
+  j["system"] = r.system;
+  j["recipe"] = recipe_json(r.recipe);
+  j["built"] = r.built;
+  j["data"] = r.data;
+  j["clocks"] = clocks_json(r.clocks);
+  j["accuracy"] = std::move(accuracy);
+  j["steps"] = steps_json(r.steps);
+  j["non_finite"] = std::move(non_finite);
+  j["warnings"] = r.warnings;
+  return j;
+}
+
+RunRecord run_record_from_json(const Json& document) {
+  check_version(document);
+  RunRecord r;
+  r.kind = get<std::string>(document, "kind", "");
+  r.run_id = get<std::string>(document, "run_id", "");
+  r.verdict = verdict_from_name(get<std::string>(document, "verdict", ""));
+  r.reason = get<std::string>(document, "reason", "");
+  if (document.contains("target")) {
+    const Json& target = get_object(document, "target", "");
+    r.target = Target{get<double>(target, "bbox_ap", "target"), get<double>(target, "segm_ap", "target")};
+  }
+  r.provenance = get_object(document, "provenance", "");
+  r.system = get_object(document, "system", "");
+  r.recipe = recipe_from_json(get_object(document, "recipe", ""));
+  r.built = get_object(document, "built", "");
+  r.data = get_object(document, "data", "");
+  r.clocks = clocks_from_json(get_object(document, "clocks", ""));
+  for (const Json& e : get_array(document, "accuracy", ""))
+    r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
+  r.steps = steps_from_json(get_object(document, "steps", ""));
+  for (const Json& n : get_array(document, "non_finite", ""))
+    r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
+                            get<std::string>(n, "value", "non_finite")});
+  r.warnings = get_list<std::string>(document, "warnings", "");
+  return r;
+}
+
+}  // namespace ttt::result

@@ -1,0 +1,144 @@
+// What one run leaves behind: facts and raw samples, no statistics. results/schema-v1.json is the same in JSON Schema.
+//
+// Units are in the names: _s seconds, _bytes bytes. Every number is finite; what is unknown is absent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "result/json.h"
+
+namespace ttt::result {
+
+// Raised when a key changes its meaning or goes; a new key alone does not raise it.
+inline constexpr int kSchemaVersion = 1;
+
+// Only `passed` may enter a performance table; the others appear there as what they are.
+enum class Verdict { kPassed, kIncorrect, kFailed, kNotConverged, kNotSupported, kNotRun, kSmoke };
+
+std::string_view verdict_name(Verdict verdict);      // "passed", "not_converged", ...
+Verdict verdict_from_name(const std::string& name);  // throws DataError on another word
+int verdict_exit_code(Verdict verdict);              // 0 for passed, smoke and not_run
+
+// pycocotools' twelve numbers in its order: AP, AP50, AP75, AP small, medium, large, AR 1, 10, 100, AR small, medium,
+// large. -1 where the ground truth has no such object.
+using CocoStats = std::array<double, 12>;
+inline constexpr std::array<std::string_view, 12> kCocoStatNames = {"AP",  "AP50", "AP75",  "APs", "APm", "APl",
+                                                                    "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"};
+
+struct Evaluation {
+  std::int64_t epoch = 0;   // epochs finished
+  std::int64_t step = 0;    // steps finished
+  std::int64_t images = 0;  // training images seen by all ranks
+  double wall_s = 0;        // from the start of the run to the end of this evaluation
+  double duration_s = 0;    // time for which training stood still
+  CocoStats bbox{};
+  CocoStats segm{};
+};
+
+// AP at IoU 0.50:0.95 that both must reach in one evaluation.
+struct Target {
+  double bbox_ap = 0;
+  double segm_ap = 0;
+  bool reached(const Evaluation& e) const { return e.bbox[0] >= bbox_ap && e.segm[0] >= segm_ap; }
+};
+
+// Where a step's time goes. `other` is what the rest leaves of step_s.
+inline constexpr std::array<std::string_view, 6> kPhaseNames = {"data_wait",    "forward",   "backward",
+                                                                "comm_exposed", "optimizer", "other"};
+// The five losses of Mask R-CNN, named as torchvision names them.
+inline constexpr std::array<std::string_view, 5> kLossNames = {"objectness", "rpn_box_reg", "classifier", "box_reg",
+                                                               "mask"};
+
+struct StepSample {
+  std::int64_t step = 0;    // from 0
+  std::int64_t images = 0;  // images of this step on all ranks
+  double step_s = 0;        // this rank's time from one batch to the next, evaluation left out
+  std::array<double, kPhaseNames.size()> phase_s{};
+  std::array<double, kLossNames.size()> loss{};
+  double learning_rate = 0;
+};
+
+// Samples of all steps as columns of equal length. Losses and times are this rank's until reduce_over_ranks().
+struct StepSeries {
+  std::vector<std::int64_t> step, images;
+  std::vector<double> step_s, learning_rate;
+  std::array<std::vector<double>, kPhaseNames.size()> phase_s;
+  std::array<std::vector<double>, kLossNames.size()> loss;
+  // How each was made of the ranks' values: "local" (this rank's alone), "max" or "mean".
+  std::string step_ranks = "local", phase_ranks = "local", loss_ranks = "local";
+
+  std::size_t size() const { return step.size(); }
+  void add(const StepSample& sample);
+};
+
+// Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
+// add up. `max` and `sum` reduce (double* data, std::size_t count) in place over all ranks.
+template <class Max, class Sum>
+void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
+  const auto mean = [&](std::vector<double>& v) {
+    sum(v.data(), v.size());
+    for (double& x : v) x /= world_size;
+  };
+  max(s.step_s.data(), s.step_s.size());
+  for (auto& v : s.phase_s) mean(v);
+  for (auto& v : s.loss) mean(v);
+  s.step_ranks = "max";
+  s.phase_ranks = s.loss_ranks = "mean";
+}
+
+// Durations on rank 0's monotonic clock.
+struct Clocks {
+  double total_s = 0;  // start of the process to the writing of the result
+  double init_s = 0;   // start of the process to the start of the run
+  double run_s = 0;    // start of the run to its end, with evaluation: what "time to target" counts
+  double train_s = 0;  // run_s without evaluation
+};
+
+// The settings as they were resolved.
+struct RecipeRecord {
+  std::string name;                // of the recipe: a file's name or "default"
+  Json settings = Json::object();  // fields_json()
+  Json changes = Json::array();    // fields_changed() against the program's defaults
+  std::string sha256;              // fields_sha256()
+};
+
+// A number that was not finite cannot be a JSON number; it is kept here in words.
+struct NonFinite {
+  std::int64_t step = 0;
+  std::string name;   // "loss.mask"
+  std::string value;  // "nan", "inf", "-inf"
+};
+
+struct RunRecord {
+  std::string kind = "time_to_target";
+  std::string run_id;  // the same on all ranks of a run
+  Verdict verdict = Verdict::kNotRun;
+  std::string reason;
+  std::optional<Target> target;
+  Json provenance = Json::object();  // result/provenance.h
+  Json system = Json::object();      // result/system_info.h
+  RecipeRecord recipe;
+  Json built = Json::object();  // describe() of every part, by the part's name
+  Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
+  Clocks clocks;
+  std::vector<Evaluation> accuracy;
+  StepSeries steps;
+  std::vector<NonFinite> non_finite;
+  std::vector<std::string> warnings;
+};
+
+Json to_json(const RunRecord& record);
+// Throws DataError naming the key that is missing or has the wrong type, and for another schema version.
+RunRecord run_record_from_json(const Json& document);
+
+Json evaluation_json(const Evaluation& evaluation);
+Evaluation evaluation_from_json(const Json& object, const std::string& path);
+Json step_json(const StepSample& sample);
+StepSample step_from_json(const Json& object, const std::string& path);
+
+}  // namespace ttt::result

@@ -1,0 +1,62 @@
+// A run: every number that defines it. Read from TOML (benchmarks/recipes), serialised into the result.
+#pragma once
+
+#include "data/settings.h"
+#include "model/config.h"
+#include "train/optimizer.h"
+#include "train/reducer.h"
+#include "train/schedule.h"
+
+namespace ttt::train {
+
+struct TrainConfig {
+  std::int64_t global_batch = 0;
+  std::int64_t images_per_rank = 2;
+  std::int64_t epochs = 26;
+  std::int64_t max_steps = 0;
+  double eval_every_epochs = 1.0;
+  std::int64_t eval_batch = 8;
+  double target_box_ap = 0.377;
+  double target_mask_ap = 0.339;
+  std::int64_t threads = 0;
+  std::string weights;
+  ReducerConfig reducer;
+  ScheduleConfig schedule;
+  OptimizerConfig optimizer;
+
+  template <class Self, class V>
+  static void fields(Self& s, V&& v) {
+    v("global_batch", s.global_batch, "images of a step over all ranks, a multiple of the number of ranks; 0: images_per_rank on each", at_least(0));
+    v("images_per_rank", s.images_per_rank, "images of a step on each rank, where global_batch is 0", at_least(1));
+    v("epochs", s.epochs, "passes over the training images at most", at_least(1));
+    v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit", at_least(0));
+    v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", at_least(1e-3));
+    v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", at_least(1));
+    v("target_box_ap", s.target_box_ap, "box AP (IoU 0.50:0.95) at which the run has passed, together with target_mask_ap", between(0, 1));
+    v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
+    v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
+    v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
+    v("reducer", s.reducer, "gradients over ranks");
+    v("schedule", s.schedule, "learning rate");
+    v("optimizer", s.optimizer, "SGD");
+  }
+};
+
+struct Recipe {
+  std::int64_t seed = 1;
+  std::string device = "cpu";
+  data::DataSettings data;
+  model::ModelConfig model;
+  TrainConfig train;
+
+  template <class Self, class V>
+  static void fields(Self& s, V&& v) {
+    v("seed", s.seed, "of initialisation, order, flips and sampling", at_least(0));
+    v("device", s.device, "where tensors live", one_of({"cpu", "cuda"}));
+    v("data", s.data, "images and their transformation");
+    v("model", s.model, "Mask R-CNN");
+    v("train", s.train, "training to the target");
+  }
+};
+
+}  // namespace ttt::train

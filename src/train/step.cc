@@ -1,0 +1,24 @@
+#include "train/step.h"
+
+namespace ttt::train {
+
+std::array<at::Tensor, model::kLosses> EagerStep::forward_backward(const model::DeviceBatch& batch, const model::DrawKey& key,
+                                                                   result::PhaseClock& clock) {
+  clock.enter(result::Phase::kForward);
+  const model::Losses losses = model_.training_losses(batch, key);
+  const at::Tensor total = losses.total();
+  clock.enter(result::Phase::kBackward);
+  // Gradients are views of one allocation into which autograd adds: one fill instead of one per parameter.
+  model_.parameters().flat_gradients().zero_();
+  total.backward();
+  clock.enter(result::Phase::kOther);
+  std::array<at::Tensor, model::kLosses> values;
+  for (int i = 0; i < model::kLosses; ++i) values[i] = losses.values[i].detach();
+  return values;
+}
+
+result::Json EagerStep::describe() const {
+  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"ops", model_.ops().name}, {"zero_grad", "flat_fill"}};
+}
+
+}  // namespace ttt::train

@@ -1,0 +1,135 @@
+#include "train/trainer.h"
+
+#include <ATen/ops/cat.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "train/device_batch.h"
+
+namespace ttt::train {
+namespace {
+
+std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const char* relation) {
+  char text[160];
+  std::snprintf(text, sizeof text, "box AP %.4f and mask AP %.4f after %lld epochs, %s the target of %.3f and %.3f", e.bbox[0], e.segm[0],
+                static_cast<long long>(e.epoch), relation, t.target_box_ap, t.target_mask_ap);
+  return text;
+}
+
+}  // namespace
+
+Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
+                 const Observer& observer)
+    : recipe_(recipe), parts_(std::move(parts)), schedule_(recipe.train.schedule, recipe.train.global_batch, steps_per_epoch), comm_(comm),
+      control_(control), observer_(observer), device_(recipe.device), steps_per_epoch_(steps_per_epoch) {
+  total_steps_ = recipe.train.epochs * steps_per_epoch;
+  if (recipe.train.max_steps > 0) total_steps_ = std::min(total_steps_, recipe.train.max_steps);
+  eval_interval_ = std::max<std::int64_t>(1, std::llround(recipe.train.eval_every_epochs * static_cast<double>(steps_per_epoch)));
+}
+
+Ending Trainer::run() {
+  const TrainConfig& t = recipe_.train;
+  std::optional<result::Evaluation> last;
+  control_.barrier();
+  observer_.clock.start_run();
+  phases_.start_step();
+  next_ = parts_.loader->next();
+  while (step_ < total_steps_) {
+    train_step();
+    if (t.max_steps == 0 && (step_ % eval_interval_ == 0 || step_ == total_steps_)) {
+      last = evaluate();
+      if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap) {
+        observer_.clock.end_run();
+        return {result::Verdict::kPassed, ap_text(*last, t, "at or above")};
+      }
+    }
+  }
+  observer_.clock.end_run();
+  if (t.max_steps > 0) return {result::Verdict::kSmoke, "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
+  return {result::Verdict::kNotConverged, ap_text(*last, t, "below")};
+}
+
+void Trainer::train_step() {
+  const model::DeviceBatch batch = to_device(*next_, device_);
+  const model::DrawKey key{.seed = static_cast<std::uint64_t>(recipe_.seed), .step = static_cast<std::uint64_t>(step_)};
+  parts_.reducer->begin();
+  const auto losses = parts_.step->forward_backward(batch, key, phases_);  // the reducer's hooks fire as gradients appear
+  parts_.reducer->launch();
+
+  phases_.enter(result::Phase::kDataWait);
+  if (step_ + 1 < total_steps_) next_ = parts_.loader->next();
+
+  phases_.enter(result::Phase::kCommExposed);
+  parts_.reducer->finish();
+  phases_.enter(result::Phase::kOptimizer);
+  const double lr = schedule_.lr(step_ + 1);
+  parts_.optimizer->step(lr, 1.0 / comm_.size());
+  phases_.enter(result::Phase::kOther);
+
+  result::StepSample sample{.step = step_, .images = recipe_.train.global_batch, .learning_rate = lr};
+  double total = 0;
+  for (int i = 0; i < model::kLosses; ++i) total += sample.loss[i] = losses[i].item<double>();
+  const Agreement agreement = agree(sample);
+  phases_.end_step(sample);
+  observer_.recorder.step(sample);
+  ++step_;
+  images_ += sample.images;
+  if (!agreement.interrupted.empty())
+    throw Interrupted("Interrupted by " + agreement.interrupted + " after step " + std::to_string(step_) + " of " + std::to_string(total_steps_) +
+                      ". Start the run again to repeat it.");
+  if (!agreement.finite)
+    throw Incorrect("A loss of step " + std::to_string(step_ - 1) +
+                    " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
+  observer_.progress(step_, total_steps_, total, images_);
+}
+
+Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
+  const std::string signal = observer_.interrupted();
+  // Signal names travel as a number: their order here.
+  static constexpr std::array<const char*, 4> kSignals = {"", "SIGUSR1", "SIGTERM", "SIGINT"};
+  double shared[2] = {0, 0};
+  for (std::size_t i = 1; i < kSignals.size(); ++i)
+    if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
+  for (double l : sample.loss)
+    if (!std::isfinite(l)) shared[1] = 1;
+  control_.all_reduce_max(shared, 2);
+  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .finite = shared[1] == 0};
+}
+
+std::optional<result::Evaluation> Trainer::evaluate() {
+  observer_.clock.start_evaluation();
+  average_running_statistics();
+  const eval::AveragePrecision ap = parts_.evaluator->evaluate(*parts_.model);
+  result::Evaluation e;
+  e.epoch = step_ / steps_per_epoch_;
+  e.step = step_;
+  e.images = images_;
+  e.bbox = ap.bbox;
+  e.segm = ap.segm;
+  e.duration_s = observer_.clock.end_evaluation();
+  e.wall_s = observer_.clock.wall_s();
+  observer_.recorder.evaluation(e);
+  observer_.evaluated(e);
+  phases_.start_step();
+  return e;
+}
+
+void Trainer::average_running_statistics() {
+  // Each rank has seen its own images: the mean over ranks is the better estimate, and every rank evaluates the same model.
+  if (comm_.size() == 1 || recipe_.model.backbone.norm != "batch") return;
+  std::vector<at::Tensor> flat;
+  std::vector<model::Parameter*> buffers;
+  for (model::Parameter& p : parts_.model->parameters().all())
+    if (p.buffer) flat.push_back(p.value.flatten()), buffers.push_back(&p);
+  at::Tensor all = at::cat(flat).to(at::kCPU).contiguous();
+  control_.all_reduce_sum(all.data_ptr<float>(), static_cast<std::size_t>(all.numel()));
+  all.div_(control_.size());
+  std::int64_t offset = 0;
+  for (model::Parameter* p : buffers) {
+    p->value.copy_(all.narrow(0, offset, p->count).view(p->shape));
+    offset += p->count;
+  }
+}
+
+}  // namespace ttt::train

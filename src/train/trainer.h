@@ -1,0 +1,76 @@
+// Training to a target over the ranks of a run.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "core/parallel.h"
+#include "data/loader.h"
+#include "eval/evaluator.h"
+#include "result/run_recorder.h"
+#include "train/recipe.h"
+#include "train/step.h"
+
+namespace ttt::train {
+
+// How the run ended when nothing was thrown.
+struct Ending {
+  result::Verdict verdict = result::Verdict::kNotConverged;
+  std::string reason;
+};
+
+// What the program around the trainer watches and is told.
+struct Observer {
+  result::RunRecorder& recorder;
+  result::RunClock& clock;
+  std::function<std::string()> interrupted;  // the name of the signal that asked for the end, "" while there is none
+  std::function<void(std::int64_t step, std::int64_t total_steps, double loss, std::int64_t images)> progress;
+  std::function<void(const result::Evaluation&)> evaluated;
+};
+
+// The parts of a run, built from its recipe by make_parts(); an ablation exchanges one of them.
+struct Parts {
+  std::unique_ptr<data::Loader> loader;
+  std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<Step> step;
+  std::unique_ptr<GradientReducer> reducer;
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<eval::Evaluator> evaluator;
+};
+
+class Trainer {
+ public:
+  // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight together.
+  Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
+          const Observer& observer);
+
+  // Until the target, the epoch or step limit, a signal (throws Interrupted) or a loss that is not finite (throws Incorrect);
+  // every rank leaves at the same step.
+  Ending run();
+
+ private:
+  struct Agreement {
+    std::string interrupted;
+    bool finite = true;
+  };
+  void train_step();
+  Agreement agree(const result::StepSample& sample);
+  std::optional<result::Evaluation> evaluate();
+  void average_running_statistics();
+
+  const Recipe& recipe_;
+  Parts parts_;
+  Schedule schedule_;
+  comm::Communicator& comm_;
+  comm::Communicator& control_;
+  Observer observer_;
+  at::Device device_;
+  std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
+  std::int64_t step_ = 0, images_ = 0;
+  result::PhaseClock phases_;
+  const data::HostBatch* next_ = nullptr;  // valid until the loader is asked again
+};
+
+}  // namespace ttt::train

@@ -1,0 +1,47 @@
+#include "train/weights.h"
+
+#include <ATen/ops/from_blob.h>
+
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "data/hdf5.h"
+
+namespace ttt::train {
+
+void save_weights(const std::string& path, const model::ParameterStore& store) {
+  const std::string temporary = path + ".tmp";
+  {
+    data::h5::File file = data::h5::File::create(temporary);
+    for (const model::Parameter& p : store.all()) {
+      const at::Tensor values = store.to_file(p);
+      file.write<float>("/" + p.name, {values.const_data_ptr<float>(), static_cast<std::size_t>(values.numel())},
+                        data::h5::Dims(p.file_shape.begin(), p.file_shape.end()));
+    }
+    file.close();
+  }
+  std::filesystem::rename(temporary, path);
+}
+
+void load_weights(const std::string& path, model::ParameterStore& store) {
+  const data::h5::File file = data::h5::File::open(path);
+  std::set<std::string> unused;
+  for (const std::string& name : file.datasets())
+    if (!name.starts_with("/extra/")) unused.insert(name);
+  for (model::Parameter& p : store.all()) {
+    const std::string name = "/" + p.name;
+    if (!file.has(name))
+      throw DataError("Weights '" + path + "' have no tensor '" + p.name +
+                      "'. Use weights of this architecture, or change the recipe's model.backbone keys.");
+    const data::h5::Dims dims = file.dims(name);
+    std::vector<float> values = file.read<float>(name);
+    store.from_file(p, at::from_blob(values.data(), std::vector<std::int64_t>(dims.begin(), dims.end()), at::kFloat));
+    unused.erase(name);
+  }
+  if (!unused.empty())
+    throw DataError("Weights '" + path + "' hold '" + *unused.begin() + "', which this model does not have (" + std::to_string(unused.size()) +
+                    " such tensors). Use weights of this architecture, or move them under /extra.");
+}
+
+}  // namespace ttt::train

@@ -1,0 +1,162 @@
+"""Checks the rules of the source tree that a compiler does not: who may include whom, where each third-party library is
+at home, how long a file may be, and that nothing names a machine.
+
+  check_layout.py [ROOT]     prints one line for each violation and exits 1 if there is any
+
+The layers, bottom up: core, coco, {comm, data, result, kernels}, cuda, model, eval, train, benchmarks; beside them
+harness on {core, comm, result}, reports on {core, result}, and eval/coco on {core, coco} alone.
+"""
+
+import pathlib
+import re
+import sys
+
+# Folder -> folders whose headers it may include; None: any. The longest matching folder counts.
+BASE = ["src/core", "src/coco"]
+MIDDLE = ["src/comm", "src/data", "src/result"]
+ALLOWED = {
+    "src/core": ["src/core"],
+    "src/coco": BASE,
+    "src/comm": BASE + ["src/comm"],
+    "src/data": BASE + ["src/data"],
+    "src/result": BASE + ["src/result"],
+    "kernels": ["src/core", "kernels"],
+    "src/cuda": BASE + ["src/comm", "kernels", "src/cuda"],
+    "src/model": BASE + MIDDLE + ["src/model", "src/model/ops"],
+    "src/model/ops": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/cuda"],  # the model's only way to kernels
+    "src/eval": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/eval", "src/eval/coco"],
+    "src/eval/coco": BASE + ["src/eval/coco"],
+    "src/train": BASE + MIDDLE
+    + ["kernels", "src/cuda", "src/model", "src/model/ops", "src/eval", "src/eval/coco", "src/train"],
+    "src/harness": ["src/core", "src/comm", "src/result", "src/harness"],
+    "reports": ["src/core", "src/result", "reports"],
+    "data": BASE + MIDDLE + ["src/harness", "data"],
+    "benchmarks": None,
+    "tests": None,
+}
+
+# Third-party header -> folders (or files) that may include it, beside tests.
+TORCH = ["src/model", "src/eval", "src/train", "src/cuda", "benchmarks"]
+HOMES = [
+    (r"mpi\.h", ["src/comm", "src/cuda"]),
+    (r"nccl\.h", ["src/comm/nccl.cc", "src/cuda"]),
+    (r"(hdf5|hdf5_hl|H5\w+)\.h", ["src/data"]),
+    (r"nlohmann/.*", ["src/result"]),
+    (r"simdjson\.h", ["src/coco"]),
+    (r"toml\+\+/.*", ["src/harness"]),
+    (r"CLI/.*", ["src/harness", "data", "reports", "src/eval/coco", "benchmarks"]),
+    (r"(jpeglib|turbojpeg|jerror)\.h", ["src/data"]),
+    (r"(torch|ATen|c10|caffe2)/.*", TORCH),
+    (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc"]),
+    (r"benchmark/.*", ["benchmarks"]),
+    (r"(gtest|gmock)/.*", []),
+]
+
+CODE = {".h", ".cc", ".cu", ".cuh", ".inc", ".c"}
+TEXT = CODE | {".py", ".sh", ".cmake", ".txt", ".md", ".toml", ".json", ".in", ""}
+LONGEST = 400  # lines of a code file or script, unless one of its lines says "Long file: why"
+MACHINE = [
+    (r"(?<![\w.])/(?:root|work|home/\w+|Users/\w+)/", "names a folder of one machine"),
+    (r"(?:pypi|pythonhosted|debian|ubuntu|npmjs|conda)\.(?:org|com)\b", "names a package registry's host"),
+    (r"\b(?:gh[pousr]_\w{30,}|hf_\w{30,}|AKIA[0-9A-Z]{16}|xox[abp]-[\w-]{10,})", "holds what looks like a token"),
+    (r"-----BEGIN [A-Z ]*PRIVATE KEY", "holds a private key"),
+]
+
+
+def inside(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def layer(path):
+    """The longest folder of ALLOWED that holds `path`, or None."""
+    holders = [folder for folder in ALLOWED if inside(path, folder)]
+    return max(holders, key=len) if holders else None
+
+
+def files(root):
+    for path in sorted(root.rglob("*")):
+        parts = path.relative_to(root).parts
+        hidden = any(p.startswith(".") and p != ".ci" for p in parts)
+        if hidden or parts[0].startswith("build") or "__pycache__" in parts or not path.is_file():
+            continue
+        if parts[0] == "results" or "golden" in parts or "corpus" in parts:
+            continue  # data, not text of ours
+        if path.suffix in TEXT:
+            yield path
+
+
+def included_path(root, path, name):
+    """Where the quoted include `name` of `path` leads, relative to the root; None where there is no such file."""
+    for base in (path.parent, root / "src", root):
+        candidate = base / name
+        if candidate.is_file():
+            return candidate.resolve().relative_to(root.resolve()).as_posix()
+    return None
+
+
+def check_quoted(root, path, where, name):
+    own = layer(where)
+    target = included_path(root, path, name)
+    if target is None or own is None:  # generated headers have no layer
+        return
+    theirs = layer(target)
+    if theirs == "tests" and own != "tests":
+        yield f'{own} may not include "{name}" (of tests)'
+    if ALLOWED[own] is None:
+        return
+    if theirs != own and theirs not in ALLOWED[own]:
+        yield f'{own} may not include "{name}" (of {theirs})'
+
+
+def check_system(where, name):
+    if inside(where, "tests"):
+        return
+    for pattern, homes in HOMES:
+        if re.fullmatch(pattern, name) and not any(inside(where, home) for home in homes):
+            yield f"<{name}> is at home in {', '.join(homes) or 'tests'} only"
+    torch = re.fullmatch(r"(torch|ATen|c10)/.*", name)
+    if torch and (where.endswith((".cu", ".cuh")) or inside(where, "src/eval/coco")):
+        yield f"<{name}>: no torch headers in .cu files (compile time) or in eval/coco (usable without torch)"
+
+
+def check_file(root, path):
+    where = path.relative_to(root).as_posix()
+    text = path.read_text(encoding="utf-8", errors="replace")
+    lines = text.splitlines()
+    is_script = path.suffix in {".py", ".sh"} or text.startswith("#!")
+    if (path.suffix in CODE or is_script) and len(lines) > LONGEST and "Long file: " not in text:
+        yield 1, f'{len(lines)} lines, more than {LONGEST}: split it, or say "Long file: why" in a comment'
+    for number, line in enumerate(lines, 1):
+        for pattern, what in MACHINE:
+            if re.search(pattern, line):
+                yield number, what
+        if path.suffix not in CODE:
+            continue
+        match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+        if match:
+            quoted, name = match[1] == '"', match[2]
+            found = check_quoted(root, path, where, name) if quoted else check_system(where, name)
+            for message in found:
+                yield number, message
+            if quoted:  # "mpi.h" must not slip through in quotes
+                for message in check_system(where, name) if included_path(root, path, name) is None else ():
+                    yield number, message
+
+
+def violations(root):
+    for path in files(root):
+        for number, message in check_file(root, path):
+            yield f"{path.relative_to(root).as_posix()}:{number}: {message}"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
+    found = list(violations(root))
+    for line in found:
+        print(line)
+    print(f"{len(found)} violations")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

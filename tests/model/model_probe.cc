@@ -1,0 +1,144 @@
+// Runs the model on a batch and weights given by another program and writes what it computed; tests/model/parity.py is that program.
+//
+//   model_probe INPUT OUTPUT      both are dictionaries of tensors as torch.save and torch.load know them
+//
+// INPUT: "config.<key>" numbers of the model (see configure), "weight.<name>", "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
+// "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr".
+// OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions, weights after the last.
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
+#include <torch/csrc/jit/serialization/pickle.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "core/error.h"
+#include "model/mask_rcnn.h"
+#include "train/optimizer.h"
+#include "train/step.h"
+
+namespace {
+
+using Tensors = std::map<std::string, at::Tensor>;
+
+Tensors read(const char* path) {
+  std::ifstream in(path, std::ios::binary);
+  std::vector<char> bytes((std::istreambuf_iterator<char>(in)), {});
+  Tensors out;
+  for (const auto& item : torch::jit::pickle_load(bytes).toGenericDict()) out[item.key().toStringRef()] = item.value().toTensor();
+  return out;
+}
+
+void write(const char* path, const Tensors& tensors) {
+  c10::Dict<std::string, at::Tensor> dict;
+  for (const auto& [name, value] : tensors) dict.insert(name, value.contiguous());
+  const std::vector<char> bytes = torch::jit::pickle_save(dict);
+  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+// Sets every field of the model's settings for which the input has "config.<path>".
+class Configure {
+ public:
+  explicit Configure(const Tensors& in, std::string prefix = "config.") : in_(in), prefix_(std::move(prefix)) {}
+  template <class T>
+  void operator()(const char* name, T& value, const char*, const ttt::Limits& = {}) {
+    const std::string key = prefix_ + name;
+    if constexpr (ttt::FieldGroup<T>) {
+      T::fields(value, Configure(in_, key + "."));
+    } else if (const auto found = in_.find(key); found != in_.end()) {
+      assign(found->second, value);
+    }
+  }
+
+ private:
+  static void assign(const at::Tensor& t, bool& v) { v = t.item<double>() != 0; }
+  static void assign(const at::Tensor& t, std::int64_t& v) { v = t.item<std::int64_t>(); }
+  static void assign(const at::Tensor& t, double& v) { v = t.item<double>(); }
+  static void assign(const at::Tensor& t, std::string& v) {
+    v.assign(reinterpret_cast<const char*>(t.const_data_ptr<std::uint8_t>()), static_cast<std::size_t>(t.numel()));
+  }
+  template <class T>
+  static void assign(const at::Tensor& t, std::vector<T>& v) {
+    const at::Tensor d = t.to(at::kDouble).contiguous();
+    v.assign(d.const_data_ptr<double>(), d.const_data_ptr<double>() + d.numel());
+  }
+  const Tensors& in_;
+  std::string prefix_;
+};
+
+template <class T>
+std::vector<T> values(const at::Tensor& t) {
+  const at::Tensor c = t.contiguous();
+  return {c.const_data_ptr<T>(), c.const_data_ptr<T>() + c.numel()};
+}
+
+int run(const char* input, const char* output) {
+  const Tensors in = read(input);
+  ttt::model::ModelConfig config;
+  ttt::model::ModelConfig::fields(config, Configure(in));
+  ttt::model::MaskRcnn model(config, ttt::model::host_ops(), 1, at::kCPU, nullptr);
+  for (ttt::model::Parameter& p : model.parameters().all()) {
+    const auto found = in.find("weight." + p.name);
+    if (found == in.end()) throw ttt::DataError("No weight '" + p.name + "' in the input.");
+    model.parameters().from_file(p, found->second);
+  }
+  ttt::data::PackedMasks masks;
+  masks.bitmap_box = values<std::int32_t>(in.at("bitmap_box"));
+  masks.bitmap_offset = values<std::int64_t>(in.at("bitmap_offset"));
+  masks.bitmap_bytes = values<std::uint8_t>(in.at("bitmap_bytes"));
+  const ttt::model::DeviceBatch batch{.images = in.at("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = in.at("image_size"),
+                                      .image_id = in.at("image_id"), .gt_box = in.at("gt_box"), .gt_label = in.at("gt_label"),
+                                      .gt_count = in.at("gt_count"), .masks = &masks};
+  Tensors out;
+  const ttt::model::Prediction prediction = model.predict(batch);
+  out["detected.boxes"] = prediction.detected.boxes;
+  out["detected.score"] = prediction.detected.score;
+  out["detected.label"] = prediction.detected.label;
+  out["detected.count"] = prediction.detected.count;
+  out["detected.masks"] = prediction.masks;
+
+  ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4});
+  const std::int64_t steps = in.at("steps").item<std::int64_t>();
+  std::vector<at::Tensor> losses;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    ttt::model::TrainingTrace trace;
+    const ttt::model::Losses l = model.training_losses(batch, {.seed = 1, .step = static_cast<std::uint64_t>(step)}, &trace);
+    std::vector<at::Tensor> row;
+    for (const at::Tensor& v : l.values) row.push_back(v.detach());
+    losses.push_back(at::stack(row));
+    model.parameters().flat_gradients().zero_();
+    l.total().backward();
+    const std::string s = "step" + std::to_string(step) + ".";
+    out[s + "anchor.index"] = trace.anchors.sampled.index;
+    out[s + "anchor.positives"] = trace.anchors.sampled.positives;
+    out[s + "anchor.total"] = trace.anchors.sampled.total;
+    out[s + "roi.boxes"] = trace.rois.rois;
+    out[s + "roi.positives"] = trace.rois.positives;
+    out[s + "roi.total"] = trace.rois.total;
+    if (step == 0)
+      for (const ttt::model::Parameter* p : model.parameters().trainable()) out["grad." + p->name] = model.parameters().gradient_to_file(*p);
+    optimizer.step(in.at("lr").item<double>(), 1.0);
+  }
+  out["losses"] = at::stack(losses);
+  for (const ttt::model::Parameter& p : model.parameters().all()) out["weight." + p.name] = model.parameters().to_file(p);
+  write(output, out);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: model_probe INPUT OUTPUT\n");
+    return 2;
+  }
+  try {
+    return run(argv[1], argv[2]);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "model_probe: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,224 @@
+// The printed report of a run whose numbers are known in closed form, and what report refuses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "reports/run_metrics.h"
+#include "reports/show.h"
+#include "result/result_file.h"
+#include "result/run_recorder.h"
+#include "tests/result/python.h"
+#include "tests/result/toy_record.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::RunRecord;
+using test::run_command;
+using test::toy_record;
+
+// The lines that contain `key`, with runs of spaces made one.
+std::string line_with(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  std::string found;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(key) == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string out;
+    for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
+    found += found.empty() ? out : "\n" + out;
+  }
+  return found;
+}
+
+// toy_record: 8 steps of 0.5 s and 16 images, 64 training images, evaluations of 1 s, init 2 s, total 8.5 s.
+TEST(Metrics, FactorsOfTheToyRun) {
+  const TimeFactors f = time_factors(toy_record());
+  EXPECT_TRUE(f.reached);
+  EXPECT_EQ(f.epochs, 2);
+  EXPECT_EQ(f.epoch_s, 2);
+  EXPECT_EQ(f.training_s, 4);
+  EXPECT_EQ(f.evaluation_s, 2);
+  EXPECT_EQ(f.startup_s, 2);
+  EXPECT_EQ(f.time_to_target_s(), 8);
+  EXPECT_EQ(f.after_s, 0.5);
+  EXPECT_EQ(f.unaccounted_s, 0);
+  EXPECT_TRUE(f.adds_up());
+}
+
+TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
+  RunRecord r = toy_record();
+  r.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);  // reached after 4 steps, 3 s into the run
+  const TimeFactors f = time_factors(r);
+  EXPECT_EQ(f.epochs, 1);
+  EXPECT_EQ(f.training_s, 2);
+  EXPECT_EQ(f.evaluation_s, 1);
+  EXPECT_EQ(f.time_to_target_s(), 5);
+  EXPECT_EQ(f.after_s, 3.5);
+  EXPECT_EQ(f.unaccounted_s, 0);
+}
+
+TEST(Metrics, BothTargetsMustBeMetInOneEvaluation) {
+  RunRecord r = toy_record();
+  r.accuracy = {test::toy_evaluation(1, 0.6, 0.4), test::toy_evaluation(2, 0.4, 0.6)};
+  EXPECT_FALSE(time_factors(r).reached);
+  EXPECT_EQ(time_factors(r).epochs, 2);
+}
+
+TEST(Metrics, ASumThatDoesNotMatchTheClockIsReported) {
+  RunRecord r = toy_record();
+  r.steps.step_s[3] += 3;
+  EXPECT_EQ(time_factors(r).unaccounted_s, -3);
+  EXPECT_FALSE(time_factors(r).adds_up());
+  EXPECT_NE(render_text(show_run(r), 100).find("The factors do not add up to the clock: -3.000 s"), std::string::npos);
+}
+
+TEST(Metrics, SharesAddUpWithTheSlowestRank) {
+  RunRecord r = toy_record();
+  for (double& s : r.steps.step_s) s = 0.625;  // phases are means that add up to 0.5
+  const auto shares = phase_shares(r);
+  ASSERT_EQ(shares.size(), 7u);
+  EXPECT_EQ(shares.back().name, "slowest rank");
+  EXPECT_EQ(shares.back().median_s, 0.125);
+  EXPECT_EQ(shares.back().share, 0.2);
+  double sum = 0;
+  for (const auto& s : shares) sum += s.share;
+  EXPECT_NEAR(sum, 1, 1e-15);
+  r.steps.phase_ranks = "local";
+  EXPECT_EQ(phase_shares(r).size(), 6u);
+}
+
+TEST(Show, PrintsTheKnownNumbersVerdictFirst) {
+  const std::string text = render_text(show_run(toy_record()), 120);
+  EXPECT_EQ(text.find("PASSED: box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs\n"), 0u);
+  EXPECT_EQ(line_with(text, "epochs to target"), "epochs to target 2.00");
+  EXPECT_EQ(line_with(text, "time per epoch"), "x time per epoch 2.000 s");
+  EXPECT_EQ(line_with(text, "= training"), "= training 4.000 s 47.1 %");
+  EXPECT_EQ(line_with(text, "+ evaluation"), "+ evaluation (exposed) 2.000 s 23.5 %");
+  EXPECT_EQ(line_with(text, "+ start-up"), "+ start-up 2.000 s 23.5 %");
+  EXPECT_EQ(line_with(text, "= time to target"), "= time to target 8.000 s 94.1 %");
+  EXPECT_EQ(line_with(text, "unaccounted"), "+ unaccounted 0.000 s 0.0 %");
+  EXPECT_EQ(line_with(text, "6.0 s"), "2 8 6.0 s 0.5200 0.2812 0.3125 0.5050 0.2812 0.3125 1.000 s *");
+  EXPECT_EQ(line_with(text, "3.0 s"), "1 4 3.0 s 0.4000 0.2812 0.3125 0.5100 0.2812 0.3125 1.000 s");
+  EXPECT_EQ(line_with(text, "box   0."), "box 0.520 0.281 0.312 - 0.375 0.406 0.438 0.469 0.500 0.531 0.562 0.594");
+  EXPECT_EQ(line_with(text, "backward"), "backward 188 ms 37.5 %");
+  EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step 32.00 median; p5 32.00, p95 32.00");
+  EXPECT_EQ(line_with(text, "images/s of the run"), "images/s of the run 21.33 all images / run with evaluation");
+  EXPECT_EQ(line_with(text, "solver.lr  "), "solver.lr 0.02 0.01");
+  EXPECT_EQ(line_with(text, "libfoo"), "libraries libfoo 1.1 (built with 1.0)");
+  EXPECT_NE(text.find("no CPU binding"), std::string::npos);
+}
+
+TEST(Show, FitsTheWidthAndLosesNothing) {
+  RunRecord r = toy_record();
+  r.warnings = {
+      "a warning that is much longer than a narrow terminal, with umlauts äöü and 漢字 in it, so that it must wrap"};
+  for (const std::size_t width : {60u, 80u, 120u}) {
+    std::istringstream lines(render_text(show_run(r), width));
+    std::string words;
+    for (std::string line; std::getline(lines, line); words += " " + line) {
+      // Tables of numbers do not shrink; the widest has 12 columns.
+      const bool numbers = line.find("AP") != std::string::npos || line.find("0.3") != std::string::npos;
+      EXPECT_TRUE(numbers || text_width(line) <= width) << line;
+    }
+    std::istringstream all(words);
+    std::string joined;
+    for (std::string w; all >> w;) joined += w + " ";
+    EXPECT_NE(joined.find("umlauts äöü and 漢字 in it"), std::string::npos) << width;
+  }
+}
+
+TEST(Show, AFileDoesNotSteerTheTerminalOrTheMarkdown) {
+  RunRecord r = toy_record();
+  r.reason = "evil \x1b[2J \xc2\x9b end";
+  r.warnings = {"a | b <script>"};
+  const std::string text = render_text(show_run(r), 100), md = render_markdown(show_run(r));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find("\xc2\x9b"), std::string::npos);
+  EXPECT_EQ(md.find('\x1b'), std::string::npos);
+  EXPECT_NE(md.find("a \\| b \\<script\\>"), std::string::npos);
+}
+
+TEST(Show, MarkdownTablesHaveEqualColumns) {
+  std::istringstream lines(render_markdown(show_run(toy_record())));
+  std::size_t columns = 0, tables = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] != '|') {
+      columns = 0;
+      continue;
+    }
+    std::size_t bars = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
+    if (columns == 0) ++tables;
+    EXPECT_TRUE(columns == 0 || bars == columns) << line;
+    columns = bars;
+  }
+  EXPECT_GE(tables, 6u);
+}
+
+TEST(Show, ARunWithoutAnythingStillPrints) {
+  RunRecord r;
+  r.verdict = result::Verdict::kFailed;
+  const std::string text = render_text(show_run(r), 80);
+  EXPECT_EQ(text.find("FAILED: no reason was given\n"), 0u);
+  EXPECT_NE(text.find("No evaluation took place."), std::string::npos);
+  EXPECT_EQ(text.find("nan"), std::string::npos);
+}
+
+class ReportProgram : public testing::Test {
+ protected:
+  test::CommandResult report(const std::string& arguments) { return run_command(TTT_REPORT " " + arguments + " 2>&1"); }
+  test::TempFolder folder_;
+};
+
+TEST_F(ReportProgram, ShowsAFileByDefault) {
+  result::write_result(folder_ / "a.json", toy_record());
+  const std::string file = (folder_ / "a.json").string();
+  EXPECT_EQ(report(file).status, 0);
+  EXPECT_EQ(report(file).output.substr(0, 7), "PASSED:");
+  EXPECT_EQ(report("show " + file).output, report(file).output);
+  EXPECT_EQ(report(file + " --format md").output.substr(0, 10), "## PASSED:");
+  EXPECT_EQ(report("show --width 40 " + file).status, 0);
+}
+
+TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
+  std::string text = result::result_text(toy_record());
+  test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));
+  std::string edited = text;
+  edited.replace(edited.find("0.52,"), 4, "0.92");
+  test::write_text(folder_ / "edited.json", edited);
+  std::string other = text;
+  other.replace(other.find("\"schema_version\": 1"), 19, "\"schema_version\": 9");
+  test::write_text(folder_ / "other.json", other);
+  const auto expect = [&](const std::string& arguments, int code, const std::string& part) {
+    const auto r = report(arguments);
+    EXPECT_EQ(r.status, code) << r.output;
+    EXPECT_NE(r.output.find(part), std::string::npos) << r.output;
+    EXPECT_EQ(std::count(r.output.begin(), r.output.end(), '\n'), 1) << r.output;
+  };
+  const std::string base = folder_.path().string() + "/";
+  expect(base + "cut.json", 3, "cut.json' is not JSON: it ends too early");
+  expect(base + "edited.json", 3, "edited.json' does not match its content_sha256: it was edited");
+  expect(base + "other.json", 3, "schema version 9, this program reads version 1. Use the report of the newer build");
+  expect(base + "none.json", 2, "Cannot read");
+  expect("", 2, "report --help");
+  expect(base + "cut.json " + base + "cut.json", 2, "report --help");
+}
+
+TEST_F(ReportProgram, RecoversAKilledRun) {
+  {
+    result::RunRecorder recorder(toy_record());
+    recorder.start_journal(folder_ / "a.json.journal", 0);
+    recorder.step(test::toy_step(0));
+  }
+  const std::string journal = (folder_ / "a.json.journal").string(), out = (folder_ / "a.json").string();
+  EXPECT_EQ(report("recover " + journal + " --out " + out).output,
+            "Recovered 1 steps and 0 evaluations into '" + out + "'.\n");
+  EXPECT_EQ(report(out).status, 0);
+  EXPECT_EQ(report("recover " + journal + " --out " + out).status, 2);  // it exists now
+  EXPECT_EQ(report("recover " + folder_.path().string() + " --out " + out).status, 2);
+}
+
+}  // namespace
+}  // namespace ttt::reports

@@ -1,0 +1,64 @@
+"""check_schema.py [--mutate] SCHEMA RESULT: validates a result with jsonschema, the outside oracle.
+
+--mutate: the schema must refuse the result with any required member removed, and with any scalar of another type.
+"""
+import copy
+import json
+import sys
+
+import jsonschema
+
+# Where a part describes itself, the schema leaves members free.
+FREE = {"settings", "built", "data", "default", "value"}
+
+
+def strict(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def paths(node, path=()):
+    for key, child in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        if key in FREE:
+            continue
+        yield path + (key,)
+        yield from paths(child, path + (key,))
+
+
+def parent(document, path):
+    for key in path[:-1]:
+        document = document[key]
+    return document
+
+
+def main():
+    mutate = sys.argv[1] == "--mutate"
+    schema_file, result_file = sys.argv[-2:]
+    schema = json.load(open(schema_file))
+    result = json.load(open(result_file), parse_constant=strict)
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    validator.validate(result)
+    if not mutate:
+        return
+    optional = {"target", "libraries.libfoo.built", "libraries.libfoo.runtime", "default"}
+    node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
+    checked = 0
+    for path in paths(result):
+        name = ".".join(map(str, path))
+        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries"))
+        if not isinstance(path[-1], int) and not open_map and name not in optional and path[-1] not in node_free:
+            broken = copy.deepcopy(result)
+            del parent(broken, path)[path[-1]]
+            assert not validator.is_valid(broken), f"valid without {name}"
+            checked += 1
+        if path[-1] == "environment":
+            continue
+        for wrong in (None, {"no": "such"}):
+            broken = copy.deepcopy(result)
+            parent(broken, path)[path[-1]] = wrong
+            assert wrong is not None and name == "provenance.libraries" or not validator.is_valid(broken), f"valid with {name} = {wrong}"
+            checked += 1
+    assert checked > 300, checked
+
+
+main()

@@ -1,0 +1,299 @@
+// The run record: JSON and back, the recorder, the journal, the clocks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include "core/error.h"
+#include "result/phase_clock.h"
+#include "result/run_recorder.h"
+#include "tests/result/python.h"
+#include "tests/result/toy_record.h"
+
+namespace ttt::result {
+namespace {
+
+using test::TempFolder;
+using test::toy_evaluation;
+using test::toy_record;
+using test::toy_step;
+
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(RunRecord, JsonReadsBackToTheSameRecord) {
+  const RunRecord r = toy_record();
+  const Json j = to_json(r);
+  EXPECT_EQ(to_json(run_record_from_json(parse(dump(j), "j"))), j);
+  EXPECT_EQ(j.at("accuracy").at(1).at("bbox").at("AP"), 0.52);
+  EXPECT_EQ(j.at("steps").at("phase_s").at("values").at("comm_exposed").at(7), 0.0625);
+}
+
+TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
+  const Json whole = to_json(toy_record());
+  const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values/mask",
+                                             "/steps/images",   "/recipe/sha256",       "/warnings",
+                                             "/verdict",        "/steps/step_s/ranks"};
+  for (const std::string& pointer : pointers) {
+    const std::string key = pointer.substr(pointer.rfind('/') + 1);
+    Json without = whole;
+    without.at(Json::json_pointer(pointer.substr(0, pointer.rfind('/')))).erase(key);
+    EXPECT_NE(message_of([&] { run_record_from_json(without); }).find(key), std::string::npos) << pointer;
+    Json wrong = whole;
+    wrong.at(Json::json_pointer(pointer)) = Json{{"no", "such"}};
+    EXPECT_NE(message_of([&] { run_record_from_json(wrong); }).find(key), std::string::npos) << pointer;
+  }
+}
+
+TEST(RunRecord, ColumnsOfDifferentLengthAreRefused) {
+  Json j = to_json(toy_record());
+  j["steps"]["images"].push_back(16);
+  EXPECT_NE(message_of([&] { run_record_from_json(j); }).find("different lengths"), std::string::npos);
+}
+
+TEST(RunRecord, AnotherSchemaVersionSaysWhatToDo) {
+  Json j = to_json(toy_record());
+  j["schema_version"] = 7;
+  EXPECT_EQ(message_of([&] { run_record_from_json(j); }),
+            "The result has schema version 7, this program reads version 1. Use the report of the newer build that "
+            "wrote it.");
+}
+
+TEST(RunRecord, VerdictsHaveNamesAndExitCodes) {
+  for (const Verdict v : {Verdict::kPassed, Verdict::kIncorrect, Verdict::kFailed, Verdict::kNotConverged,
+                          Verdict::kNotSupported, Verdict::kNotRun, Verdict::kSmoke})
+    EXPECT_EQ(verdict_from_name(std::string(verdict_name(v))), v);
+  EXPECT_EQ(verdict_exit_code(Verdict::kPassed), 0);
+  EXPECT_EQ(verdict_exit_code(Verdict::kNotConverged), 6);
+  EXPECT_THROW(verdict_from_name("fast"), DataError);
+}
+
+// Two ranks, reduced by hand: the slowest step, the mean phase, the mean loss.
+TEST(StepSeries, ReducesTimesByMaximumAndPhasesByMean) {
+  StepSeries mine, other;
+  mine.add({.step = 0, .images = 4, .step_s = 2, .phase_s = {1, 1, 0, 0, 0, 0}, .loss = {1, 2, 3, 4, 5}});
+  other.add({.step = 0, .images = 4, .step_s = 3, .phase_s = {0, 1, 2, 0, 0, 0}, .loss = {3, 2, 1, 0, 5}});
+  int column = 0;  // the n-th reduction here meets the n-th of the other rank
+  const auto columns_of = [](StepSeries& s) {
+    std::vector<double*> all = {s.step_s.data()};
+    for (auto& v : s.phase_s) all.push_back(v.data());
+    for (auto& v : s.loss) all.push_back(v.data());
+    return all;
+  };
+  const std::vector<double*> theirs = columns_of(other);
+  reduce_over_ranks(
+      mine, 2, [&](double* v, std::size_t) { *v = std::max(*v, *theirs.at(column++)); },
+      [&](double* v, std::size_t) { *v += *theirs.at(column++); });
+  EXPECT_EQ(column, 12);
+  EXPECT_EQ(mine.step_s[0], 3);
+  EXPECT_EQ(mine.phase_s[0][0], 0.5);
+  EXPECT_EQ(mine.phase_s[2][0], 1);
+  EXPECT_EQ(mine.loss[0][0], 2);
+  EXPECT_EQ(mine.loss[4][0], 5);
+  EXPECT_EQ(mine.step_ranks + mine.phase_ranks + mine.loss_ranks, "maxmeanmean");
+}
+
+TEST(RunRecorder, ANumberThatIsNotFiniteIsKeptInWords) {
+  RunRecorder recorder;
+  EXPECT_TRUE(recorder.step(toy_step(0)));
+  StepSample bad = toy_step(1);
+  bad.loss[4] = std::nan("");
+  bad.step_s = -std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(recorder.step(bad));
+  Evaluation e = toy_evaluation(1, 0.1, 0.1);
+  e.segm[0] = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(recorder.evaluation(e));
+  const RunRecord r = recorder.snapshot();
+  EXPECT_EQ(r.steps.size(), 1u);
+  EXPECT_TRUE(r.accuracy.empty());
+  EXPECT_EQ(to_json(r).at("non_finite"), Json::parse(R"([{"step": 1, "name": "step_s", "value": "-inf"},
+    {"step": 1, "name": "loss.mask", "value": "nan"}, {"step": 4, "name": "accuracy.segm.AP", "value": "inf"}])"));
+  EXPECT_NO_THROW(dump(to_json(r)));
+}
+
+TEST(RunRecorder, ANonFiniteFactIsRefusedWhereItIsSet) {
+  RunRecorder recorder;
+  EXPECT_THROW(recorder.update([](RunRecord& r) { r.built["reducer"]["rate"] = std::nan(""); }), Incorrect);
+  EXPECT_EQ(recorder.snapshot().built, Json::object());
+}
+
+TEST(RunRecorder, WarnsOnce) {
+  RunRecorder recorder;
+  for (int i = 0; i < 3; ++i) recorder.warn("slow disk");
+  recorder.warn("no binding");
+  EXPECT_EQ(recorder.snapshot().warnings, (std::vector<std::string>{"slow disk", "no binding"}));
+}
+
+// Threads record while another reads: thread sanitizer looks at this one.
+TEST(RunRecorder, MayBeUsedFromSeveralThreads) {
+  TempFolder folder;
+  RunRecorder recorder;
+  recorder.start_journal(folder / "journal", 0);
+  std::thread steps([&] {
+    for (int i = 0; i < 200; ++i) recorder.step(toy_step(i));
+  });
+  std::thread evaluations([&] {
+    for (int i = 0; i < 50; ++i) recorder.evaluation(toy_evaluation(i, 0.1, 0.1));
+  });
+  for (int i = 0; i < 20; ++i) EXPECT_LE(recorder.snapshot().steps.size(), 200u);
+  steps.join(), evaluations.join();
+  EXPECT_EQ(to_json(recover_run(folder / "journal")).at("steps"), to_json(recorder.snapshot()).at("steps"));
+}
+
+void record_everything(RunRecorder& recorder, const RunRecord& r, int steps) {
+  recorder.update([&](RunRecord& mine) {
+    mine = r;
+    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {};
+    mine.verdict = Verdict::kNotRun, mine.reason.clear();
+  });
+  for (int i = 0; i < steps; ++i) {
+    recorder.step(toy_step(i));
+    if (i % 4 == 3) recorder.evaluation(r.accuracy.at(static_cast<std::size_t>(i) / 4));
+  }
+  recorder.warn(r.warnings.at(0));
+}
+
+TEST(Journal, AFinishedRunIsRecoveredWhole) {
+  TempFolder folder;
+  const RunRecord r = toy_record();
+  RunRecorder recorder;
+  recorder.start_journal(folder / "out.json.journal", 0);
+  record_everything(recorder, r, 8);
+  recorder.clocks(r.clocks);
+  recorder.finish(r.verdict, r.reason);
+  Json expected = to_json(recorder.snapshot()), recovered = to_json(recover_run(folder / "out.json.journal"));
+  EXPECT_EQ(recovered.at("warnings").size(), 2u);  // says that it was recovered
+  recovered.erase("warnings"), expected.erase("warnings");
+  EXPECT_EQ(recovered, expected);
+}
+
+// What a killed process leaves: the file cut at every byte after its first line.
+TEST(Journal, ACutJournalGivesEveryWholeLine) {
+  TempFolder folder;
+  RunRecorder recorder;
+  recorder.start_journal(folder / "journal", 3);
+  record_everything(recorder, toy_record(), 8);
+  const std::string text = test::read_text(folder / "journal/rank00003.jsonl");
+  const std::size_t first_line = text.find('\n') + 1;
+  for (std::size_t size = first_line; size <= text.size(); ++size) {
+    test::write_text(folder / "cut.jsonl", text.substr(0, size));
+    const RunRecord r = recover_run(folder / "cut.jsonl");
+    std::size_t whole = 0;
+    for (std::size_t at = 0;
+         (at = text.find("{\"type\":\"step\"", at)) != std::string::npos && text.find('\n', at) < size; ++at)
+      ++whole;
+    ASSERT_EQ(r.steps.size(), whole) << size;
+    ASSERT_EQ(r.verdict, Verdict::kFailed);
+    ASSERT_GE(r.clocks.train_s, 0.5 * static_cast<double>(whole));
+  }
+  EXPECT_EQ(recover_run(folder / "journal").reason, "ended without a verdict after step 7");
+}
+
+TEST(Journal, DamageIsNamedWithItsLine) {
+  TempFolder folder;
+  test::write_text(folder / "a.jsonl", "{\"type\": \"step\"}\n");
+  EXPECT_NE(message_of([&] { recover_run(folder / "a.jsonl"); }).find("line 1 is not the start"), std::string::npos);
+  test::write_text(folder / "b.jsonl", "[1]\n");
+  EXPECT_NE(message_of([&] { recover_run(folder / "b.jsonl"); }).find("line 1"), std::string::npos);
+  test::write_text(folder / "c.jsonl", "");
+  EXPECT_NE(message_of([&] { recover_run(folder / "c.jsonl"); }).find("empty journal"), std::string::npos);
+  EXPECT_THROW(recover_run(folder / "none"), UsageError);
+}
+
+TEST(Journal, AFolderThatCannotBeMadeCostsAWarningOnly) {
+  TempFolder folder;
+  test::write_text(folder / "file", "");
+  RunRecorder recorder;
+  recorder.start_journal(folder / "file/journal", 0);
+  EXPECT_TRUE(recorder.step(toy_step(0)));
+  ASSERT_EQ(recorder.snapshot().warnings.size(), 1u);
+  EXPECT_NE(recorder.snapshot().warnings[0].find("Cannot write the journal"), std::string::npos);
+}
+
+double fake_now_s = 0;
+double fake_now() { return fake_now_s; }
+
+TEST(PhaseClock, PhasesAddUpToTheStep) {
+  fake_now_s = 10;
+  PhaseClock clock(fake_now);
+  const auto spend = [&](Phase phase, double seconds) {
+    clock.enter(phase);
+    fake_now_s += seconds;
+  };
+  fake_now_s += 0.5;  // other
+  spend(Phase::kDataWait, 1), spend(Phase::kForward, 2), spend(Phase::kBackward, 4), spend(Phase::kCommExposed, 8);
+  spend(Phase::kForward, 16), spend(Phase::kOptimizer, 32), spend(Phase::kOther, 0.25);
+  StepSample sample;
+  clock.end_step(sample);
+  EXPECT_EQ(sample.step_s, 63.75);
+  EXPECT_EQ(sample.phase_s, (std::array<double, 6>{1, 18, 4, 8, 32, 0.75}));
+  spend(Phase::kForward, 1);  // the next step starts where the last ended
+  clock.end_step(sample);
+  EXPECT_EQ(sample.step_s, 1);
+  EXPECT_EQ(sample.phase_s, (std::array<double, 6>{0, 1, 0, 0, 0, 0}));
+}
+
+TEST(RunClock, EvaluationIsPartOfTheRunAndNotOfTraining) {
+  fake_now_s = 100;
+  RunClock clock(98, fake_now);
+  EXPECT_EQ(clock.read().init_s, 2);
+  fake_now_s = 103;
+  clock.start_run();
+  fake_now_s = 113;
+  clock.start_evaluation();
+  fake_now_s = 115;
+  EXPECT_EQ(clock.read().train_s, 10);  // also while it evaluates
+  EXPECT_EQ(clock.end_evaluation(), 2);
+  fake_now_s = 120;
+  EXPECT_EQ(clock.wall_s(), 17);
+  clock.end_run();
+  fake_now_s = 121;
+  const Clocks c = clock.read();
+  EXPECT_EQ(c.init_s, 5);
+  EXPECT_EQ(c.run_s, 17);
+  EXPECT_EQ(c.train_s, 15);
+  EXPECT_EQ(c.total_s, 23);
+}
+
+TEST(System, RanksOfOneHostShareANode) {
+  const Json a = {{"host", "aaaaaaaaaaaa"}}, b = {{"host", "bbbbbbbbbbbb"}};
+  EXPECT_EQ(
+      system_json({a, b, a}),
+      Json::parse(
+          R"({"world_size": 3, "nodes": [{"host": "aaaaaaaaaaaa", "ranks": [0, 2]}, {"host": "bbbbbbbbbbbb", "ranks": [1]}]})"));
+}
+
+TEST(System, NodeEqualsWhatPythonSees) {
+  TTT_NEED_PYTHON("platform");
+  const auto expected = test::run_command(test::python() + R"py( -c "
+import os, platform, hashlib
+print(hashlib.sha256(platform.node().encode()).hexdigest()[:12], os.cpu_count(), len(os.sched_getaffinity(0)),
+      os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'), platform.system(), platform.release())")py");
+  const Json n = node_json();
+  EXPECT_EQ(n.at("host").get<std::string>() + " " + n.at("logical_cores").dump() + " " + n.at("usable_cores").dump() +
+                " " + n.at("memory_bytes").dump() + " " + n.at("kernel").get<std::string>() + "\n",
+            expected.output);
+}
+
+TEST(Provenance, HoldsOnlyAllowedVariables) {
+  ::setenv("NCCL_DEBUG", "INFO", 1);
+  ::setenv("TTT_TOKENLESS", "yes", 1);
+  ::setenv("MY_SECRET_KEY", "hidden", 1);
+  ::setenv("XNCCL_DEBUG", "hidden", 1);
+  const Json p = provenance_json({"a", "b"}, {{"x", {"1", ""}}});
+  EXPECT_EQ(p.at("environment").at("NCCL_DEBUG"), "INFO");
+  EXPECT_EQ(p.at("environment").at("TTT_TOKENLESS"), "yes");
+  EXPECT_EQ(dump(p).find("hidden"), std::string::npos);
+  EXPECT_EQ(p.at("libraries"), Json::parse(R"({"x": {"built": "1"}})"));
+}
+
+}  // namespace
+}  // namespace ttt::result

@@ -1,0 +1,277 @@
+// Results on disk: whole or not at all, never lost, never overwritten, edits found.
+#include "result/result_file.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/error.h"
+#include "tests/result/python.h"
+#include "tests/result/toy_record.h"
+
+namespace ttt::result {
+namespace {
+
+namespace fs = std::filesystem;
+using test::read_text;
+using test::TempFolder;
+using test::toy_record;
+using test::write_text;
+
+template <class Action>
+std::string message_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST(ResultFile, IsWrittenReadAndLeavesNothingElse) {
+  TempFolder folder;
+  {
+    const Reservation reservation(folder / "a.json", false);
+    EXPECT_TRUE(write_result(folder / "a.json", toy_record()));
+  }
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
+  EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(toy_record()));
+}
+
+// The command that results/README.md gives, by tools that we did not write.
+TEST(ResultFile, ContentHashEqualsSha256sum) {
+  TempFolder folder;
+  write_result(folder / "a.json", toy_record());
+  const auto sum = test::run_command("sed -E 's/(\"content_sha256\": \")[0-9a-f]{64}/\\1" + std::string(64, '0') +
+                                     "/' " + (folder / "a.json").string() + " | sha256sum");
+  EXPECT_EQ(sum.output.substr(0, 64), Json::parse(read_text(folder / "a.json")).at("content_sha256"));
+}
+
+TEST(ResultFile, SatisfiesTheSchema) {
+  TTT_NEED_PYTHON("jsonschema");
+  TempFolder folder;
+  RunRecord r = toy_record();
+  write_result(folder / "passed.json", r);
+  r.verdict = Verdict::kFailed;
+  r.target.reset();
+  r.steps = {};
+  r.accuracy.clear();
+  r.non_finite.push_back({3, "loss.mask", "nan"});
+  write_result(folder / "failed.json", r);
+  for (const char* name : {"passed.json", "failed.json"}) {
+    const auto check = test::run_command(
+        test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
+        (folder / name).string() + " 2>&1");
+    EXPECT_EQ(check.status, 0) << check.output;
+  }
+}
+
+// The schema must be able to say no: every member is removed once, every scalar given another type once.
+TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
+  TTT_NEED_PYTHON("jsonschema");
+  TempFolder folder;
+  write_result(folder / "a.json", toy_record());
+  const auto check = test::run_command(test::python() +
+                                       " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
+                                       "/results/schema-v1.json " +
+                                       (folder / "a.json").string() + " 2>&1");
+  EXPECT_EQ(check.status, 0) << check.output;
+}
+
+// Every truncation and every changed byte, in a small result (a prime stride keeps it quick).
+TEST(ResultFile, TruncatedOrEditedIsDataErrorEverywhere) {
+  TempFolder folder;
+  const std::string text = result_text(toy_record());
+  for (std::size_t size = 0; size + 1 < text.size(); size += 131) {
+    write_text(folder / "cut.json", text.substr(0, size));
+    ASSERT_THROW(read_result(folder / "cut.json"), DataError) << size;
+  }
+  for (std::size_t at = 0; at < text.size(); at += 37) {
+    std::string edited = text;
+    edited[at] = edited[at] == '1' ? '2' : '1';
+    write_text(folder / "edited.json", edited);
+    ASSERT_THROW(read_result(folder / "edited.json"), DataError) << at << " " << text.substr(at, 20);
+  }
+  write_text(folder / "whole.json", text);
+  EXPECT_NO_THROW(read_result(folder / "whole.json"));
+}
+
+TEST(ResultFile, MessagesNameTheFileAndTheRemedy) {
+  TempFolder folder;
+  std::string text = result_text(toy_record());
+  const std::size_t at = text.find("0.52");
+  write_text(folder / "edited.json", text.replace(at, 4, "0.62"));
+  const std::string edited = message_of([&] { read_result(folder / "edited.json"); });
+  EXPECT_NE(edited.find("edited.json' does not match its content_sha256"), std::string::npos) << edited;
+  write_text(folder / "other.json", "{\"a\": 1}");
+  EXPECT_NE(message_of([&] { read_result(folder / "other.json"); }).find("not a result of this suite"),
+            std::string::npos);
+  EXPECT_THROW(read_result(folder / "none.json"), UsageError);
+  EXPECT_THROW(read_result(folder.path()), UsageError);
+}
+
+TEST(Reservation, RefusesAnExistingResultUnlessForced) {
+  TempFolder folder;
+  write_text(folder / "a.json", "old");
+  const std::string refused = message_of([&] { Reservation(folder / "a.json", false); });
+  EXPECT_NE(refused.find("exists already. Replace it with --force"), std::string::npos) << refused;
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
+  const Reservation forced(folder / "a.json", true);
+  EXPECT_EQ(read_text(folder / "a.json"), "old");  // stays until the new one is whole
+  EXPECT_TRUE(write_result(folder / "a.json", toy_record(), {.force = true}));
+  EXPECT_EQ(read_result(folder / "a.json").run_id, toy_record().run_id);
+}
+
+TEST(Reservation, ASecondRunOfTheSamePathIsRefusedEvenWithForce) {
+  TempFolder folder;
+  const Reservation first(folder / "a.json", false);
+  for (const bool force : {false, true}) {
+    const std::string refused = message_of([&] { Reservation(folder / "a.json", force); });
+    EXPECT_NE(refused.find("Another run is writing"), std::string::npos) << refused;
+  }
+  EXPECT_NO_THROW(Reservation(folder / "b.json", false));
+}
+
+TEST(Reservation, OfAProcessThatWasKilledDoesNotCount) {
+  TempFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Reservation held(folder / "a.json", false);
+    write_text(folder / "a.json.tmp", "half");
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_TRUE(fs::exists(folder / "a.json.lock"));
+  const Reservation mine(folder / "a.json", false);
+  EXPECT_TRUE(write_result(folder / "a.json", toy_record()));  // its half-written file is not in the way
+}
+
+// Sixteen processes at once: exactly one may have the path.
+TEST(Reservation, OneOfManyWins) {
+  TempFolder folder;
+  int go[2], done[2];
+  ASSERT_EQ(::pipe(go), 0);
+  ASSERT_EQ(::pipe(done), 0);
+  std::vector<pid_t> children;
+  for (int i = 0; i < 16; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    ::close(go[1]), ::close(done[1]);
+    char byte;
+    static_cast<void>(!::read(go[0], &byte, 1));  // returns when the parent closes its end
+    int code = 1;
+    try {
+      const Reservation r(folder / "a.json", false);
+      code = 0;
+      static_cast<void>(!::read(done[0], &byte, 1));
+    } catch (const UsageError&) {
+    }
+    ::_exit(code);
+  }
+  ::close(go[1]);
+  ::usleep(300'000);
+  ::close(done[1]);
+  int winners = 0;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    winners += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  ::close(go[0]), ::close(done[0]);
+  EXPECT_EQ(winners, 1);
+}
+
+TEST(Reservation, AFolderThatIsNotThereIsNamed) {
+  const std::string text = message_of([] { Reservation("/no/such/folder/a.json", false); });
+  EXPECT_NE(text.find("/no/such/folder/a.json"), std::string::npos);
+  EXPECT_NE(text.find("--out"), std::string::npos);
+}
+
+TEST(ResultFile, AFileThatAppearedMeanwhileIsNotOverwritten) {
+  TempFolder folder;
+  ::setenv("TMPDIR", folder.path().c_str(), 1);
+  const Reservation mine(folder / "a.json", false);
+  write_text(folder / "a.json", "precious");
+  const std::string text = message_of([&] { write_result(folder / "a.json", toy_record()); });
+  EXPECT_EQ(read_text(folder / "a.json"), "precious");
+  const fs::path saved = folder / ("a." + std::to_string(::getpid()) + ".json");
+  EXPECT_NE(text.find(saved.string()), std::string::npos) << text;
+  EXPECT_EQ(read_result(saved).run_id, toy_record().run_id);
+  ::unsetenv("TMPDIR");
+}
+
+TEST(ResultFile, TheSameRunReplacesItsOwn) {
+  TempFolder folder;
+  RunRecord r = toy_record();
+  EXPECT_TRUE(write_result(folder / "a.json", r));
+  r.reason = "later and whole";
+  EXPECT_TRUE(write_result(folder / "a.json", r));
+  EXPECT_EQ(read_result(folder / "a.json").reason, "later and whole");
+}
+
+TEST(ResultFile, AFullDiskSavesTheResultElsewhere) {
+  TempFolder folder;
+  const fs::path small = folder / "small";
+  fs::create_directory(small);
+  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=4k") != 0)
+    GTEST_SKIP() << "mounting a small file system is not allowed here";
+  ::setenv("TMPDIR", folder.path().c_str(), 1);
+  const std::string text = message_of([&] { write_result(small / "a.json", toy_record()); });
+  const std::vector<std::string> left = names_in(small);
+  ::umount(small.c_str());
+  ::unsetenv("TMPDIR");
+  EXPECT_TRUE(left.empty());  // no half-written file
+  const fs::path saved = folder / ("a." + std::to_string(::getpid()) + ".json");
+  EXPECT_NE(text.find("No space left on device"), std::string::npos) << text;
+  EXPECT_NE(text.find(saved.string()), std::string::npos) << text;
+  EXPECT_EQ(to_json(read_result(saved)), to_json(toy_record()));
+}
+
+// No file may grow at all: what is left is stderr, from which the result is taken whole.
+TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
+  TempFolder folder;
+  int fds[2];
+  ASSERT_EQ(::pipe(fds), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(fds[0]);
+    ::dup2(fds[1], 2);
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit none{100, 100};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    try {
+      write_result(folder / "a.json", toy_record());
+    } catch (const Error& e) {
+      ::_exit(std::string(e.what()).find("printed above") != std::string::npos ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  ::close(fds[1]);
+  std::string printed;
+  char buffer[4096];
+  for (ssize_t n; (n = ::read(fds[0], buffer, sizeof buffer)) > 0;) printed.append(buffer, static_cast<std::size_t>(n));
+  ::close(fds[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const std::string begin = "-----BEGIN TTT RESULT-----\n", end = "-----END TTT RESULT-----\n";
+  const std::size_t from = printed.find(begin) + begin.size();
+  write_text(folder / "saved.json", printed.substr(from, printed.find(end) - from));
+  EXPECT_EQ(to_json(read_result(folder / "saved.json")), to_json(toy_record()));
+}
+
+}  // namespace
+}  // namespace ttt::result

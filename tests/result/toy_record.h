@@ -1,0 +1,56 @@
+// A run record with a value in every field; times are multiples of 1/8, so that sums are exact.
+#pragma once
+
+#include "result/fields_json.h"
+#include "result/provenance.h"
+#include "result/run_record.h"
+#include "result/system_info.h"
+#include "tests/result/toy_settings.h"
+
+namespace ttt::test {
+
+inline result::Evaluation toy_evaluation(std::int64_t epoch, double bbox_ap, double segm_ap) {
+  result::Evaluation e{.epoch = epoch,
+                       .step = epoch * 4,
+                       .images = epoch * 64,
+                       .wall_s = static_cast<double>(epoch) * 3,
+                       .duration_s = 1};
+  for (std::size_t i = 0; i < e.bbox.size(); ++i) e.bbox[i] = e.segm[i] = 0.25 + 0.03125 * static_cast<double>(i);
+  e.bbox[3] = e.segm[3] = -1;  // no small object in the ground truth
+  e.bbox[0] = bbox_ap, e.segm[0] = segm_ap;
+  return e;
+}
+
+inline result::StepSample toy_step(std::int64_t step) {
+  result::StepSample s{.step = step, .images = 16, .step_s = 0.5, .learning_rate = 0.02};
+  s.phase_s = {0.0625, 0.125, 0.1875, 0.0625, 0.03125, 0.03125};
+  s.loss = {0.5, 0.25, 1.0, 0.75, 1.0 / static_cast<double>(step + 1)};
+  return s;
+}
+
+// Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
+inline result::RunRecord toy_record() {
+  result::RunRecord r;
+  ToyRecipe recipe;
+  const auto defaults = result::field_table(recipe);
+  recipe.solver.lr = 0.01;
+  const auto table = result::field_table(recipe);
+  r.run_id = "0123456789abcdef";
+  r.verdict = result::Verdict::kPassed;
+  r.reason = "box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs";
+  r.target = result::Target{0.5, 0.5};
+  r.provenance = result::provenance_json({"./toy", "--set", "solver.lr=0.01"}, {{"libfoo", {"1.0", "1.1"}}});
+  result::Json node = result::node_json();
+  r.system = result::system_json({node, node});
+  r.recipe = {"toy", result::fields_json(table), result::fields_changed(defaults, table), result::fields_sha256(table)};
+  r.built = {{"reducer", {{"kind", "bucketed"}, {"bucket_bytes", 1048576}}}};
+  r.data = {{"train_images", 64}, {"eval_images", 16}};
+  r.clocks = {.total_s = 8.5, .init_s = 2, .run_s = 6, .train_s = 4};
+  for (std::int64_t i = 0; i < 8; ++i) r.steps.add(toy_step(i));
+  r.steps.step_ranks = "max", r.steps.phase_ranks = r.steps.loss_ranks = "mean";
+  r.accuracy = {toy_evaluation(1, 0.4, 0.51), toy_evaluation(2, 0.52, 0.505)};
+  r.warnings = {"no CPU binding"};
+  return r;
+}
+
+}  // namespace ttt::test

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Whole runs of ttt_maskrcnn, looked at from outside: results, exit codes, sentences.
+
+  runs.py ranks|reducers|repeat|failures PROGRAM
+"""
+import json, os, signal, subprocess, sys, tempfile, time
+
+# Independent of how a batch is spread over ranks: no statistics over a rank's own images, means over all ranks' samples.
+GLOBAL = ["train.global_batch=8", "model.loss_mean=global", "model.backbone.norm=group", "model.backbone.norm_groups=8"]
+SYNC = [*GLOBAL[:2], "model.backbone.norm=sync"]
+
+
+def command(program, ranks, out, settings, *more):
+    line = ["mpirun", "--oversubscribe", "--timeout", "300", "-n", str(ranks), program, "--quiet", "--out", out, *more]
+    for s in settings:
+        line += ["--set", s]
+    return line
+
+
+def train(program, folder, ranks, settings, steps=10, *more):
+    out = f"{folder}/{len(os.listdir(folder))}.json"
+    done = subprocess.run(command(program, ranks, out, [f"train.max_steps={steps}", *settings], *more), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with open(out) as f:
+        return json.load(f)
+
+
+def losses(result):
+    return result["steps"]["loss"]["values"]
+
+
+def differences(a, b):
+    """Largest relative difference of the five losses, step by step."""
+    return [max(abs(x[step] - y[step]) / max(abs(x[step]), 0.01) for x, y in zip(losses(a).values(), losses(b).values(), strict=True))
+            for step in range(len(a["steps"]["loss"]["values"]["mask"]))]
+
+
+def case_ranks(program, folder):
+    """One, two and four ranks on one global batch: the same losses, up to the order of float32 sums.
+
+    Gradients are sums of some 10^4 terms, in another order for each number of ranks: 2^-24 * sqrt(10^4) = 6e-6 relative. That bounds the
+    first two steps. Later a proposal whose score or overlap lies within rounding of a limit may be chosen by one and not by the other,
+    which moves a loss by about one of its 500 samples: 0.02 is ten of them."""
+    rounding, choice = 6e-6, 0.02
+    one = train(program, folder, 1, GLOBAL)
+    for ranks in (2, 4):
+        d = differences(one, train(program, folder, ranks, GLOBAL))
+        print(f"{ranks} ranks against one:", " ".join(f"{x:.1e}" for x in d))
+        assert max(d[:2]) <= rounding and max(d) <= choice, d
+    d = differences(train(program, folder, 1, SYNC, 2), train(program, folder, 2, SYNC, 2))
+    print("synchronised batch norm, 2 ranks against one:", " ".join(f"{x:.1e}" for x in d))
+    assert max(d) <= rounding, d
+    # The bound can fail: without a reduction the second step is already another one.
+    d = differences(one, train(program, folder, 2, [*GLOBAL, "train.reducer.kind=none"]))
+    assert d[1] > rounding or max(d) > choice, d
+
+
+def case_reducers(program, folder):
+    """Sums are taken in rank order whatever the reducer: the same bits."""
+    runs = {kind: train(program, folder, 2, [f"train.reducer.kind={kind}", "train.reducer.bucket_bytes=100000"])
+            for kind in ("blocking", "flat_async", "bucketed")}
+    for kind, run in runs.items():
+        assert run["built"]["reducer"]["kind"] == kind, run["built"]
+        assert losses(run) == losses(runs["blocking"]), kind
+        step = sorted(run["steps"]["step_s"]["values"])
+        print(f"{kind}: median step {step[len(step) // 2] * 1e3:.1f} ms")
+    assert len(runs["bucketed"]["built"]["reducer"]["bucket_bytes"]) > 3
+    apart = train(program, folder, 2, ["train.reducer.kind=none"])
+    assert losses(apart) != losses(runs["blocking"]), "without a reduction the losses must differ"
+
+
+def case_repeat(program, folder):
+    """Twice the same command: the same bits. Another seed: others. Other workers: the same."""
+    first = train(program, folder, 2, [])
+    assert losses(first) == losses(train(program, folder, 2, []))
+    assert losses(first) == losses(train(program, folder, 2, ["data.workers=3", "data.prefetch=4"]))
+    assert losses(first) != losses(train(program, folder, 2, [], 10, "--seed", "5"))
+
+
+def expect(program, folder, ranks, exit_code, words, settings=(), more=(), verdict=None, extra_env=None):
+    out = f"{folder}/{len(os.listdir(folder))}-x.json"
+    begin = time.monotonic()
+    done = subprocess.run(command(program, ranks, out, settings, *more), capture_output=True, text=True, env={**os.environ, **(extra_env or {})})
+    said = done.stderr + done.stdout
+    assert done.returncode == exit_code, (exit_code, done.returncode, said)
+    for w in words:
+        assert w in said, (w, said)
+    if verdict:
+        with open(out) as f:
+            result = json.load(f)
+        assert result["verdict"] == verdict, result["verdict"]
+        assert result["reason"], "a reason"
+    print(f"ok: {' '.join(words)} ({time.monotonic() - begin:.1f} s)")
+    return out
+
+
+def case_failures(program, folder):
+    smoke = ["train.max_steps=2"]
+    expect(program, folder, 2, 2, ["train.schedul.lr", "train.schedule.lr"], ["train.schedul.lr=1"])
+    expect(program, folder, 2, 2, ["train.epochs"], ["train.epochs=many"])
+    expect(program, folder, 2, 2, ["no-such-folder"], smoke, ["--data", folder + "/no-such-folder"])
+    expect(program, folder, 2, 2, ["train.global_batch", "multiple"], smoke + ["train.global_batch=7"], verdict="failed")
+    expect(program, folder, 2, 4, ["cuda"], smoke, ["--device", "cuda"], verdict="not_supported")
+    expect(program, folder, 2, 5, ["not finite", "train.schedule.lr"], ["train.max_steps=40", "train.schedule.lr=1e30", "train.schedule.warmup_steps=0"],
+           verdict="incorrect")
+    expect(program, folder, 2, 2, ["TTT_EXPECTED_RANKS"], smoke, extra_env={"TTT_EXPECTED_RANKS": "3"})
+    out = f"{folder}/twice.json"
+    assert subprocess.run(command(program, 1, out, smoke), capture_output=True).returncode == 0
+    again = subprocess.run(command(program, 1, out, smoke), capture_output=True, text=True)
+    assert again.returncode == 2 and "twice.json" in again.stderr, again.stderr
+    print("ok: an existing result is refused")
+    interrupt(program, folder)
+    kill_one_rank(program, folder)
+
+
+def interrupt(program, folder):
+    out = f"{folder}/signal.json"
+    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: steps_of(out) > 2)
+    run.send_signal(signal.SIGTERM)
+    said = run.communicate(timeout=60)[1]
+    assert run.returncode != 0, said
+    with open(out) as f:
+        result = json.load(f)
+    assert result["verdict"] == "failed" and "SIGTERM" in result["reason"], result["reason"]
+    assert len(result["steps"]["step_s"]["values"]) > 2
+    print("ok: SIGTERM leaves a result:", result["reason"])
+
+
+def kill_one_rank(program, folder):
+    out = f"{folder}/killed.json"
+    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: steps_of(out) > 2)
+    ranks = subprocess.run(["pgrep", "-f", f"^{program} .*{out}"], capture_output=True, text=True).stdout.split()
+    assert len(ranks) == 2, ranks
+    begin = time.monotonic()
+    os.kill(int(ranks[1]), signal.SIGKILL)
+    run.communicate(timeout=60)
+    assert run.returncode != 0
+    assert os.path.exists(out) or steps_of(out) > 2, "neither a result nor a journal"
+    print(f"ok: a killed rank ends the run in {time.monotonic() - begin:.1f} s")
+
+
+def steps_of(out):
+    """Lines of the first rank's journal: a run that has not ended yet shows there how far it is."""
+    try:
+        with open(out + ".journal/rank00000.jsonl") as f:
+            return sum('"step"' in line for line in f)
+    except OSError:
+        return 0
+
+
+def wait_for(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        globals()["case_" + sys.argv[1]](sys.argv[2], scratch)
