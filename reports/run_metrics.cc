@@ -41,8 +41,9 @@ TimeFactors time_factors(const result::RunRecord& r) {
   f.training_s = sum(steps);
   f.evaluation_s = sum(evaluations);
   f.total_s = r.clocks.total_s;
-  f.after_s = r.clocks.total_s - r.clocks.init_s - (end ? end->wall_s : r.clocks.run_s);
-  f.unaccounted_s = f.total_s - f.after_s - f.time_to_target_s();
+  f.time_to_target_s = r.clocks.init_s + (end ? end->wall_s : r.clocks.run_s);
+  f.after_s = f.total_s - f.time_to_target_s;
+  f.unaccounted_s = f.time_to_target_s - (f.startup_s + f.training_s + f.evaluation_s);
   if (train_images(r) > 0 && images > 0) {
     f.epochs = images / train_images(r);
     f.epoch_s = f.training_s / f.epochs;

@@ -8,8 +8,8 @@
 
 namespace ttt::reports {
 
-// total = start-up + training + evaluation + after + unaccounted. Training and evaluation come from their samples, the
-// total from the clock, so `unaccounted_s` is a check of one by the other.
+// time to target = start-up + training + evaluation + unaccounted, and total = time to target + after. The two totals come
+// from the clock, training and evaluation from their samples, so `unaccounted_s` is a check of one by the other.
 struct TimeFactors {
   bool reached = false;   // factors up to the evaluation that reached the target; else of the whole run
   double epochs = 0;      // passes over the training images; 0 where their number is unknown
@@ -19,9 +19,9 @@ struct TimeFactors {
   double evaluation_s = 0;
   double after_s = 0;  // from the target (or the run's end) to the writing of the result
   double total_s = 0;
+  double time_to_target_s = 0;
   double unaccounted_s = 0;
 
-  double time_to_target_s() const { return startup_s + training_s + evaluation_s; }
   // Beyond this the sum does not explain the total: see METRICS.md for the reason of the bound.
   bool adds_up() const;
 };

@@ -68,10 +68,10 @@ void add_factors(const RunRecord& r, Document& d) {
   t.rows.push_back({f.epochs > 0 ? "= training" : "training", seconds(f.training_s), share(f.training_s)});
   t.rows.push_back({"+ evaluation (exposed)", seconds(f.evaluation_s), share(f.evaluation_s)});
   t.rows.push_back({"+ start-up", seconds(f.startup_s), share(f.startup_s)});
-  t.rows.push_back({f.reached ? "= time to target" : "= time without target", seconds(f.time_to_target_s()),
-                    share(f.time_to_target_s())});
-  t.rows.push_back({"+ after the run", seconds(f.after_s), share(f.after_s)});
   t.rows.push_back({"+ unaccounted", seconds(f.unaccounted_s), share(f.unaccounted_s)});
+  t.rows.push_back({f.reached ? "= time to target" : "= time without target", seconds(f.time_to_target_s),
+                    share(f.time_to_target_s)});
+  t.rows.push_back({"+ after the run", seconds(f.after_s), share(f.after_s)});
   t.rows.push_back({"= total by the clock", seconds(f.total_s), percent(1)});
   d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
   d.push_back(std::move(t));

@@ -4,6 +4,7 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "core/error.h"
@@ -28,6 +29,12 @@ void resolve_batch(train::Recipe& recipe, const comm::World& world) {
     throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(world.size()) +
                      " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
   t.images_per_rank = t.global_batch / world.size();
+}
+
+void check_save_weights(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder))
+    throw UsageError("train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
 }
 
 void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
@@ -56,6 +63,7 @@ Run build_run(const train::Recipe& wanted, const comm::World& world, const harne
     throw NotSupported("device = \"cuda\": this version has its detection kernels for CPUs only. Use --device cpu.");
   }
   resolve_batch(recipe, world);
+  check_save_weights(recipe.train.save_weights);
   const int threads = threads_of(recipe, world);
   recipe.train.threads = threads;
   at::set_num_threads(threads);
@@ -79,8 +87,10 @@ Run build_run(const train::Recipe& wanted, const comm::World& world, const harne
   parts.model = std::make_unique<model::MaskRcnn>(recipe.model, model::host_ops(run.pool), static_cast<std::uint64_t>(recipe.seed), device,
                                                   run.control.get());
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
+  if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
   parts.step = std::make_unique<train::EagerStep>(*parts.model);
   parts.reducer = train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients);
+  parts.hooks = std::make_unique<train::GradientHooks>(parts.model->parameters(), *parts.reducer);
   parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer);
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,

@@ -31,8 +31,8 @@ std::vector<double> total(const std::vector<float>& partial, std::int64_t blocks
 
 }  // namespace
 
-void batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
-                        float* mean, float* variance, float* rstd, ThreadPool* pool) {
+std::int64_t batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual,
+                                float* y, float* mean, float* variance, float* rstd, ThreadPool* pool, const SumOverRanks& sum_over_ranks) {
   const BatchNormLoops loops = batch_norm_loops(best_isa());
   const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
   std::vector<float> partial(static_cast<std::size_t>(blocks * c)), scale(c), offset(c);
@@ -41,9 +41,25 @@ void batch_norm_forward(const BatchNormParams& p, const float* x, const float* w
   const std::vector<double> sums = total(partial, blocks, c);
   for (std::int64_t i = 0; i < c; ++i) mean[i] = static_cast<float>(x[i] + sums[i] / static_cast<double>(p.rows));
   for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t r, std::int64_t n) { loops.square(n, c, x + r * c, mean, &partial[b * c]); });
-  const std::vector<double> squares = total(partial, blocks, c);
+  std::vector<double> squares = total(partial, blocks, c);
+  double rows = static_cast<double>(p.rows);
+  if (sum_over_ranks) {
+    std::vector<double> joined(2 * c + 1);  // rows * mean, rows * (variance + mean^2), rows
+    for (std::int64_t i = 0; i < c; ++i) {
+      joined[i] = rows * mean[i];
+      joined[c + i] = squares[i] + rows * mean[i] * mean[i];
+    }
+    joined[2 * c] = rows;
+    sum_over_ranks(joined.data(), joined.size());
+    rows = joined[2 * c];
+    for (std::int64_t i = 0; i < c; ++i) {
+      const double m = joined[i] / rows;
+      mean[i] = static_cast<float>(m);
+      squares[i] = std::max(0.0, joined[c + i] - rows * m * m);
+    }
+  }
   for (std::int64_t i = 0; i < c; ++i) {
-    const double v = squares[i] / static_cast<double>(p.rows);
+    const double v = squares[i] / rows;
     variance[i] = static_cast<float>(v);
     rstd[i] = static_cast<float>(1.0 / std::sqrt(v + p.eps));
     scale[i] = weight[i] * rstd[i];
@@ -52,10 +68,12 @@ void batch_norm_forward(const BatchNormParams& p, const float* x, const float* w
   for_blocks(pool, p.rows, [&](std::int64_t, std::int64_t r, std::int64_t n) {
     loops.apply(n, c, x + r * c, scale.data(), offset.data(), residual ? residual + r * c : nullptr, p.relu, y + r * c);
   });
+  return static_cast<std::int64_t>(rows);
 }
 
 void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
-                         const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, ThreadPool* pool) {
+                         const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, ThreadPool* pool,
+                         const SumOverRanks& sum_over_ranks) {
   const BatchNormLoops loops = batch_norm_loops(best_isa());
   const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
   std::vector<float> partial_g(static_cast<std::size_t>(blocks * c)), partial_gx(partial_g.size()), a(c), b(c), d(c);
@@ -63,12 +81,24 @@ void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const fl
     loops.backward_sums(n, c, grad_y + r * c, y + r * c, x + r * c, mean, p.relu, grad_residual ? grad_residual + r * c : nullptr, &partial_g[k * c],
                         &partial_gx[k * c]);
   });
-  const std::vector<double> sum_g = total(partial_g, blocks, c), sum_gx = total(partial_gx, blocks, c);
+  std::vector<double> sum_g = total(partial_g, blocks, c), sum_gx = total(partial_gx, blocks, c);
   for (std::int64_t i = 0; i < c; ++i) {
     grad_bias[i] = static_cast<float>(sum_g[i]);
     grad_weight[i] = static_cast<float>(sum_gx[i] * rstd[i]);
+  }
+  double m = static_cast<double>(p.rows);
+  if (sum_over_ranks) {
+    std::vector<double> joined(sum_g);
+    joined.insert(joined.end(), sum_gx.begin(), sum_gx.end());
+    joined.push_back(m);
+    sum_over_ranks(joined.data(), joined.size());
+    std::copy_n(joined.begin(), c, sum_g.begin());
+    std::copy_n(joined.begin() + c, c, sum_gx.begin());
+    m = joined.back();
+  }
+  for (std::int64_t i = 0; i < c; ++i) {
     // dx = w rstd (g - mean(g) - (x - mean) rstd^2 mean(g (x - mean))), as a * g + b * x + d
-    const double wr = static_cast<double>(weight[i]) * rstd[i], m = static_cast<double>(p.rows);
+    const double wr = static_cast<double>(weight[i]) * rstd[i];
     const double slope = -wr * rstd[i] * rstd[i] * sum_gx[i] / m;
     a[i] = static_cast<float>(wr);
     b[i] = static_cast<float>(slope);

@@ -2,9 +2,15 @@
 //
 // NHWC float32: x is [rows, channels], rows = N * H * W. Sums are taken over blocks of rows in float32 and over blocks in float64,
 // so the statistics are good to float32's last digits whatever the number of rows, and the same for any number of threads.
+//
+// The same code normalises by the statistics of several ranks' rows: give it a SumOverRanks. Each rank then takes its own mean and
+// spread about that mean, and one sum in float64 joins them (Chan, Golub and LeVeque 1983), in place of the cancelling E[x^2] - E[x]^2
+// in float32.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace ttt {
 class ThreadPool;
@@ -18,13 +24,19 @@ struct BatchNormParams {
   bool relu = true;
 };
 
-// y = relu(weight * (x - mean) * rstd + bias + residual); residual [rows, channels] or null. mean, variance (biased), rstd: [channels], outputs.
-void batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
-                        float* mean, float* variance, float* rstd, ThreadPool* pool = nullptr);
+// Adds the values of all ranks in place, the same sums on every rank; called once a pass, by the caller's thread. Empty: one rank.
+using SumOverRanks = std::function<void(double* values, std::size_t count)>;
 
-// grad_residual: the gradient behind the ReLU, or null where there is no residual. grad_weight, grad_bias: [channels], overwritten.
+// y = relu(weight * (x - mean) * rstd + bias + residual); residual [rows, channels] or null. mean, variance (biased), rstd: [channels],
+// outputs. Returns the number of rows behind the statistics: that of all ranks.
+std::int64_t batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual,
+                                float* y, float* mean, float* variance, float* rstd, ThreadPool* pool = nullptr,
+                                const SumOverRanks& sum_over_ranks = {});
+
+// grad_residual: the gradient behind the ReLU, or null where there is no residual. grad_weight, grad_bias: [channels], overwritten, of
+// this rank's rows alone: gradients of parameters are summed over the ranks elsewhere. mean and rstd: what the forward pass gave.
 void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
                          const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias,
-                         ThreadPool* pool = nullptr);
+                         ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
 
 }  // namespace ttt::kernels::host

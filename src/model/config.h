@@ -15,6 +15,7 @@ struct BackboneConfig {
   std::vector<std::int64_t> blocks = {3, 4, 6, 3};
   std::int64_t width = 64;
   bool stride_in_1x1 = false;
+  std::string init = "kaiming_normal";
   std::string norm = "batch";
   double norm_eps = 1e-5;
   double norm_momentum = 0.1;
@@ -28,6 +29,9 @@ struct BackboneConfig {
     v("blocks", s.blocks, "residual blocks of the four stages", at_least(1));
     v("width", s.width, "channels of the stem; stage i has width * 2^i (times 4 for bottlenecks)", at_least(1));
     v("stride_in_1x1", s.stride_in_1x1, "a bottleneck strides in its first 1x1 (MSRA, MLPerf) instead of its 3x3 (torchvision)");
+    v("init", s.init,
+      "initial convolutions: kaiming_normal (fan out, as torchvision's ResNet) or kaiming_uniform (fan in, a = sqrt(5): torch.nn.Conv2d's default, a third to a half as large and so, before a normalisation, quicker to turn)",
+      one_of({"kaiming_normal", "kaiming_uniform"}));
     v("norm", s.norm, "normalisation after each convolution of the backbone", one_of({"frozen", "batch", "sync", "group"}));
     v("norm_eps", s.norm_eps, "added to the variance; MLPerf's frozen norm has none", at_least(0));
     v("norm_momentum", s.norm_momentum, "weight of a batch in the running statistics", between(0, 1));

@@ -1,37 +1,12 @@
 #include "model/layers.h"
 
-#include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/rsqrt.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include "core/error.h"
 
 namespace ttt::model {
-namespace {
-
-// Sum over ranks, forward and backward: d(sum_r x_r)/dx_r = 1 on each rank, and every rank's loss depends on the sum.
-class SumOverRanks : public torch::autograd::Function<SumOverRanks> {
- public:
-  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, std::int64_t communicator) {
-    context->saved_data["communicator"] = communicator;
-    return reduced(x, communicator);
-  }
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
-    return {reduced(grads[0], context->saved_data["communicator"].toInt()), at::Tensor()};
-  }
-
- private:
-  static at::Tensor reduced(const at::Tensor& x, std::int64_t communicator) {
-    at::Tensor y = x.contiguous().clone();
-    reinterpret_cast<comm::Communicator*>(communicator)->all_reduce_sum(y.data_ptr<float>(), static_cast<std::size_t>(y.numel()));
-    return y;
-  }
-};
-
-}  // namespace
-
 Conv::Conv(ParameterStore& store, const std::string& name, const ConvShape& s, const Init& init, bool bias, bool trainable)
     : stride_(s.stride), padding_(s.kernel / 2) {
   weight_ = store.add(name + ".weight", {s.out, s.in, s.kernel, s.kernel}, init, Layout::kChannelsLast, trainable);
@@ -50,8 +25,9 @@ ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const st
                    const NormContext& context, bool trainable)
     : norm_(context.config.norm), eps_(context.config.norm_eps), momentum_(context.config.norm_momentum), groups_(context.config.norm_groups),
       sync_(context.sync), ops_(&context.ops) {
-  // torchvision's ResNet: kaiming normal, fan out.
-  conv_ = Conv(store, conv_name, s, normal(kaiming_normal_std(s.out * s.kernel * s.kernel)), false, trainable);
+  const Init init = context.config.init == "kaiming_uniform" ? uniform(kaiming_uniform_bound(s.in * s.kernel * s.kernel, std::sqrt(5.0)))
+                                                             : normal(kaiming_normal_std(s.out * s.kernel * s.kernel));
+  conv_ = Conv(store, conv_name, s, init, false, trainable);
   if (norm_ == "frozen") {
     weight_ = store.add_buffer(norm_name + ".weight", {s.out}, 1);
     bias_ = store.add_buffer(norm_name + ".bias", {s.out}, 0);
@@ -70,10 +46,9 @@ ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const st
 }
 
 at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual) const {
-  if (norm_ == "batch" && training) return batch_statistics(x, relu, residual);
+  if ((norm_ == "batch" || norm_ == "sync") && training) return batch_statistics(x, relu, residual);
   at::Tensor y;
   if (norm_ == "group") y = at::group_norm(conv_(x), groups_, weight_->value, bias_->value, eps_);
-  else if (norm_ == "sync" && training) y = synchronised(conv_(x));
   else y = fixed_statistics(x);
   if (residual.defined()) y = y + residual;
   return relu ? y.relu_() : y;
@@ -85,9 +60,8 @@ at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x) const {
 }
 
 at::Tensor ConvNorm::batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
-  const at::Tensor y = conv_(x);
-  const Normalised n = ops_->batch_norm(y, weight_->value, bias_->value, residual, eps_, relu);
-  update_running(n.mean, n.variance, static_cast<double>(y.numel() / y.size(1)));
+  const Normalised n = ops_->batch_norm(conv_(x), weight_->value, bias_->value, residual, eps_, relu, norm_ == "sync" ? sync_ : nullptr);
+  update_running(n.mean, n.variance, static_cast<double>(n.rows));
   return n.y;
 }
 
@@ -95,17 +69,6 @@ void ConvNorm::update_running(const at::Tensor& mean, const at::Tensor& biased_v
   at::NoGradGuard no_grad;  // unbiased running variance, as torch.nn.BatchNorm2d
   mean_->value.mul_(1 - momentum_).add_(mean.detach(), momentum_);
   var_->value.mul_(1 - momentum_).add_(biased_variance.detach(), momentum_ * count / (count - 1));
-}
-
-at::Tensor ConvNorm::synchronised(const at::Tensor& y) const {
-  const std::int64_t channels = y.size(1);
-  const double count = static_cast<double>(y.numel() / channels) * sync_->size();
-  const at::Tensor sums =
-      SumOverRanks::apply(at::cat({y.sum({0, 2, 3}), (y * y).sum({0, 2, 3})}), reinterpret_cast<std::int64_t>(sync_)) / count;
-  const at::Tensor mean = sums.narrow(0, 0, channels), var = sums.narrow(0, channels, channels) - mean * mean;
-  update_running(mean, var, count);
-  const at::Tensor scale = weight_->value * at::rsqrt(var + eps_);
-  return y * scale.view({1, -1, 1, 1}) + (bias_->value - mean * scale).view({1, -1, 1, 1});
 }
 
 }  // namespace ttt::model

@@ -54,7 +54,6 @@ class ConvNorm {
  private:
   at::Tensor fixed_statistics(const at::Tensor& x) const;
   at::Tensor batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const;
-  at::Tensor synchronised(const at::Tensor& y) const;
   void update_running(const at::Tensor& mean, const at::Tensor& biased_variance, double count) const;
 
   Conv conv_;

@@ -121,9 +121,9 @@ at::Tensor ParameterStore::gradient_to_file(const Parameter& p) const {
   return p.value.grad().detach().to(at::kCPU).contiguous().clone().view(p.file_shape);
 }
 
-void ParameterStore::from_file(Parameter& p, const at::Tensor& values) {
+void ParameterStore::from_file(Parameter& p, const at::Tensor& values, const std::string& source) {
   if (values.sizes() != at::IntArrayRef(p.file_shape))
-    throw DataError("Weights: '" + p.name + "' has shape " + shape_text(values.sizes()) + ", the model needs " + shape_text(p.file_shape) +
+    throw DataError("Weights '" + source + "': '" + p.name + "' has shape " + shape_text(values.sizes()) + ", the model needs " + shape_text(p.file_shape) +
                     ". Use weights of the same architecture, or change the recipe's model.* keys.");
   p.value.detach().copy_(values.view(p.shape));
 }

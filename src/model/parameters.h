@@ -65,8 +65,8 @@ class ParameterStore {
   // Contiguous copies on the CPU in file order and shape, for weights files and comparisons.
   at::Tensor to_file(const Parameter& p) const;
   at::Tensor gradient_to_file(const Parameter& p) const;
-  // Throws DataError where the shape differs.
-  void from_file(Parameter& p, const at::Tensor& values);
+  // Throws DataError where the shape differs; `source` says where the values come from.
+  void from_file(Parameter& p, const at::Tensor& values, const std::string& source);
 
  private:
   std::uint64_t seed_;

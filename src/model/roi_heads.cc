@@ -52,9 +52,11 @@ RoiHeads::RoiHeads(ParameterStore& store, const ModelConfig& config, const Detec
   const std::int64_t in = config.roi.mask_layers > 0 ? m : c;
   // fan out of a transposed convolution as torch counts it: weight.size(0) * 4
   deconv_ = store.add("roi_heads.mask_predictor.conv5_mask.weight", {in, m, 2, 2}, normal(kaiming_normal_std(in * 4)), Layout::kChannelsLast);
-  deconv_bias_ = store.add("roi_heads.mask_predictor.conv5_mask.bias", {m}, constant(0));
+  // torchvision initialises only the predictor's weights itself: its biases are torch's default, uniform(1 / sqrt(fan in)).
+  const auto bias = [&](std::int64_t fan_in) { return detectron ? constant(0) : uniform(1 / std::sqrt(static_cast<double>(fan_in))); };
+  deconv_bias_ = store.add("roi_heads.mask_predictor.conv5_mask.bias", {m}, bias(m * 4));
   mask_logits_ = store.add("roi_heads.mask_predictor.mask_fcn_logits.weight", {k, m, 1, 1}, normal(kaiming_normal_std(k)));
-  mask_logits_bias_ = store.add("roi_heads.mask_predictor.mask_fcn_logits.bias", {k}, constant(0));
+  mask_logits_bias_ = store.add("roi_heads.mask_predictor.mask_fcn_logits.bias", {k}, bias(m));
 }
 
 kernels::BoxCoderParams RoiHeads::coder() const {

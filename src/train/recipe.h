@@ -19,7 +19,8 @@ struct TrainConfig {
   double target_box_ap = 0.377;
   double target_mask_ap = 0.339;
   std::int64_t threads = 0;
-  std::string weights;
+  std::string weights, weights_backbone;
+  std::string save_weights;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
@@ -36,6 +37,8 @@ struct TrainConfig {
     v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
     v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
+    v("weights_backbone", s.weights_backbone, "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
+    v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");

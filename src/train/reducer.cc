@@ -1,10 +1,5 @@
 #include "train/reducer.h"
 
-#include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
-
-#include <functional>
-
 #include "core/error.h"
 
 namespace ttt::train {
@@ -12,25 +7,19 @@ namespace {
 
 class Blocking final : public GradientReducer {
  public:
-  Blocking(model::ParameterStore& store, comm::Communicator& comm) : store_(store), comm_(comm) {}
-  void finish() override {
-    at::Tensor& flat = store_.flat_gradients();
-    comm_.all_reduce_sum(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
-  }
+  Blocking(std::span<float> gradients, comm::Communicator& comm) : gradients_(gradients), comm_(comm) {}
+  void finish() override { comm_.all_reduce_sum(gradients_.data(), gradients_.size()); }
   result::Json describe() const override { return {{"kind", "blocking"}, {"communicator", comm_.name()}}; }
 
  private:
-  model::ParameterStore& store_;
+  std::span<float> gradients_;
   comm::Communicator& comm_;
 };
 
 class FlatAsync final : public GradientReducer {
  public:
-  FlatAsync(model::ParameterStore& store, comm::Communicator& comm) : store_(store), comm_(comm) {}
-  void launch() override {
-    at::Tensor& flat = store_.flat_gradients();
-    work_ = comm_.all_reduce_sum_async(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
-  }
+  FlatAsync(std::span<float> gradients, comm::Communicator& comm) : gradients_(gradients), comm_(comm) {}
+  void launch() override { work_ = comm_.all_reduce_sum_async(gradients_.data(), gradients_.size()); }
   void finish() override {
     work_->wait();
     work_.reset();
@@ -38,39 +27,37 @@ class FlatAsync final : public GradientReducer {
   result::Json describe() const override { return {{"kind", "flat_async"}, {"communicator", comm_.name()}}; }
 
  private:
-  model::ParameterStore& store_;
+  std::span<float> gradients_;
   comm::Communicator& comm_;
   std::unique_ptr<comm::Work> work_;
 };
 
-class GradientReady final : public torch::autograd::PostAccumulateGradHook {
- public:
-  explicit GradientReady(std::function<void()> call) : call_(std::move(call)) {}
-  void operator()(const torch::autograd::Variable&) override { call_(); }
-
- private:
-  std::function<void()> call_;
-};
-
 class Bucketed final : public GradientReducer {
  public:
-  Bucketed(model::ParameterStore& store, comm::Communicator& comm, std::int64_t bucket_bytes) : store_(store), comm_(comm) {
-    const auto limit = static_cast<std::int64_t>(bucket_bytes / sizeof(float));
-    for (model::Parameter* p : store.trainable()) {
-      if (buckets_.empty() || buckets_.back().end - buckets_.back().begin >= limit) buckets_.push_back({.begin = p->offset});
-      buckets_.back().end = p->offset + p->count;
+  Bucketed(std::span<float> gradients, std::span<const std::int64_t> offsets, comm::Communicator& comm, std::int64_t bucket_bytes)
+      : gradients_(gradients), comm_(comm) {
+    const auto limit = static_cast<std::size_t>(bucket_bytes) / sizeof(float);
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const auto begin = static_cast<std::size_t>(offsets[i]);
+      const std::size_t end = i + 1 < offsets.size() ? static_cast<std::size_t>(offsets[i + 1]) : gradients.size();
+      if (begin >= end || end > gradients.size() || (i == 0 && begin != 0))
+        throw Error("The parameters do not lie one behind the other in the gradient array. This is a mistake in the caller.");
+      if (buckets_.empty() || buckets_.back().count >= limit) buckets_.push_back({.begin = begin});
+      buckets_.back().count += end - begin;
       ++buckets_.back().parameters;
-      const std::size_t bucket = buckets_.size() - 1;
-      torch::autograd::impl::set_post_acc_grad_hooks(p->value, std::make_unique<GradientReady>([this, bucket] { ready(bucket); }));
+      bucket_of_.push_back(buckets_.size() - 1);
     }
   }
-  ~Bucketed() override {
-    for (model::Parameter* p : store_.trainable()) torch::autograd::impl::set_post_acc_grad_hooks(p->value, nullptr);
-  }
 
+  bool overlaps_backward() const override { return true; }
   void begin() override {
     works_.clear();
     for (Bucket& b : buckets_) b.waiting = b.parameters;
+  }
+  void ready(std::size_t parameter) override {
+    --buckets_[bucket_of_[parameter]].waiting;
+    // In order, whatever order backward took on this rank: collectives must match across ranks.
+    while (works_.size() < buckets_.size() && buckets_[works_.size()].waiting == 0) start_next();
   }
   void launch() override {
     // Parameters without a gradient in this step (none in this model) would keep their bucket back: send it anyway.
@@ -82,29 +69,25 @@ class Bucketed final : public GradientReducer {
   }
   result::Json describe() const override {
     result::Json sizes = result::Json::array();
-    for (const Bucket& b : buckets_) sizes.push_back((b.end - b.begin) * static_cast<std::int64_t>(sizeof(float)));
+    for (const Bucket& b : buckets_) sizes.push_back(b.count * sizeof(float));
     return {{"kind", "bucketed"}, {"communicator", comm_.name()}, {"bucket_bytes", sizes}};
   }
 
  private:
   struct Bucket {
-    std::int64_t begin = 0, end = 0;
+    std::size_t begin = 0, count = 0;
     int parameters = 0, waiting = 0;
   };
 
-  void ready(std::size_t bucket) {
-    --buckets_[bucket].waiting;
-    // In order, whatever order backward took on this rank: collectives must match across ranks.
-    while (works_.size() < buckets_.size() && buckets_[works_.size()].waiting == 0) start_next();
-  }
   void start_next() {
     const Bucket& b = buckets_[works_.size()];
-    works_.push_back(comm_.all_reduce_sum_async(store_.flat_gradients().data_ptr<float>() + b.begin, static_cast<std::size_t>(b.end - b.begin)));
+    works_.push_back(comm_.all_reduce_sum_async(gradients_.data() + b.begin, b.count));
   }
 
-  model::ParameterStore& store_;
+  std::span<float> gradients_;
   comm::Communicator& comm_;
   std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_;  // by parameter
   std::vector<std::unique_ptr<comm::Work>> works_;
 };
 
@@ -116,11 +99,12 @@ class NoReduction final : public GradientReducer {
 
 }  // namespace
 
-std::unique_ptr<GradientReducer> make_reducer(const ReducerConfig& config, model::ParameterStore& store, comm::Communicator& comm) {
+std::unique_ptr<GradientReducer> make_reducer(const ReducerConfig& config, std::span<float> gradients, std::span<const std::int64_t> offsets,
+                                              comm::Communicator& comm) {
   if (comm.size() == 1 || config.kind == "none") return std::make_unique<NoReduction>();
-  if (config.kind == "blocking") return std::make_unique<Blocking>(store, comm);
-  if (config.kind == "flat_async") return std::make_unique<FlatAsync>(store, comm);
-  return std::make_unique<Bucketed>(store, comm, config.bucket_bytes);
+  if (config.kind == "blocking") return std::make_unique<Blocking>(gradients, comm);
+  if (config.kind == "flat_async") return std::make_unique<FlatAsync>(gradients, comm);
+  return std::make_unique<Bucketed>(gradients, offsets, comm, config.bucket_bytes);
 }
 
 }  // namespace ttt::train

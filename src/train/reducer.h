@@ -1,13 +1,16 @@
 // Gradients summed over ranks. Where and when they travel is the difference between the reducers.
+//
+// They know nothing of tensors: a flat array of float32, and where in it each parameter begins.
+// train/gradient_hooks.h tells them when backward has finished one.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "core/fields.h"
-#include "model/parameters.h"
 #include "result/json.h"
 
 namespace ttt::train {
@@ -25,16 +28,22 @@ struct ReducerConfig {
   }
 };
 
+// One step: begin(), ready() for each parameter as backward finishes it (in any order, on one thread), launch() after backward and before
+// the next batch is fetched, finish().
 class GradientReducer {
  public:
   virtual ~GradientReducer() = default;
-  virtual void begin() {}   // before backward
-  virtual void launch() {}  // after backward, before the next batch is fetched
-  virtual void finish() = 0;  // flat_gradients() holds the sum over ranks
+  virtual bool overlaps_backward() const { return false; }  // whether ready() does anything
+  virtual void begin() {}
+  virtual void ready(std::size_t /*parameter*/) {}
+  virtual void launch() {}
+  virtual void finish() = 0;  // the array holds the sum over ranks
   virtual result::Json describe() const = 0;
 };
 
-// The buckets are contiguous ranges of the flat gradient in memory order. Every rank starts the same collectives in the same order.
-std::unique_ptr<GradientReducer> make_reducer(const ReducerConfig& config, model::ParameterStore& store, comm::Communicator& comm);
+// `gradients`: memory that `comm` reduces; must outlive the reducer. `offsets`: where each parameter begins, ascending from
+// 0; what lies between two parameters travels with the first. Buckets are contiguous ranges. Every rank starts the same collectives in the same order.
+std::unique_ptr<GradientReducer> make_reducer(const ReducerConfig& config, std::span<float> gradients, std::span<const std::int64_t> offsets,
+                                              comm::Communicator& comm);
 
 }  // namespace ttt::train

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "train/device_batch.h"
+#include "train/weights.h"
 
 namespace ttt::train {
 namespace {
@@ -29,6 +30,16 @@ Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch
 }
 
 Ending Trainer::run() {
+  Ending ending = train();
+  observer_.clock.end_run();
+  if (!recipe_.train.save_weights.empty()) {
+    average_running_statistics();
+    if (control_.rank() == 0) save_weights(recipe_.train.save_weights, parts_.model->parameters());
+  }
+  return ending;
+}
+
+Ending Trainer::train() {
   const TrainConfig& t = recipe_.train;
   std::optional<result::Evaluation> last;
   control_.barrier();
@@ -39,13 +50,10 @@ Ending Trainer::run() {
     train_step();
     if (t.max_steps == 0 && (step_ % eval_interval_ == 0 || step_ == total_steps_)) {
       last = evaluate();
-      if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap) {
-        observer_.clock.end_run();
+      if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap)
         return {result::Verdict::kPassed, ap_text(*last, t, "at or above")};
-      }
     }
   }
-  observer_.clock.end_run();
   if (t.max_steps > 0) return {result::Verdict::kSmoke, "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
   return {result::Verdict::kNotConverged, ap_text(*last, t, "below")};
 }

@@ -10,6 +10,8 @@
 #include "data/loader.h"
 #include "eval/evaluator.h"
 #include "result/run_recorder.h"
+#include "train/gradient_hooks.h"
+#include "train/optimizer.h"
 #include "train/recipe.h"
 #include "train/step.h"
 
@@ -36,6 +38,7 @@ struct Parts {
   std::unique_ptr<model::MaskRcnn> model;
   std::unique_ptr<Step> step;
   std::unique_ptr<GradientReducer> reducer;
+  std::unique_ptr<GradientHooks> hooks;  // of the reducer
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<eval::Evaluator> evaluator;
 };
@@ -47,7 +50,7 @@ class Trainer {
           const Observer& observer);
 
   // Until the target, the epoch or step limit, a signal (throws Interrupted) or a loss that is not finite (throws Incorrect);
-  // every rank leaves at the same step.
+  // every rank leaves at the same step. Then, off the clock, writes train.save_weights where it is set.
   Ending run();
 
  private:
@@ -55,6 +58,7 @@ class Trainer {
     std::string interrupted;
     bool finite = true;
   };
+  Ending train();
   void train_step();
   Agreement agree(const result::StepSample& sample);
   std::optional<result::Evaluation> evaluate();

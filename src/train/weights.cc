@@ -24,19 +24,20 @@ void save_weights(const std::string& path, const model::ParameterStore& store) {
   std::filesystem::rename(temporary, path);
 }
 
-void load_weights(const std::string& path, model::ParameterStore& store) {
+void load_weights(const std::string& path, model::ParameterStore& store, const std::string& part) {
   const data::h5::File file = data::h5::File::open(path);
   std::set<std::string> unused;
   for (const std::string& name : file.datasets())
-    if (!name.starts_with("/extra/")) unused.insert(name);
+    if (!name.starts_with("/extra/") && name.starts_with("/" + part)) unused.insert(name);
   for (model::Parameter& p : store.all()) {
+    if (!p.name.starts_with(part)) continue;
     const std::string name = "/" + p.name;
     if (!file.has(name))
       throw DataError("Weights '" + path + "' have no tensor '" + p.name +
                       "'. Use weights of this architecture, or change the recipe's model.backbone keys.");
     const data::h5::Dims dims = file.dims(name);
     std::vector<float> values = file.read<float>(name);
-    store.from_file(p, at::from_blob(values.data(), std::vector<std::int64_t>(dims.begin(), dims.end()), at::kFloat));
+    store.from_file(p, at::from_blob(values.data(), std::vector<std::int64_t>(dims.begin(), dims.end()), at::kFloat), path);
     unused.erase(name);
   }
   if (!unused.empty())

@@ -10,8 +10,10 @@ namespace ttt::train {
 // "/<name>" for each parameter and buffer, in file shape. Written to a temporary name and renamed.
 void save_weights(const std::string& path, const model::ParameterStore& store);
 
-// Every parameter and buffer of the model must be there with its shape; throws DataError naming the first that is not. Tensors
-// that the model does not have are refused too, except under "/extra".
-void load_weights(const std::string& path, model::ParameterStore& store);
+// Fills every parameter and buffer whose name begins with `part` ("": all of the model); each must be there with its shape, and tensors
+// of that part that the model does not have are refused, except below "/extra". Throws DataError naming the first, UsageError where
+// there is no such file. data/convert_weights.py makes such files of published ones.
+void load_weights(const std::string& path, model::ParameterStore& store, const std::string& part = "");
+inline constexpr const char* kBackbonePart = "backbone.body.";  // the ResNet without its pyramid
 
 }  // namespace ttt::train

@@ -1,10 +1,12 @@
 // Runs the model on a batch and weights given by another program and writes what it computed; tests/model/parity.py is that program.
 //
-//   model_probe INPUT OUTPUT      both are dictionaries of tensors as torch.save and torch.load know them
+//   model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5
 //
-// INPUT: "config.<key>" numbers of the model (see configure), "weight.<name>", "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
+// Weights, before and after, travel in the files of train/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
+// torch.load know them.
+// INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
 // "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr".
-// OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions, weights after the last.
+// OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions.
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -19,6 +21,7 @@
 #include "model/mask_rcnn.h"
 #include "train/optimizer.h"
 #include "train/step.h"
+#include "train/weights.h"
 
 namespace {
 
@@ -75,16 +78,12 @@ std::vector<T> values(const at::Tensor& t) {
   return {c.const_data_ptr<T>(), c.const_data_ptr<T>() + c.numel()};
 }
 
-int run(const char* input, const char* output) {
+int run(const char* input, const char* weights, const char* output, const char* trained) {
   const Tensors in = read(input);
   ttt::model::ModelConfig config;
   ttt::model::ModelConfig::fields(config, Configure(in));
   ttt::model::MaskRcnn model(config, ttt::model::host_ops(), 1, at::kCPU, nullptr);
-  for (ttt::model::Parameter& p : model.parameters().all()) {
-    const auto found = in.find("weight." + p.name);
-    if (found == in.end()) throw ttt::DataError("No weight '" + p.name + "' in the input.");
-    model.parameters().from_file(p, found->second);
-  }
+  ttt::train::load_weights(weights, model.parameters());
   ttt::data::PackedMasks masks;
   masks.bitmap_box = values<std::int32_t>(in.at("bitmap_box"));
   masks.bitmap_offset = values<std::int64_t>(in.at("bitmap_offset"));
@@ -123,7 +122,7 @@ int run(const char* input, const char* output) {
     optimizer.step(in.at("lr").item<double>(), 1.0);
   }
   out["losses"] = at::stack(losses);
-  for (const ttt::model::Parameter& p : model.parameters().all()) out["weight." + p.name] = model.parameters().to_file(p);
+  ttt::train::save_weights(trained, model.parameters());
   write(output, out);
   return 0;
 }
@@ -131,12 +130,12 @@ int run(const char* input, const char* output) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: model_probe INPUT OUTPUT\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5\n");
     return 2;
   }
   try {
-    return run(argv[1], argv[2]);
+    return run(argv[1], argv[2], argv[3], argv[4]);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "model_probe: %s\n", e.what());
     return 1;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The model against torchvision's Mask R-CNN, live: same weights, same batch of real images, same sampled anchors and RoIs.
 
-Compares the five losses, the gradient of every parameter, predictions, and ten SGD steps. The tolerance is what float32 itself costs: the
+Compares the five losses, the gradient of every parameter, predictions, ten SGD steps and the weights after them; weights are carried over
+in the HDF5 files that data/convert_weights.py and the trainer write. The tolerance is what float32 itself costs: the
 reference also runs in float64, and our distance from it may be a small multiple of the distance of torchvision's own float32 run.
 
   parity.py PROBE DATA [--arch small|resnet50] [--size N] [--images N] [--steps N]
@@ -10,6 +11,7 @@ PROBE is tests/model_probe, DATA a folder with instances_train2017.json and trai
 import argparse, contextlib, copy, io, json, os, subprocess, sys, tempfile
 
 try:
+    import h5py
     import numpy as np
     import torch
     from pycocotools.coco import COCO
@@ -25,6 +27,7 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
+CONVERT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/convert_weights.py")
 LOSSES = ["loss_objectness", "loss_rpn_box_reg", "loss_classifier", "loss_box_reg", "loss_mask"]
 CLASSES = 91
 # How many times torchvision's own float32 error ours may be. Both are sums of the same products in different orders; over the
@@ -103,7 +106,6 @@ def probe_input(model, config, images, targets, ids, steps, lr):
     out |= {"images": batch.tensors, "image_size": torch.tensor(batch.image_sizes, dtype=torch.int32), "image_id": ids, "gt_box": box,
             "gt_label": label, "gt_count": torch.tensor([len(t["labels"]) for t in targets], dtype=torch.int32), "bitmap_box": crop,
             "bitmap_offset": offset, "bitmap_bytes": torch.cat(pool), "steps": torch.tensor(steps), "lr": torch.tensor(lr, dtype=torch.float64)}
-    out |= {"weight." + k: v.detach().clone() for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
     return out, batch, scaled
 
 
@@ -162,6 +164,7 @@ def feed(model, sampler):
 
 def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contiguous_format):
     """Losses of each step, gradients of the first, by torchvision in `dtype`; the layout chooses other convolution kernels."""
+    start = {k: v for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
     model = copy.deepcopy(model).to(dtype).to(memory_format=layout).train()
     sampler = FedSampler()
     feed(model, sampler)
@@ -185,7 +188,8 @@ def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contig
             print(f"     {dtype}: {sampler.added} of {sampler.total} RoIs are not among torchvision's own proposals after step {step}")
         # Training amplifies rounding, so late steps may differ in a few; that many more would be another algorithm.
         assert sampler.added <= (0.01 if step == 0 else 0.05) * sampler.total
-    return torch.stack(losses), gradients
+    moved = {k: v.double() - start[k].double() for k, v in model.state_dict().items() if k in start}
+    return torch.stack(losses), gradients, moved
 
 
 def distance(a, b):
@@ -206,8 +210,8 @@ class Report:
             print(f"{'ok  ' if ok else 'FAIL'} {name}: {ours:.3g} (limit {limit:.3g}) {note.removeprefix('quiet')}")
 
 
-def compare_training(report, out, r64, r32, other):
-    (l64, g64), (l32, g32), (_, gcl) = r64, r32, other
+def compare_training(report, out, moved, r64, r32, other):
+    (l64, g64, m64), (l32, g32, m32), (_, gcl, _) = r64, r32, other
     ours = out["losses"].double()
     for i, name in enumerate(LOSSES):
         scale = max(l64[0, i].abs().item(), 1e-12)
@@ -227,6 +231,12 @@ def compare_training(report, out, r64, r32, other):
         e = ((ours[step] - l64[step]).abs() / l64[step].abs().clamp_min(1e-6)).max().item()
         t = ((l32[step] - l64[step]).abs() / l64[step].abs().clamp_min(1e-6)).max().item()
         report.check(f"step {step} losses", e, FACTOR * max(t, FLOOR * 2 ** step), f"torchvision's float32 error {t:.2g}")
+    # How far training has moved each tensor: parameters, and the running statistics of the normalisation.
+    assert moved.keys() == m64.keys(), moved.keys() ^ m64.keys()
+    own = max(distance(m32[k], m64[k]) for k in m64)
+    for name, m in m64.items():
+        report.check("movement of " + name, distance(moved[name], m), FACTOR * max(own, FLOOR * 2 ** (len(l64) - 1)), "quiet")
+    print(f"     {len(m64)} tensors moved, largest relative error {max(distance(moved[k], m64[k]) for k in m64):.3g}; torchvision's own float32: {own:.3g}")
 
 
 def predictions(model, batch, dtype):
@@ -281,15 +291,20 @@ def main():
     data, batch, scaled = probe_input(model, config_of(a.arch, detections), images, targets, ids, a.steps, a.lr)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(data, folder + "/in.pt")
-        subprocess.run([a.probe, folder + "/in.pt", folder + "/out.pt"], check=True)
+        torch.save(model.state_dict(), folder + "/model.pth")
+        subprocess.run([sys.executable, CONVERT, folder + "/model.pth", folder + "/model.h5"], check=True)
+        subprocess.run([a.probe, folder + "/in.pt", folder + "/model.h5", folder + "/out.pt", folder + "/trained.h5"], check=True)
         out = torch.load(folder + "/out.pt", weights_only=False)  # our own file; C++ pickles carry a type tag
+        with h5py.File(folder + "/trained.h5") as f:
+            trained = {name: torch.from_numpy(f[name][()]) for name in f}
     report = Report()
     r64 = reference(model, batch, scaled, out, a.steps, a.lr, torch.float64)
     r32 = reference(model, batch, scaled, out, a.steps, a.lr, torch.float32)
     # A second float32 run through other kernels, as a second sample of what float32 costs. Not of the deep network: torch's channels-last batch
     # norm is so much less exact that there a third of torchvision's proposals are no longer its own.
     other = reference(model, batch, scaled, out, 1, a.lr, torch.float32, torch.channels_last) if a.arch == "small" else r32
-    compare_training(report, out, r64, r32, other)
+    start = model.state_dict()
+    compare_training(report, out, {k: v.double() - start[k].double() for k, v in trained.items()}, r64, r32, other)
     compare_predictions(report, out, model, batch)
     print(f"{report.failed} comparisons failed")
     return 1 if report.failed else 0

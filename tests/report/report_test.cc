@@ -41,7 +41,7 @@ TEST(Metrics, FactorsOfTheToyRun) {
   EXPECT_EQ(f.training_s, 4);
   EXPECT_EQ(f.evaluation_s, 2);
   EXPECT_EQ(f.startup_s, 2);
-  EXPECT_EQ(f.time_to_target_s(), 8);
+  EXPECT_EQ(f.time_to_target_s, 8);
   EXPECT_EQ(f.after_s, 0.5);
   EXPECT_EQ(f.unaccounted_s, 0);
   EXPECT_TRUE(f.adds_up());
@@ -54,7 +54,7 @@ TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
   EXPECT_EQ(f.epochs, 1);
   EXPECT_EQ(f.training_s, 2);
   EXPECT_EQ(f.evaluation_s, 1);
-  EXPECT_EQ(f.time_to_target_s(), 5);
+  EXPECT_EQ(f.time_to_target_s, 5);
   EXPECT_EQ(f.after_s, 3.5);
   EXPECT_EQ(f.unaccounted_s, 0);
 }

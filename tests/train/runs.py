@@ -109,8 +109,28 @@ def case_failures(program, folder):
     again = subprocess.run(command(program, 1, out, smoke), capture_output=True, text=True)
     assert again.returncode == 2 and "twice.json" in again.stderr, again.stderr
     print("ok: an existing result is refused")
+    full_disk(program, folder)
     interrupt(program, folder)
     kill_one_rank(program, folder)
+
+
+def full_disk(program, folder):
+    """The result's folder is a file system of 16 KiB in a mount name space of the run's own; what is lost there must be found elsewhere."""
+    small = folder + "/small"
+    os.mkdir(small)
+    out, inside = small + "/full.json", f"mount -t tmpfs -o size=16k none {small}"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", inside], capture_output=True).returncode != 0:
+        print("not tried: a full disk, because this machine lets no test mount a small one")
+        return
+    line = " ".join(f"'{word}'" for word in command(program, 2, out, ["train.max_steps=60"]))
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{inside} && cd {folder} && {line}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and "No space left" in done.stderr and out in done.stderr, (done.returncode, done.stderr)
+    saved = [word.strip(".,:;'") for word in done.stderr.split() if word.strip(".,:;'").endswith(".json") and small not in word]
+    assert saved and os.path.exists(saved[0]), done.stderr
+    with open(saved[0]) as f:
+        assert len(json.load(f)["steps"]["step_s"]["values"]) == 60
+    os.remove(saved[0])
+    print("ok: a full disk:", done.stderr.strip().splitlines()[-1])
 
 
 def interrupt(program, folder):

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/communicator.h"
 #include "core/parallel.h"
 #include "data/host_batch.h"
 #include "kernels/params.h"
@@ -40,13 +41,16 @@ struct Detected {
 struct Normalised {
   at::Tensor y;               // [N, C, H, W] channels last
   at::Tensor mean, variance;  // [C] of the batch, without gradient; the variance biased
+  std::int64_t rows = 0;      // N * H * W behind them, of all ranks where they are synchronised
 };
 
 struct DetectionOps {
   std::string name;
   // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where asked for, in one pass.
-  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual.
-  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu)>
+  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual. `sync`: statistics of all its ranks' batches; null: of
+  // this rank's.
+  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
+                           comm::Communicator* sync)>
       batch_norm;
   // features: P2 .. P5, each [N, C, H, W] channels last; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels last
   std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois, const at::Tensor& roi_image)>

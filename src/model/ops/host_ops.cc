@@ -1,6 +1,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -71,20 +72,23 @@ class BatchNorm : public torch::autograd::Function<BatchNorm> {
  public:
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x_in, const at::Tensor& weight,
                                                 const at::Tensor& bias, const std::optional<at::Tensor>& residual, double eps, bool relu,
-                                                ThreadPool* pool) {
+                                                ThreadPool* pool, comm::Communicator* sync) {
     const at::Tensor x = nhwc(x_in);
     const std::int64_t channels = x.size(3);
     const at::Tensor r = residual ? nhwc(*residual) : at::Tensor();
     at::Tensor y = at::empty_like(x), mean = new_floats({channels}), variance = new_floats({channels}), rstd = new_floats({channels});
     const host::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .eps = static_cast<float>(eps), .relu = relu};
-    host::batch_norm_forward(p, floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr, y.data_ptr<float>(),
-                             mean.data_ptr<float>(), variance.data_ptr<float>(), rstd.data_ptr<float>(), pool);
+    const std::int64_t rows =
+        host::batch_norm_forward(p, floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr, y.data_ptr<float>(),
+                                 mean.data_ptr<float>(), variance.data_ptr<float>(), rstd.data_ptr<float>(), pool, sum_over(sync));
     context->save_for_backward({x, y, weight, mean, rstd});
     context->saved_data["relu"] = relu;
     context->saved_data["residual"] = residual.has_value();
     context->saved_data["pool"] = reinterpret_cast<std::int64_t>(pool);
-    context->mark_non_differentiable({mean, variance});
-    return {y.permute({0, 3, 1, 2}), mean, variance};
+    context->saved_data["sync"] = reinterpret_cast<std::int64_t>(sync);
+    const at::Tensor count = at::scalar_tensor(rows, at::kLong);
+    context->mark_non_differentiable({mean, variance, count});
+    return {y.permute({0, 3, 1, 2}), mean, variance, count};
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
@@ -98,17 +102,24 @@ class BatchNorm : public torch::autograd::Function<BatchNorm> {
     const host::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .relu = context->saved_data["relu"].toBool()};
     host::batch_norm_backward(p, floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd), grad_x.data_ptr<float>(),
                               has_residual ? grad_residual.data_ptr<float>() : nullptr, grad_weight.data_ptr<float>(), grad_bias.data_ptr<float>(),
-                              reinterpret_cast<ThreadPool*>(context->saved_data["pool"].toInt()));
+                              reinterpret_cast<ThreadPool*>(context->saved_data["pool"].toInt()),
+                              sum_over(reinterpret_cast<comm::Communicator*>(context->saved_data["sync"].toInt())));
     return {grad_x.permute({0, 3, 1, 2}), grad_weight, grad_bias, has_residual ? grad_residual.permute({0, 3, 1, 2}) : at::Tensor(), at::Tensor(),
-            at::Tensor(), at::Tensor()};
+            at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  static host::SumOverRanks sum_over(comm::Communicator* sync) {
+    if (!sync) return {};
+    return [sync](double* values, std::size_t count) { sync->all_reduce_sum(values, count); };
   }
 };
 
 Normalised batch_norm(ThreadPool* pool, const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps,
-                      bool relu) {
+                      bool relu, comm::Communicator* sync) {
   // An undefined tensor is no argument of an autograd function; an empty optional is.
-  const auto out = BatchNorm::apply(x, weight, bias, residual.defined() ? std::optional(residual) : std::nullopt, eps, relu, pool);
-  return {.y = out[0], .mean = out[1], .variance = out[2]};
+  const auto out = BatchNorm::apply(x, weight, bias, residual.defined() ? std::optional(residual) : std::nullopt, eps, relu, pool, sync);
+  return {.y = out[0], .mean = out[1], .variance = out[2], .rows = out[3].item<std::int64_t>()};
 }
 
 at::Tensor roi_align(ThreadPool* pool, const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois, const at::Tensor& roi_image) {

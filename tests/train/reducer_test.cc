@@ -1,0 +1,130 @@
+// The reducers without tensors: which collectives they start, when, and what they leave in the array. Run on several ranks.
+#include "train/reducer.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "comm/world.h"
+#include "core/error.h"
+#include "core/rng.h"
+#include "tests/comm/mpi_main.h"
+
+namespace ttt::train {
+namespace {
+
+// A rank of two that never sends: it notes which ranges were reduced, in order.
+class Recorder final : public comm::Communicator {
+ public:
+  struct Done final : comm::Work {
+    void wait() override {}
+  };
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  std::string name() const override { return "recorder"; }
+  void all_reduce_sum(float* data, std::size_t count) override { ranges.emplace_back(data, count); }
+  void all_reduce_sum(double*, std::size_t) override {}
+  void all_reduce_max(double*, std::size_t) override {}
+  std::unique_ptr<comm::Work> all_reduce_sum_async(float* data, std::size_t count) override {
+    ranges.emplace_back(data, count);
+    return std::make_unique<Done>();
+  }
+  void broadcast(void*, std::size_t, int) override {}
+  std::vector<std::string> gather(const std::string&, int) override { return {}; }
+  void barrier() override {}
+  std::vector<std::span<float>> ranges;
+};
+
+const std::vector<std::int64_t> kOffsets = {0, 10, 40, 45, 50, 100};  // of 107
+constexpr std::int64_t kBucketBytes = 40 * 4;  // {10, 30}, {5, 5, 50}, {7}
+
+TEST(Reducer, StartsBucketsInOrderAsSoonAsTheyAreFull) {
+  std::vector<float> gradients(107);
+  Recorder comm;
+  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, gradients, kOffsets, comm);
+  EXPECT_TRUE(reducer->overlaps_backward());
+  EXPECT_EQ(reducer->describe().at("bucket_bytes"), (std::vector<int>{160, 240, 28}));
+  for (int step = 0; step < 2; ++step) {
+    comm.ranges.clear();
+    const auto started = [&] { return comm.ranges.size(); };
+    reducer->begin();
+    reducer->ready(2), reducer->ready(3), reducer->ready(4);  // the second bucket is full first: it waits for its turn
+    EXPECT_EQ(started(), 0u);
+    reducer->ready(1);
+    EXPECT_EQ(started(), 0u);
+    reducer->ready(0);
+    EXPECT_EQ(started(), 2u);
+    reducer->launch();  // parameter 5 had no gradient in this step
+    EXPECT_EQ(started(), 3u);
+    reducer->finish();
+    const std::vector<std::size_t> offset = {0, 40, 100}, count = {40, 60, 7};
+    for (std::size_t b = 0; b < 3; ++b) {
+      EXPECT_EQ(comm.ranges[b].data(), gradients.data() + offset[b]);
+      EXPECT_EQ(comm.ranges[b].size(), count[b]);
+    }
+  }
+}
+
+TEST(Reducer, KindsStartTheirCollectivesAtTheirTime) {
+  std::vector<float> gradients(107);
+  for (const char* kind : {"blocking", "flat_async", "none"}) {
+    Recorder comm;
+    const auto reducer = make_reducer({.kind = kind}, gradients, kOffsets, comm);
+    EXPECT_FALSE(reducer->overlaps_backward());
+    EXPECT_EQ(reducer->describe().at("kind"), kind);
+    reducer->begin();
+    for (std::size_t p = 0; p < kOffsets.size(); ++p) reducer->ready(p);
+    EXPECT_EQ(comm.ranges.size(), 0u);
+    reducer->launch();
+    EXPECT_EQ(comm.ranges.size(), std::string(kind) == "flat_async" ? 1u : 0u);
+    reducer->finish();
+    EXPECT_EQ(comm.ranges.size(), std::string(kind) == "none" ? 0u : 1u);
+  }
+}
+
+TEST(Reducer, RefusesParametersOutsideTheArray) {
+  std::vector<float> gradients(100);
+  Recorder comm;
+  EXPECT_THROW(make_reducer({}, gradients, kOffsets, comm), Error);
+}
+
+// Over MPI, the progress thread sums a bucket while this thread fills the next: what the thread sanitizer is here for.
+TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
+  const auto comm = test_world().communicator();
+  const int ranks = comm->size();
+  std::vector<std::int64_t> offsets;
+  std::size_t total = 0;
+  Stream sizes(random_bits(1, Purpose::kTest, 7));
+  for (int i = 0; i < 40; ++i) {
+    offsets.push_back(static_cast<std::int64_t>(total));
+    total += 1 + sizes.below(3000);
+  }
+  const auto value = [](int rank, int step, std::size_t i) {
+    return static_cast<float>(Stream(random_bits(static_cast<std::uint64_t>(rank), Purpose::kTest, i + 1000000 * static_cast<std::size_t>(step))).uniform(-1, 1));
+  };
+  for (const char* kind : {"blocking", "flat_async", "bucketed"}) {
+    std::vector<float> gradients(total);
+    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 20000}, gradients, offsets, *comm);
+    for (int step = 0; step < 3; ++step) {
+      reducer->begin();
+      std::size_t at = 0;
+      for (std::size_t p = 0; p < offsets.size(); ++p) {
+        const std::size_t end = p + 1 < offsets.size() ? static_cast<std::size_t>(offsets[p + 1]) : total;
+        for (; at < end; ++at) gradients[at] = value(comm->rank(), step, at);
+        reducer->ready(p);
+        if (p % 10 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // lets a bucket arrive while the next is filled
+      }
+      reducer->launch();
+      reducer->finish();
+      for (std::size_t i = 0; i < total; ++i) {
+        float sum = value(0, step, i);
+        for (int r = 1; r < ranks; ++r) sum += value(r, step, i);
+        ASSERT_EQ(gradients[i], sum) << kind << ", step " << step << ", element " << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ttt::train
