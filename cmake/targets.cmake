@@ -29,6 +29,9 @@ elseif(TTT_SANITIZE MATCHES "thread")
   list(APPEND ttt_test_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/tsan.supp)
 endif()
 
+# Builds what the tests labelled tsan run: threads of ours, without LibTorch.
+add_custom_target(tsan_tests)
+
 # ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...]): a GoogleTest program in
 # build/tests, run by ctest, under mpirun where RANKS is given.
 function(ttt_test name)
@@ -40,6 +43,9 @@ function(ttt_test name)
     add_executable(${name} ${arg_SOURCES})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
+  endif()
+  if(arg_SOURCES AND "tsan" IN_LIST arg_LABELS)
+    add_dependencies(tsan_tests ${name})
   endif()
   set(command $<TARGET_FILE:${name}> ${arg_ARGS})
   if(arg_RANKS)

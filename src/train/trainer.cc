@@ -3,9 +3,9 @@
 #include <ATen/ops/cat.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
-#include "train/device_batch.h"
 #include "train/weights.h"
 
 namespace ttt::train {
@@ -22,8 +22,8 @@ std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const cha
 
 Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
                  const Observer& observer)
-    : recipe_(recipe), parts_(std::move(parts)), schedule_(recipe.train.schedule, recipe.train.global_batch, steps_per_epoch), comm_(comm),
-      control_(control), observer_(observer), device_(recipe.device), steps_per_epoch_(steps_per_epoch) {
+    : recipe_(recipe), parts_(std::move(parts)), control_(control), observer_(observer), loop_(recipe_, parts_, steps_per_epoch, comm),
+      steps_per_epoch_(steps_per_epoch) {
   total_steps_ = recipe.train.epochs * steps_per_epoch;
   if (recipe.train.max_steps > 0) total_steps_ = std::min(total_steps_, recipe.train.max_steps);
   eval_interval_ = std::max<std::int64_t>(1, std::llround(recipe.train.eval_every_epochs * static_cast<double>(steps_per_epoch)));
@@ -44,11 +44,10 @@ Ending Trainer::train() {
   std::optional<result::Evaluation> last;
   control_.barrier();
   observer_.clock.start_run();
-  phases_.start_step();
-  next_ = parts_.loader->next();
-  while (step_ < total_steps_) {
+  loop_.phases().start_step();
+  while (loop_.step() < total_steps_) {
     train_step();
-    if (t.max_steps == 0 && (step_ % eval_interval_ == 0 || step_ == total_steps_)) {
+    if (t.max_steps == 0 && (loop_.step() % eval_interval_ == 0 || loop_.step() == total_steps_)) {
       last = evaluate();
       if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap)
         return {result::Verdict::kPassed, ap_text(*last, t, "at or above")};
@@ -59,37 +58,18 @@ Ending Trainer::train() {
 }
 
 void Trainer::train_step() {
-  const model::DeviceBatch batch = to_device(*next_, device_);
-  const model::DrawKey key{.seed = static_cast<std::uint64_t>(recipe_.seed), .step = static_cast<std::uint64_t>(step_)};
-  parts_.reducer->begin();
-  const auto losses = parts_.step->forward_backward(batch, key, phases_);  // the reducer's hooks fire as gradients appear
-  parts_.reducer->launch();
-
-  phases_.enter(result::Phase::kDataWait);
-  if (step_ + 1 < total_steps_) next_ = parts_.loader->next();
-
-  phases_.enter(result::Phase::kCommExposed);
-  parts_.reducer->finish();
-  phases_.enter(result::Phase::kOptimizer);
-  const double lr = schedule_.lr(step_ + 1);
-  parts_.optimizer->step(lr, 1.0 / comm_.size());
-  phases_.enter(result::Phase::kOther);
-
-  result::StepSample sample{.step = step_, .images = recipe_.train.global_batch, .learning_rate = lr};
-  double total = 0;
-  for (int i = 0; i < model::kLosses; ++i) total += sample.loss[i] = losses[i].item<double>();
+  result::StepSample sample = loop_.next(loop_.step() + 1 < total_steps_);
   const Agreement agreement = agree(sample);
-  phases_.end_step(sample);
+  loop_.phases().end_step(sample);
   observer_.recorder.step(sample);
-  ++step_;
   images_ += sample.images;
   if (!agreement.interrupted.empty())
-    throw Interrupted("Interrupted by " + agreement.interrupted + " after step " + std::to_string(step_) + " of " + std::to_string(total_steps_) +
-                      ". Start the run again to repeat it.");
+    throw Interrupted("Interrupted by " + agreement.interrupted + " after step " + std::to_string(loop_.step()) + " of " +
+                      std::to_string(total_steps_) + ". Start the run again to repeat it.");
   if (!agreement.finite)
-    throw Incorrect("A loss of step " + std::to_string(step_ - 1) +
+    throw Incorrect("A loss of step " + std::to_string(sample.step) +
                     " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
-  observer_.progress(step_, total_steps_, total, images_);
+  observer_.progress(loop_.step(), total_steps_, std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0), images_);
 }
 
 Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
@@ -110,8 +90,8 @@ std::optional<result::Evaluation> Trainer::evaluate() {
   average_running_statistics();
   const eval::AveragePrecision ap = parts_.evaluator->evaluate(*parts_.model);
   result::Evaluation e;
-  e.epoch = step_ / steps_per_epoch_;
-  e.step = step_;
+  e.epoch = loop_.step() / steps_per_epoch_;
+  e.step = loop_.step();
   e.images = images_;
   e.bbox = ap.bbox;
   e.segm = ap.segm;
@@ -119,13 +99,13 @@ std::optional<result::Evaluation> Trainer::evaluate() {
   e.wall_s = observer_.clock.wall_s();
   observer_.recorder.evaluation(e);
   observer_.evaluated(e);
-  phases_.start_step();
+  loop_.phases().start_step();
   return e;
 }
 
 void Trainer::average_running_statistics() {
   // Each rank has seen its own images: the mean over ranks is the better estimate, and every rank evaluates the same model.
-  if (comm_.size() == 1 || recipe_.model.backbone.norm != "batch") return;
+  if (control_.size() == 1 || recipe_.model.backbone.norm != "batch") return;
   std::vector<at::Tensor> flat;
   std::vector<model::Parameter*> buffers;
   for (model::Parameter& p : parts_.model->parameters().all())

@@ -6,14 +6,9 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "core/parallel.h"
-#include "data/loader.h"
-#include "eval/evaluator.h"
 #include "result/run_recorder.h"
-#include "train/gradient_hooks.h"
-#include "train/optimizer.h"
 #include "train/recipe.h"
-#include "train/step.h"
+#include "train/step_loop.h"
 
 namespace ttt::train {
 
@@ -30,17 +25,6 @@ struct Observer {
   std::function<std::string()> interrupted;  // the name of the signal that asked for the end, "" while there is none
   std::function<void(std::int64_t step, std::int64_t total_steps, double loss, std::int64_t images)> progress;
   std::function<void(const result::Evaluation&)> evaluated;
-};
-
-// The parts of a run, built from its recipe by make_parts(); an ablation exchanges one of them.
-struct Parts {
-  std::unique_ptr<data::Loader> loader;
-  std::unique_ptr<model::MaskRcnn> model;
-  std::unique_ptr<Step> step;
-  std::unique_ptr<GradientReducer> reducer;
-  std::unique_ptr<GradientHooks> hooks;  // of the reducer
-  std::unique_ptr<Optimizer> optimizer;
-  std::unique_ptr<eval::Evaluator> evaluator;
 };
 
 class Trainer {
@@ -66,15 +50,11 @@ class Trainer {
 
   const Recipe& recipe_;
   Parts parts_;
-  Schedule schedule_;
-  comm::Communicator& comm_;
   comm::Communicator& control_;
   Observer observer_;
-  at::Device device_;
+  StepLoop loop_;
   std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
-  std::int64_t step_ = 0, images_ = 0;
-  result::PhaseClock phases_;
-  const data::HostBatch* next_ = nullptr;  // valid until the loader is asked again
+  std::int64_t images_ = 0;
 };
 
 }  // namespace ttt::train

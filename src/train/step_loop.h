@@ -1,0 +1,52 @@
+// One training step after another: fetch, forward and backward, reduction, update. The trainer runs it to a target; an ablation runs two of
+// them in turns.
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+#include "data/loader.h"
+#include "eval/evaluator.h"
+#include "result/phase_clock.h"
+#include "train/gradient_hooks.h"
+#include "train/optimizer.h"
+#include "train/recipe.h"
+#include "train/step.h"
+
+namespace ttt::train {
+
+// The parts of a run, built from its recipe; an ablation exchanges one of them.
+struct Parts {
+  std::unique_ptr<data::Loader> loader;
+  std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<Step> step;
+  std::unique_ptr<GradientReducer> reducer;
+  std::unique_ptr<GradientHooks> hooks;  // of the reducer
+  std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<eval::Evaluator> evaluator;
+};
+
+class StepLoop {
+ public:
+  // `parts` and `comm`, which carries the gradients, outlive the loop.
+  StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm);
+
+  // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
+  // caller ends the step on it; times are not filled in.
+  result::StepSample next(bool more);
+
+  std::int64_t step() const { return step_; }  // steps done
+  result::PhaseClock& phases() { return phases_; }
+
+ private:
+  const Recipe& recipe_;
+  Parts& parts_;
+  Schedule schedule_;
+  comm::Communicator& comm_;
+  at::Device device_;
+  std::int64_t step_ = 0;
+  result::PhaseClock phases_;
+  const data::HostBatch* batch_ = nullptr;  // the coming step's; valid until the loader is asked again
+};
+
+}  // namespace ttt::train
