@@ -1,4 +1,5 @@
-// report FILE, report show FILE: one run for people. report recover JOURNAL --out FILE: a result from the journal of a
+// report FILE, report show FILE: one run for people. report ablations FILE...: what techniques are worth.
+// report compare A B...: results side by side. report recover JOURNAL --out FILE: a result from the journal of a
 // run that was killed.
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <cstdlib>
 
 #include "core/error.h"
+#include "reports/ablations.h"
+#include "reports/compare.h"
 #include "reports/show.h"
 #include "result/journal.h"
 #include "result/provenance.h"
@@ -19,6 +22,7 @@ using namespace ttt;
 
 struct Arguments {
   std::string file, format = "text", out;
+  std::vector<std::string> files;
   std::size_t width = 0;  // 0: the terminal's
   bool force = false;
 };
@@ -36,11 +40,44 @@ void print(const std::string& text) {
     throw Error("Cannot write to standard output. Free the disk or the pipe that it goes to.");
 }
 
-void show(const Arguments& a) {
-  const reports::Document document = reports::show_run(result::read_result(a.file));
+void print(const reports::Document& document, const Arguments& a) {
   const std::size_t width = a.width ? a.width : terminal_width();
   print(a.format == "md" ? reports::render_markdown(document)
                          : reports::render_text(document, std::max<std::size_t>(20, width)));
+}
+
+void show(const Arguments& a) { print(reports::show_run(result::read_result(a.file)), a); }
+
+// A file that cannot be read is named, and the others are reported: the exit code tells.
+struct Runs {
+  std::vector<reports::NamedRun> runs;
+  int exit_code = 0;
+};
+Runs read_all(const std::vector<std::string>& files) {
+  Runs all;
+  for (const std::string& file : files) {
+    try {
+      all.runs.push_back({file, result::read_result(file)});
+    } catch (const Error& e) {
+      std::fprintf(stderr, "report: left out '%s': %s\n", file.c_str(), e.what());
+      all.exit_code = e.exit_code();
+    }
+  }
+  return all;
+}
+
+int ablations(const Arguments& a) {
+  const Runs all = read_all(a.files);
+  std::vector<result::RunRecord> records;
+  for (const reports::NamedRun& run : all.runs) records.push_back(run.record);
+  if (!records.empty()) print(reports::ablations(records), a);
+  return all.exit_code;
+}
+
+int compare(const Arguments& a) {
+  const Runs all = read_all(a.files);
+  print(reports::compare(all.runs), a);
+  return all.exit_code;
 }
 
 void recover(const Arguments& a) {
@@ -55,7 +92,7 @@ void recover(const Arguments& a) {
 std::vector<std::string> complete(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   const auto is_command = [](const std::string& w) {
-    return w == "show" || w == "recover" || w == "--help" || w == "-h" || w == "--version";
+    return w == "show" || w == "ablations" || w == "compare" || w == "recover" || w == "--help" || w == "-h" || w == "--version";
   };
   if (!words.empty() && !is_command(words[0])) words.insert(words.begin(), "show");
   return words;
@@ -70,6 +107,14 @@ int run(int argc, char** argv) {
   show_command->add_option("file", a.file, "Result file of a run")->required();
   show_command->add_option("--format", a.format, "text or md (Markdown)")->check(CLI::IsMember({"text", "md"}));
   show_command->add_option("--width", a.width, "Columns of the text; by default the terminal's");
+  CLI::App* ablations_command = app.add_subcommand("ablations", "What techniques are worth: effect, interval, finding, cause of each comparison");
+  ablations_command->add_option("files", a.files, "Result files of ablate")->required();
+  ablations_command->add_option("--format", a.format, "text or md (Markdown)")->check(CLI::IsMember({"text", "md"}));
+  ablations_command->add_option("--width", a.width, "Columns of the text; by default the terminal's");
+  CLI::App* compare_command = app.add_subcommand("compare", "Results side by side, each with its ratio to the first: two machines, two commits");
+  compare_command->add_option("files", a.files, "Result files; the first is what the others are compared with")->required();
+  compare_command->add_option("--format", a.format, "text or md (Markdown)")->check(CLI::IsMember({"text", "md"}));
+  compare_command->add_option("--width", a.width, "Columns of the text; by default the terminal's");
   CLI::App* recover_command = app.add_subcommand("recover", "Make a result of the journal that a killed run left");
   recover_command->add_option("journal", a.file, "Folder <result>.journal, or one rank's file in it")->required();
   recover_command->add_option("--out", a.out, "Result file to write")->required();
@@ -86,6 +131,8 @@ int run(int argc, char** argv) {
     throw UsageError(std::string(e.what()) + ". 'report --help' shows how it is used.");
   }
   if (show_command->parsed()) show(a);
+  if (ablations_command->parsed()) return ablations(a);
+  if (compare_command->parsed()) return compare(a);
   if (recover_command->parsed()) recover(a);
   return 0;
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reports/statistics.h"
+#include "core/statistics.h"
 
 namespace ttt::reports {
 namespace {

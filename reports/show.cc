@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/statistics.h"
+#include "reports/ablations.h"
 #include "reports/run_metrics.h"
-#include "reports/statistics.h"
 
 namespace ttt::reports {
 namespace {
@@ -213,9 +214,14 @@ void add_warnings(const RunRecord& r, Document& d) {
 Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
-  add_factors(record, d);
-  add_accuracy(record, d);
-  add_step_time(record, d);
+  if (record.comparisons.empty()) {
+    add_factors(record, d);
+    add_accuracy(record, d);
+    add_step_time(record, d);
+  } else {
+    const Document rows = comparison_blocks(record);
+    d.insert(d.end(), rows.begin(), rows.end());
+  }
   add_system(record, d);
   add_recipe(record, d);
   add_warnings(record, d);

@@ -67,7 +67,7 @@ Run build_run(const train::Recipe& wanted, const comm::World& world, const harne
   const int threads = threads_of(recipe, world);
   recipe.train.threads = threads;
   at::set_num_threads(threads);
-  at::set_num_interop_threads(1);
+  if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
   run.pool = std::make_shared<ThreadPool>(threads);
   run.gradients = world.communicator();
   run.control = world.communicator();
@@ -110,7 +110,8 @@ result::Json describe(const Run& run) {
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
           {"device", run.recipe.device},
-          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}}}};
+          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()},
+                      {"read", run.recipe.data.read}, {"scaled_decode", run.recipe.data.scaled_decode}}}};
 }
 
 std::map<std::string, result::LibraryVersion> library_versions(const comm::World& world) {

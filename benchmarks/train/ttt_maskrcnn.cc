@@ -4,6 +4,7 @@
 #include "harness/progress.h"
 #include "harness/settings_reader.h"
 #include "embedded_recipes.h"
+#include "train/launch.h"
 #include "train/parts.h"
 
 namespace {
@@ -49,16 +50,6 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   return {.verdict = ending.verdict, .reason = ending.reason};
 }
 
-// The text of rank 0 on every rank.
-std::string from_root(comm::Communicator& comm, const std::string& text) {
-  std::uint64_t size = text.size();
-  comm.broadcast(&size, sizeof size, 0);
-  std::string out = text;
-  out.resize(size);
-  comm.broadcast(out.data(), size, 0);
-  return out;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,11 +61,5 @@ int main(int argc, char** argv) {
                                   .recipes = embedded_recipes(),
                                   .libraries = library_versions(world)};
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world); };
-  return harness::run_app(argc, argv, app,
-                          {.rank = world.rank(),
-                           .size = world.size(),
-                           .start_s = start_s,
-                           .from_root = [&](const std::string& text) { return from_root(*comm, text); },
-                           .gather = [&](const std::string& text) { return comm->gather(text, 0); },
-                           .abort = [&](int code) { world.abort(code); }});
+  return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

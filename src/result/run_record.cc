@@ -1,6 +1,7 @@
 #include "result/run_record.h"
 
 #include "core/error.h"
+#include "result/members.h"
 
 namespace ttt::result {
 namespace {
@@ -18,52 +19,6 @@ constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0},
                                      {Verdict::kNotSupported, "not_supported", 4},
                                      {Verdict::kNotRun, "not_run", 0},
                                      {Verdict::kSmoke, "smoke", 0}};
-
-std::string join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
-
-// A typed member of a document that was not necessarily written by us.
-template <class T>
-T get(const Json& object, const std::string& key, const std::string& path) {
-  const Json& value = member(object, key, path);
-  bool fits = false;
-  if constexpr (std::is_same_v<T, std::string>) fits = value.is_string();
-  if constexpr (std::is_same_v<T, std::int64_t>) fits = value.is_number_integer();
-  if constexpr (std::is_same_v<T, double>) fits = value.is_number();
-  if (!fits)
-    throw DataError("'" + join(path, key) + "' in the result has the wrong type (" + value.type_name() +
-                    "). Take the original file.");
-  return value.get<T>();
-}
-
-const Json& get_object(const Json& object, const std::string& key, const std::string& path) {
-  const Json& value = member(object, key, path);
-  if (!value.is_object())
-    throw DataError("'" + join(path, key) + "' in the result is not an object. Take the original file.");
-  return value;
-}
-
-const Json& get_array(const Json& object, const std::string& key, const std::string& path) {
-  const Json& value = member(object, key, path);
-  if (!value.is_array())
-    throw DataError("'" + join(path, key) + "' in the result is not a list. Take the original file.");
-  return value;
-}
-
-template <class T>
-std::vector<T> get_list(const Json& object, const std::string& key, const std::string& path) {
-  std::vector<T> list;
-  const Json& values = get_array(object, key, path);
-  list.reserve(values.size());
-  for (const Json& v : values) {
-    const bool fits = std::is_same_v<T, std::string> ? v.is_string()
-                      : std::is_same_v<T, double>    ? v.is_number()
-                                                     : v.is_number_integer();
-    if (!fits)
-      throw DataError("'" + join(path, key) + "' in the result holds a " + v.type_name() + ". Take the original file.");
-    list.push_back(v.get<T>());
-  }
-  return list;
-}
 
 CocoStats stats_from_json(const Json& object, const std::string& key, const std::string& path) {
   const Json& named = get_object(object, key, path);
@@ -234,6 +189,10 @@ Json to_json(const RunRecord& r) {
   j["clocks"] = clocks_json(r.clocks);
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
+  if (!r.comparisons.empty()) {
+    Json& rows = j["comparisons"] = Json::array();
+    for (const Comparison& c : r.comparisons) rows.push_back(comparison_json(c));
+  }
   j["non_finite"] = std::move(non_finite);
   j["warnings"] = r.warnings;
   return j;
@@ -259,6 +218,9 @@ RunRecord run_record_from_json(const Json& document) {
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));
+  if (document.contains("comparisons"))
+    for (const Json& c : get_array(document, "comparisons", ""))
+      r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
                             get<std::string>(n, "value", "non_finite")});

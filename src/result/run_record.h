@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "result/comparison.h"
 #include "result/json.h"
 
 namespace ttt::result {
@@ -128,6 +129,7 @@ struct RunRecord {
   Clocks clocks;
   std::vector<Evaluation> accuracy;
   StepSeries steps;
+  std::vector<Comparison> comparisons;  // of an ablation
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

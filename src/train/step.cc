@@ -8,8 +8,8 @@ std::array<at::Tensor, model::kLosses> EagerStep::forward_backward(const model::
   const model::Losses losses = model_.training_losses(batch, key);
   const at::Tensor total = losses.total();
   clock.enter(result::Phase::kBackward);
-  // Gradients are views of one allocation into which autograd adds: one fill instead of one per parameter.
-  model_.parameters().flat_gradients().zero_();
+  if (clear_.clear) clear_.clear();
+  else model_.parameters().flat_gradients().zero_();
   total.backward();
   clock.enter(result::Phase::kOther);
   std::array<at::Tensor, model::kLosses> values;
@@ -18,7 +18,7 @@ std::array<at::Tensor, model::kLosses> EagerStep::forward_backward(const model::
 }
 
 result::Json EagerStep::describe() const {
-  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"ops", model_.ops().name}, {"zero_grad", "flat_fill"}};
+  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"ops", model_.ops().name}, {"zero_grad", clear_.name}};
 }
 
 }  // namespace ttt::train

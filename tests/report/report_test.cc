@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/error.h"
+#include "reports/ablations.h"
+#include "reports/compare.h"
 #include "reports/run_metrics.h"
 #include "reports/show.h"
 #include "result/result_file.h"
@@ -87,6 +90,64 @@ TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   EXPECT_NEAR(sum, 1, 1e-15);
   r.steps.phase_ranks = "local";
   EXPECT_EQ(phase_shares(r).size(), 6u);
+}
+
+// 48 steps; B takes 10 % longer in each.
+std::vector<NamedRun> two_runs() {
+  RunRecord a = toy_record();
+  a.provenance["dirty"] = false;
+  a.steps = {};
+  for (std::int64_t i = 0; i < 48; ++i) a.steps.add(test::toy_step(i));
+  RunRecord b = a;
+  for (double& s : b.steps.step_s) s *= 1.1;
+  return {{"a.json", a}, {"b.json", b}};
+}
+
+TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
+  const std::string text = render_text(compare(two_runs()), 200);
+  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
+  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100");
+  EXPECT_EQ(line_with(text, "finding"), "finding slower");
+  EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
+  EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
+}
+
+TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
+  std::vector<NamedRun> runs = two_runs();
+  runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
+  runs[1].record.verdict = result::Verdict::kSmoke;
+  runs[1].record.data["train_sha256"] = "other";
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
+  EXPECT_NE(text.find("B did not reach a target (smoke)"), std::string::npos);
+  EXPECT_NE(text.find("A and B trained on different data"), std::string::npos);
+  EXPECT_NE(line_with(text, "95 %").find("not the same work"), std::string::npos);
+  EXPECT_THROW(compare({runs[0]}), UsageError);
+}
+
+TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
+  std::vector<NamedRun> runs = two_runs();
+  const auto ab = step_time_change(runs[0].record, runs[1].record), ba = step_time_change(runs[1].record, runs[0].record);
+  EXPECT_NEAR((1 + ab->estimate) * (1 + ba->estimate), 1, 1e-12);
+  EXPECT_NEAR((1 + ab->low) * (1 + ba->high), 1, 1e-12);
+}
+
+TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
+  const std::string text = render_text(ablations({test::toy_ablation()}), 200);
+  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 28 same bits, kept comm_exposed +187.50 ms of +312.50 ms");
+  EXPECT_NE(line_with(text, "full").find("not_supported: CUDA Graphs exists on CUDA devices only"), std::string::npos);
+  EXPECT_NE(text.find("reducer: What is overlap worth?"), std::string::npos);
+  // The same rows in the report of the run.
+  EXPECT_EQ(line_with(render_text(show_run(test::toy_ablation()), 200), "+25.00"), line_with(text, "+25.00"));
+  EXPECT_NE(render_text(ablations({toy_record()}), 100).find("No comparisons"), std::string::npos);
+}
+
+TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {
+  result::RunRecord r = test::toy_ablation();
+  result::PairedSamples& s = r.comparisons[0].samples;
+  for (std::size_t i = 0; i < s.size(); ++i) s.variant_s[i] = s.baseline_s[i] * (s.round[i] % 2 == 0 ? 1.25 : 0.8);
+  const std::string line = line_with(render_text(ablations({r}), 200), "bucketed");
+  EXPECT_NE(line.find("-20.00 % to +25.00 % no difference shown at this precision"), std::string::npos) << line;
 }
 
 TEST(Show, PrintsTheKnownNumbersVerdictFirst) {

@@ -40,12 +40,12 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "libraries.libfoo.built", "libraries.libfoo.runtime", "default"}
+    optional = {"target", "comparisons", "libraries.libfoo.built", "libraries.libfoo.runtime", "default"}
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
     checked = 0
     for path in paths(result):
         name = ".".join(map(str, path))
-        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries"))
+        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or "phase_s" in path[:-1] and path[0] == "comparisons"
         if not isinstance(path[-1], int) and not open_map and name not in optional and path[-1] not in node_free:
             broken = copy.deepcopy(result)
             del parent(broken, path)[path[-1]]

@@ -68,7 +68,8 @@ TEST(ResultFile, SatisfiesTheSchema) {
   r.accuracy.clear();
   r.non_finite.push_back({3, "loss.mask", "nan"});
   write_result(folder / "failed.json", r);
-  for (const char* name : {"passed.json", "failed.json"}) {
+  write_result(folder / "ablation.json", test::toy_ablation());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -80,12 +81,14 @@ TEST(ResultFile, SatisfiesTheSchema) {
 TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TTT_NEED_PYTHON("jsonschema");
   TempFolder folder;
-  write_result(folder / "a.json", toy_record());
-  const auto check = test::run_command(test::python() +
-                                       " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
-                                       "/results/schema-v1.json " +
-                                       (folder / "a.json").string() + " 2>&1");
-  EXPECT_EQ(check.status, 0) << check.output;
+  for (const RunRecord& r : {toy_record(), test::toy_ablation()}) {
+    write_result(folder / "a.json", r, {.force = true});
+    const auto check = test::run_command(test::python() +
+                                         " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
+                                         "/results/schema-v1.json " +
+                                         (folder / "a.json").string() + " 2>&1");
+    EXPECT_EQ(check.status, 0) << check.output;
+  }
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).

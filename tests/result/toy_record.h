@@ -53,4 +53,28 @@ inline result::RunRecord toy_record() {
   return r;
 }
 
+// An ablation with one measured row, of seven rounds of four steps in which the variant takes a quarter longer, and one that cannot run here.
+inline result::RunRecord toy_ablation() {
+  result::RunRecord r = toy_record();
+  r.kind = "ablation";
+  r.target.reset();
+  r.steps = {};
+  r.accuracy.clear();
+  r.reason = "1 comparisons measured, promises kept, 1 not supported here";
+  result::Comparison c{.ablation = "reducer", .question = "What is overlap worth?", .expectation = "Little.", .baseline = "blocking",
+                       .variant = "bucketed", .promise = "bitwise", .gate_steps = 3};
+  c.built = {{"reducer", {"a", "b"}}};
+  c.phases = {{"forward", {0.25, 0.25}}, {"comm_exposed", {0.5, 0.625}}, {"backward", {0.25, 0.375}}};
+  c.phases["comm_exposed"] = {0.5, 0.6875};
+  c.samples.warmup_rounds = 2;
+  c.samples.stopped = "precise";
+  for (std::int64_t i = 0; i < 28; ++i) {
+    c.samples.round.push_back(i / 4), c.samples.step.push_back(i), c.samples.variant_first.push_back(i % 4 / 2);
+    c.samples.baseline_s.push_back(1 + 0.125 * static_cast<double>(i % 4)), c.samples.variant_s.push_back(1.25 * c.samples.baseline_s.back());
+  }
+  r.comparisons = {c, {.ablation = "cuda_graphs", .question = "What do graphs bring?", .expectation = "Launches vanish.", .baseline = "none",
+                       .variant = "full", .status = "not_supported", .reason = "CUDA Graphs exists on CUDA devices only", .promise = "bitwise"}};
+  return r;
+}
+
 }  // namespace ttt::test

@@ -1,0 +1,16 @@
+#include "ablations/runner/ablation.h"
+
+namespace ttt::ablations {
+
+Ablation ablate_null() {
+  return {.name = "null",
+          .question = "How often is a difference reported where there is none?",
+          .expectation = "A against A: an interval of 95 % misses zero in one of twenty measurements.",
+          .promise = Promise::kBitwise,
+          .variants = {{.name = "A", .change = make_steps_small}, {.name = "A again", .change = make_steps_small}},
+          .repetitions = 40,
+          .built_alike = true,
+          .half_width = 0.01};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,61 @@
+// One ablation: a question, a change of the recipe, what should happen and what the numbers promise. Each is one file in the folder above.
+//
+// To add one: write <name>.cc with `Ablation ablate_<name>()`; the build finds it, lists it and makes the program ablate_<name>.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/parts.h"
+
+namespace ttt::ablations {
+
+// What the change promises of the losses. bitwise: scheduling only, every bit the same. close: sums in another order, within rtol.
+// other_work: another computation or other data; nothing is promised of single steps, only of convergence.
+enum class Promise { kBitwise, kClose, kOtherWork };
+const char* promise_name(Promise promise);
+
+// One side of a comparison.
+struct Variant {
+  std::string name;
+  std::function<void(train::Recipe&)> change = [](train::Recipe&) {};
+  // Exchanges parts for what src/ does not have: the slow or historical alternative, kept in the ablation's file. May be empty.
+  std::function<void(Run&)> rebuild;
+  double planted = 0;  // waits this fraction of each step longer: a cost that is known, to see whether it is found
+};
+
+// Where an ablation is asked to run.
+struct Place {
+  int ranks = 1;
+  int cores = 1;
+  std::string device = "cpu";
+};
+
+struct Ablation {
+  std::string name, question, expectation;
+  Promise promise = Promise::kBitwise;
+  double rtol = 0;                 // of kClose: largest relative difference of a loss in the gate's steps, with its reason in the file
+  std::vector<Variant> variants;   // the first is the baseline that the others are compared with
+  // Of the ablations that test the measuring itself: the whole measurement so many times, with both sides built alike, and with another process
+  // that loads the machine for part of the time.
+  int repetitions = 1;
+  bool built_alike = false, under_load = false;
+  double half_width = 0;           // enough precision for this one; 0: as ablate.half_width says
+  int block_steps = 2;             // steps that one side runs before the other's turn
+  int settle_steps = 0;            // of a block's first steps, so many are not counted: queues that filled during the other's turn
+  // Why it cannot run here, or "". The row then says so.
+  std::function<std::string(const Place&)> unsupported = [](const Place&) { return std::string(); };
+};
+
+// Reasons for `unsupported`.
+std::string needs_ranks(const Place& place);                           // one rank has nobody to talk to
+std::string needs_cuda(const Place& place, const std::string& what);   // `what` exists on CUDA devices only
+
+// Makes steps of about fifteen milliseconds on one thread, so that many whole measurements take minutes.
+void make_steps_small(train::Recipe& recipe);
+
+// All ablations, by name. Generated from the files of this folder.
+std::vector<Ablation> all_ablations();
+
+}  // namespace ttt::ablations

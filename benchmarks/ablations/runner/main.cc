@@ -1,0 +1,92 @@
+// ablate NAME... : what is a technique worth on this machine, how sure are we, and why? ablate_<name> is the same program for one of them.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include "ablations/runner/judge.h"
+#include "ablations/runner/runner.h"
+#include "comm/world.h"
+#include "core/error.h"
+#include "embedded_recipes.h"
+#include "train/launch.h"
+
+namespace {
+
+using namespace ttt;
+using namespace ttt::ablations;
+
+constexpr const char* kSummary =
+    "Measures what a technique is worth: both variants in one process, in turns, on the same batches.\n"
+    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
+    "  ablate --list    what there is, and the question of each\n"
+    "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
+    "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
+    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005. Then: report ablations FILE.";
+
+// Names before the options, and the name in the program's own, become the setting that the rest of the program knows.
+std::vector<std::string> translated(int argc, char** argv) {
+  std::string names;
+  const std::string program = std::filesystem::path(argv[0]).filename();
+  if (program.starts_with("ablate_")) names = program.substr(7);
+  std::vector<std::string> out = {argv[0]};
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--all") names = "all";
+    else if (out.size() == 1 && !word.starts_with("-")) names += (names.empty() ? "" : ",") + word;
+    else out.push_back(word);
+  }
+  if (!names.empty()) out.insert(out.begin() + 1, {"--set", "ablate.names=" + names});
+  return out;
+}
+
+void list() {
+  for (const Ablation& a : all_ablations()) {
+    std::printf("%-16s %s\n%-16s expected: %s\n%-16s promises: %s; variants:", a.name.c_str(), a.question.c_str(), "", a.expectation.c_str(), "",
+                promise_name(a.promise));
+    for (const Variant& v : a.variants) std::printf(" %s%s", &v == &a.variants[0] ? "(baseline) " : "| ", v.name.c_str());
+    std::printf("\n");
+  }
+}
+
+std::string plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe) {
+  std::size_t comparisons = 0;
+  for (const Ablation& a : ablations)
+    comparisons += (a.variants.size() - 1) * static_cast<std::size_t>(recipe.ablate.repetitions > 0 ? recipe.ablate.repetitions : a.repetitions);
+  char text[200];
+  std::snprintf(text, sizeof text, "plan: %zu ablations, %zu comparisons of at most %.0f s: %.0f min at most, less where an interval is narrow early",
+                ablations.size(), comparisons, recipe.ablate.limit_s, std::ceil(static_cast<double>(comparisons) * recipe.ablate.limit_s / 60));
+  return text;
+}
+
+harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
+  const std::vector<Ablation> ablations = chosen(recipe.ablate);
+  const Listener listener{
+      .say = [&](const std::string& line) { if (world.rank() == 0 && !context.options.quiet) std::fprintf(stderr, "%s\n", line.c_str()); },
+      .row = [&](const result::Comparison& row) { context.recorder.update([&](result::RunRecord& r) { r.comparisons.push_back(row); }); }};
+  listener.say(plan(ablations, recipe));
+  context.clock.start_run();
+  Judgement judgement;
+  for (const Ablation& a : ablations) judgement.add(a, run_ablation(a, recipe, world, context, listener));
+  context.clock.end_run();
+  return judgement.outcome();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double start_s = now_s();
+  comm::World world(&argc, &argv);
+  const std::vector<std::string> words = translated(argc, argv);
+  if (std::find(words.begin(), words.end(), "--list") != words.end()) {
+    if (world.rank() == 0) list();
+    return 0;
+  }
+  std::vector<const char*> pointers;
+  for (const std::string& w : words) pointers.push_back(w.c_str());
+  const auto comm = world.communicator();
+  harness::App<AblateRecipe> app{.name = "ablate", .summary = kSummary, .kind = "ablation", .recipes = embedded_recipes(),
+                                 .libraries = library_versions(world)};
+  app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
+  return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));
+}

@@ -1,0 +1,25 @@
+#include "ablations/runner/ablation.h"
+
+namespace ttt::ablations {
+
+// Both sides' loaders work ahead during the other's turn. So blocks are longer than what they can hold ready, and a block's first steps, which
+// live from that stock, are not counted.
+static constexpr int kBlock = 12, kSettle = 4;
+
+static Variant workers(std::int64_t n, std::int64_t prefetch) {
+  return {.name = std::to_string(n) + (n == 1 ? " worker" : " workers") + ", prefetch " + std::to_string(prefetch),
+          .change = [n, prefetch](train::Recipe& r) { r.data.workers = n, r.data.prefetch = prefetch; }};
+}
+
+Ablation ablate_workers() {
+  return {.name = "workers",
+          .question = "How many loader threads does a step need, and how far should they work ahead?",
+          .expectation = "Inline loading (0) adds the whole input path to the step; one worker hides most of it where a core is free, and more help "
+                         "only where one cannot keep up. Where all cores compute, a worker takes their time.",
+          .promise = Promise::kBitwise,
+          .variants = {workers(0, 2), workers(1, 1), workers(1, 2), workers(1, 4), workers(2, 2)},
+          .block_steps = kBlock,
+          .settle_steps = kSettle};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,160 @@
+#include "reports/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "core/error.h"
+#include "reports/run_metrics.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Json;
+using result::RunRecord;
+
+constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
+
+std::string number(const char* form, double x) {
+  char text[48];
+  std::snprintf(text, sizeof text, form, x);
+  return text;
+}
+
+std::string text_at(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end()) return "-";
+  return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+std::string processor(const RunRecord& r) {
+  const auto nodes = r.system.find("nodes");
+  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
+  return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
+}
+
+bool same_work(const RunRecord& a, const RunRecord& b) {
+  return text_at(a.data, "train_sha256") == text_at(b.data, "train_sha256") && text_at(a.recipe.settings, "seed") == text_at(b.recipe.settings, "seed");
+}
+
+// One row of numbers, each with its ratio to the first.
+void add_row(Table& t, const std::vector<NamedRun>& runs, const std::string& name, const char* form, const std::function<double(const RunRecord&)>& value) {
+  std::vector<std::string> row = {name};
+  const double first = value(runs[0].record);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double x = value(runs[i].record);
+    row.push_back(x > 0 ? number(form, x) : "-");
+    if (i > 0) row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : "-");
+  }
+  t.rows.push_back(std::move(row));
+}
+
+void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
+  std::vector<std::string> interval = {"95 % interval of its ratio", ""}, finding = {"finding", ""};
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const auto e = step_time_change(runs[0].record, runs[i].record);
+    interval.push_back("");
+    interval.push_back(e ? number("%.3f", 1 + e->low) + " to " + number("%.3f", 1 + e->high) : "not the same work");
+    finding.push_back("");
+    finding.push_back(!e ? "-" : e->high < 0 ? "faster" : e->low > 0 ? "slower" : "no difference shown at this precision");
+  }
+  t.rows.push_back(std::move(interval));
+  t.rows.push_back(std::move(finding));
+}
+
+Table identity(const std::vector<NamedRun>& runs) {
+  Table t{.header = {"", "file", "verdict", "ranks", "nodes", "commit", "recipe"}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunRecord& r = runs[i].record;
+    t.rows.push_back({std::string(1, static_cast<char>('A' + i % 26)), runs[i].name, std::string(result::verdict_name(r.verdict)),
+                      text_at(r.system, "world_size"), processor(r), text_at(r.provenance, "commit").substr(0, 10),
+                      r.recipe.name + " " + r.recipe.sha256.substr(0, 12)});
+  }
+  return t;
+}
+
+// What makes the numbers less than comparable.
+Table cautions(const std::vector<NamedRun>& runs) {
+  Table t;
+  const auto add = [&](const std::string& text) { t.rows.push_back({"!", text}); };
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const RunRecord& r = runs[i].record;
+    const std::string who(1, static_cast<char>('A' + i % 26));
+    if (r.verdict != result::Verdict::kPassed)
+      add(who + " did not reach a target (" + std::string(result::verdict_name(r.verdict)) + "): its time to target is that of the whole run.");
+    if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
+    if (i == 0) continue;
+    for (const std::string& d : setting_differences(runs[0].record.recipe.settings, r.recipe.settings)) add("A and " + who + " differ in " + d + ".");
+    if (text_at(runs[0].record.data, "train_sha256") != text_at(r.data, "train_sha256")) add("A and " + who + " trained on different data.");
+  }
+  return t;
+}
+
+}  // namespace
+
+std::vector<std::string> setting_differences(const Json& a, const Json& b, const std::string& path) {
+  if (a == b) return {};
+  if (!a.is_object() || !b.is_object()) return {path + ": " + a.dump() + " against " + b.dump()};
+  std::vector<std::string> out;
+  const auto visit = [&](const std::string& key, const Json& x, const Json& y) {
+    const auto inner = setting_differences(x, y, path.empty() ? key : path + "." + key);
+    out.insert(out.end(), inner.begin(), inner.end());
+  };
+  for (const auto& [key, value] : a.items()) visit(key, value, b.contains(key) ? b.at(key) : Json());
+  for (const auto& [key, value] : b.items())
+    if (!a.contains(key)) visit(key, Json(), value);
+  return out;
+}
+
+std::optional<Interval> step_time_change(const RunRecord& a, const RunRecord& b) {
+  const std::size_t n = std::min(a.steps.size(), b.steps.size());
+  if (n < kBlocks || !same_work(a, b)) return std::nullopt;
+  std::vector<double> blocks;
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    const std::size_t begin = block * n / kBlocks, end = (block + 1) * n / kBlocks;
+    double total = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (a.steps.step[i] != b.steps.step[i] || a.steps.images[i] != b.steps.images[i]) return std::nullopt;
+      if (!(a.steps.step_s[i] > 0 && b.steps.step_s[i] > 0)) return std::nullopt;
+      total += std::log(b.steps.step_s[i] / a.steps.step_s[i]);
+    }
+    blocks.push_back(total / static_cast<double>(end - begin));
+  }
+  auto e = signed_rank_interval(blocks);
+  if (e) *e = {std::expm1(e->estimate), std::expm1(e->low), std::expm1(e->high)};
+  return e;
+}
+
+Document compare(const std::vector<NamedRun>& runs) {
+  if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
+  Document d = {Heading{"Comparison with A"}, identity(runs)};
+  Table t{.header = {"", "A"}, .right = {false, true}};
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const std::string who(1, static_cast<char>('A' + i % 26));
+    t.header.insert(t.header.end(), {who, who + " / A"});
+    t.right.insert(t.right.end(), {true, true});
+  }
+  const auto factor = [](double TimeFactors::* member) { return [member](const RunRecord& r) { return time_factors(r).*member; }; };
+  add_row(t, runs, "epochs [to target]", "%.2f", factor(&TimeFactors::epochs));
+  add_row(t, runs, "x time per epoch [s]", "%.3f", factor(&TimeFactors::epoch_s));
+  add_row(t, runs, "= training [s]", "%.3f", factor(&TimeFactors::training_s));
+  add_row(t, runs, "evaluation [s]", "%.3f", factor(&TimeFactors::evaluation_s));
+  add_row(t, runs, "start-up [s]", "%.3f", factor(&TimeFactors::startup_s));
+  add_row(t, runs, "time to target [s]", "%.3f", factor(&TimeFactors::time_to_target_s));
+  add_row(t, runs, "images/s of a step, median", "%.2f", [](const RunRecord& r) {
+    const auto rates = step_rates(r);
+    return rates.empty() ? 0.0 : median(rates);
+  });
+  add_row(t, runs, "time of a step, median [ms]", "%.2f", [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; });
+  add_step_time(t, runs);
+  d.push_back(std::move(t));
+  Table warnings = cautions(runs);
+  if (!warnings.rows.empty()) {
+    d.push_back(Heading{"Before these numbers are compared"});
+    d.push_back(std::move(warnings));
+  }
+  return d;
+}
+
+}  // namespace ttt::reports

@@ -1,0 +1,28 @@
+// Results side by side: two machines, or two commits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/statistics.h"
+#include "reports/document.h"
+#include "result/run_record.h"
+
+namespace ttt::reports {
+
+struct NamedRun {
+  std::string name;  // of its file
+  result::RunRecord record;
+};
+
+// The first is what the others are compared with. Throws UsageError for fewer than two.
+Document compare(const std::vector<NamedRun>& runs);
+
+// Relative change of the step's time, b / a - 1, with its interval. Nothing where the steps are not the same work (other batch, data, or
+// number of images), or too few. METRICS.md has the method.
+std::optional<Interval> step_time_change(const result::RunRecord& a, const result::RunRecord& b);
+
+// Paths of the settings that differ, as "train.schedule.lr: 0.02 against 0.01".
+std::vector<std::string> setting_differences(const result::Json& a, const result::Json& b, const std::string& path = "");
+
+}  // namespace ttt::reports

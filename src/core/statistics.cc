@@ -1,0 +1,69 @@
+#include "core/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace ttt {
+
+double quantile(std::vector<double> samples, double q) {
+  if (samples.empty() || !(q >= 0 && q <= 1))
+    throw std::invalid_argument("quantile of no samples, or q outside [0, 1]");
+  const double position = q * static_cast<double>(samples.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(samples.begin(), at, samples.end());
+  if (below + 1 == samples.size()) return *at;
+  const double lower = *at, upper = *std::min_element(at + 1, samples.end());
+  return lower + (upper - lower) * (position - static_cast<double>(below));
+}
+
+double median(const std::vector<double>& samples) { return quantile(samples, 0.5); }
+
+double sum(const std::vector<double>& samples) {
+  double total = 0, lost = 0;
+  for (const double x : samples) {
+    const double next = total + x;
+    lost += std::abs(total) >= std::abs(x) ? (total - next) + x : (x - next) + total;
+    total = next;
+  }
+  return total + lost;
+}
+
+namespace {
+
+// The largest w with P(W < w) <= 0.025, where W is the signed-rank statistic of n samples: R's qsignrank(0.025, n), at least 1.
+std::size_t critical_rank(std::size_t n) {
+  const double total = static_cast<double>(n * (n + 1) / 2);
+  if (n >= 50) {
+    const double deviation = std::sqrt(total * static_cast<double>(2 * n + 1) / 12);
+    return static_cast<std::size_t>(std::max(1.0, std::floor(total / 2 - 1.959963984540054 * deviation)));
+  }
+  std::vector<double> ways(n * (n + 1) / 2 + 1, 0.0);  // subsets of {1 .. n} by their sum; at most 2^49, exact
+  ways[0] = 1;
+  for (std::size_t k = 1; k <= n; ++k)
+    for (std::size_t w = ways.size() - 1; w >= k; --w) ways[w] += ways[w - k];
+  const double all = std::exp2(static_cast<double>(n));
+  double below = 0;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    below += ways[w];
+    if (below / all >= 0.025) return std::max<std::size_t>(1, w);
+  }
+  return ways.size() - 1;
+}
+
+}  // namespace
+
+std::optional<Interval> signed_rank_interval(const std::vector<double>& samples) {
+  const std::size_t n = samples.size();
+  if (n < 6) return std::nullopt;
+  std::vector<double> means;
+  means.reserve(n * (n + 1) / 2);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = i; j < n; ++j) means.push_back((samples[i] + samples[j]) / 2);
+  std::sort(means.begin(), means.end());
+  const std::size_t rank = critical_rank(n);
+  return Interval{median(means), means[rank - 1], means[means.size() - rank]};
+}
+
+}  // namespace ttt

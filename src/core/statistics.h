@@ -1,0 +1,29 @@
+// The statistics that reports print (METRICS.md says which where), and by which a measurement decides that it has enough samples.
+// Results hold samples, never these.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace ttt {
+
+// Quantile q in [0, 1] by linear interpolation between order statistics (Hyndman and Fan's type 7, numpy's default).
+// Throws std::invalid_argument for no samples or a q outside [0, 1]. Samples are finite: results hold nothing else.
+double quantile(std::vector<double> samples, double q);
+double median(const std::vector<double>& samples);
+
+// Sum with Neumaier's compensation: the error does not grow with the number of steps.
+double sum(const std::vector<double>& samples);
+
+// Estimate and confidence interval of the centre of a symmetric distribution.
+struct Interval {
+  double estimate = 0, low = 0, high = 0;
+};
+
+// The Hodges-Lehmann estimate (median of all pairwise means) and the interval that the Wilcoxon signed-rank test does not reject at the 5 %
+// level (Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE)). No normality is assumed: from twelve samples
+// on, one that a busy machine spoiled moves neither by much. Exact below 50 samples, by the normal approximation from there. Nothing below 6 samples:
+// no interval from so few has 95 %.
+std::optional<Interval> signed_rank_interval(const std::vector<double>& samples);
+
+}  // namespace ttt
