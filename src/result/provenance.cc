@@ -2,6 +2,7 @@
 
 #include <provenance.h>  // generated at build time; in quotes it would be this folder's own
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <string_view>
@@ -14,14 +15,21 @@ namespace {
 constexpr std::array<std::string_view, 7> kPrefixes = {"NCCL_",      "CUDA_", "OMPI_MCA_", "OMP_",
                                                        "SLURM_JOB_", "MKL_",  "TTT_"};
 
+// What Open MPI's launcher tells its own processes: addresses, folders and keys of one launch. Nobody set it, and it is nobody's business.
+constexpr std::array<std::string_view, 4> kLaunchers = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir"};
+
+bool kept(std::string_view text) {
+  const auto begins = [text](std::string_view prefix) { return text.starts_with(prefix); };
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) && std::none_of(kLaunchers.begin(), kLaunchers.end(), begins);
+}
+
 Json environment_json() {
   std::map<std::string, std::string> found;  // sorted: equal environments give equal texts
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
-    for (const std::string_view prefix : kPrefixes)
-      if (text.starts_with(prefix)) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+    if (kept(text)) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
   }
   Json object = Json::object();
   for (const auto& [name, value] : found) object[name] = value;

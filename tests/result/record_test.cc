@@ -316,9 +316,12 @@ TEST(Provenance, HoldsOnlyAllowedVariables) {
   ::setenv("TTT_TOKENLESS", "yes", 1);
   ::setenv("MY_SECRET_KEY", "hidden", 1);
   ::setenv("XNCCL_DEBUG", "hidden", 1);
+  ::setenv("OMPI_MCA_orte_precondition_transports", "hidden", 1);
+  ::setenv("OMPI_MCA_btl", "self,vader", 1);
   const Json p = provenance_json({"a", "b"}, {{"x", {"1", ""}}});
   EXPECT_EQ(p.at("environment").at("NCCL_DEBUG"), "INFO");
   EXPECT_EQ(p.at("environment").at("TTT_TOKENLESS"), "yes");
+  EXPECT_EQ(p.at("environment").at("OMPI_MCA_btl"), "self,vader");
   EXPECT_EQ(dump(p).find("hidden"), std::string::npos);
   EXPECT_EQ(p.at("libraries"), Json::parse(R"({"x": {"built": "1"}})"));
 }
