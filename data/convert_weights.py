@@ -41,6 +41,8 @@ class ArraysOnly(pickle.Unpickler):
 def from_detectron(path):
     with open(path, "rb") as f:
         blobs = ArraysOnly(io.BytesIO(f.read()), encoding="latin1").load()
+    if not isinstance(blobs, dict):
+        raise ConversionError("the file holds no dictionary of blobs")
     blobs = blobs.get("blobs", blobs)
     layer = {"branch1": "downsample.0", "branch1_bn": "downsample.1", "branch2a": "conv1", "branch2a_bn": "bn1", "branch2b": "conv2",
              "branch2b_bn": "bn2", "branch2c": "conv3", "branch2c_bn": "bn3"}
@@ -73,6 +75,8 @@ OLD_NAMES = [(r"(backbone\.fpn\.(?:inner|layer)_blocks\.\d+)\.(weight|bias)", r"
 def from_torchvision(path):
     import torch
     state = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(state, dict):
+        raise ConversionError("the file holds no state_dict")
     state = state.get("model", state)  # what references/detection/train.py writes has more beside it
     if not all(isinstance(v, torch.Tensor) for v in state.values()):
         raise ConversionError("the file holds no state_dict of tensors")

@@ -28,7 +28,8 @@ std::string finding(const Interval& e) {
 }
 
 std::string promise_text(const Comparison& c) {
-  if (c.promise == "other_work") return "none made";
+  if (c.gate_steps == 0) return "not checked";
+  if (c.promise == "other_work") return "no promise made";
   char text[96];
   if (c.promise == "bitwise") return c.status == "promise_broken" ? "bits: BROKEN" : "same bits, kept";
   std::snprintf(text, sizeof text, "%s%.0e, was %.0e", c.status == "promise_broken" ? "BROKEN: " : "within ", c.promised_difference, c.largest_difference);
@@ -47,11 +48,11 @@ std::vector<std::string> row(const Comparison& c) {
 
 std::string cause_text(const Comparison& c) {
   double total = 0, largest = 0;
+  for (const auto& [phase, pair] : c.phases.items()) total += pair[1].get<double>() - pair[0].get<double>();
   std::string name;
   for (const auto& [phase, pair] : c.phases.items()) {
     const double change = pair[1].get<double>() - pair[0].get<double>();
-    total += change;
-    if (std::abs(change) > std::abs(largest)) largest = change, name = phase;
+    if (change * total > 0 && std::abs(change) > std::abs(largest)) largest = change, name = phase;  // only what goes the same way explains
   }
   return name.empty() ? "" : name + " " + milliseconds(largest) + " of " + milliseconds(total);
 }

@@ -55,7 +55,7 @@ void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const auto e = step_time_change(runs[0].record, runs[i].record);
     interval.push_back("");
-    interval.push_back(e ? number("%.3f", 1 + e->low) + " to " + number("%.3f", 1 + e->high) : "not the same work");
+    interval.push_back(e ? number("%.3f", 1 + e->low) + " to " + number("%.3f", 1 + e->high) : "none: see METRICS.md");
     finding.push_back("");
     finding.push_back(!e ? "-" : e->high < 0 ? "faster" : e->low > 0 ? "slower" : "no difference shown at this precision");
   }
@@ -85,6 +85,7 @@ Table cautions(const std::vector<NamedRun>& runs) {
       add(who + " did not reach a target (" + std::string(result::verdict_name(r.verdict)) + "): its time to target is that of the whole run.");
     if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
     if (i == 0) continue;
+    if (runs[0].record.steps.step_ranks != r.steps.step_ranks) add("A and " + who + " reduced step times over ranks in different ways.");
     for (const std::string& d : setting_differences(runs[0].record.recipe.settings, r.recipe.settings)) add("A and " + who + " differ in " + d + ".");
     if (text_at(runs[0].record.data, "train_sha256") != text_at(r.data, "train_sha256")) add("A and " + who + " trained on different data.");
   }
@@ -109,7 +110,7 @@ std::vector<std::string> setting_differences(const Json& a, const Json& b, const
 
 std::optional<Interval> step_time_change(const RunRecord& a, const RunRecord& b) {
   const std::size_t n = std::min(a.steps.size(), b.steps.size());
-  if (n < kBlocks || !same_work(a, b)) return std::nullopt;
+  if (n < kBlocks || !same_work(a, b) || a.steps.step_ranks != b.steps.step_ranks) return std::nullopt;
   std::vector<double> blocks;
   for (std::size_t block = 0; block < kBlocks; ++block) {
     const std::size_t begin = block * n / kBlocks, end = (block + 1) * n / kBlocks;

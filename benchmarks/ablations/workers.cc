@@ -2,10 +2,6 @@
 
 namespace ttt::ablations {
 
-// Both sides' loaders work ahead during the other's turn. So blocks are longer than what they can hold ready, and a block's first steps, which
-// live from that stock, are not counted.
-static constexpr int kBlock = 12, kSettle = 4;
-
 static Variant workers(std::int64_t n, std::int64_t prefetch) {
   return {.name = std::to_string(n) + (n == 1 ? " worker" : " workers") + ", prefetch " + std::to_string(prefetch),
           .change = [n, prefetch](train::Recipe& r) { r.data.workers = n, r.data.prefetch = prefetch; }};
@@ -18,8 +14,8 @@ Ablation ablate_workers() {
                          "only where one cannot keep up. Where all cores compute, a worker takes their time.",
           .promise = Promise::kBitwise,
           .variants = {workers(0, 2), workers(1, 1), workers(1, 2), workers(1, 4), workers(2, 2)},
-          .block_steps = kBlock,
-          .settle_steps = kSettle};
+          .block_steps = 6,
+          .settle_steps = 2};  // after a pause a loader first fills its ring again
 }
 
 }  // namespace ttt::ablations

@@ -101,7 +101,7 @@ void Loader::work(ImageWorker& worker) {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto ring = static_cast<std::int64_t>(ring_.size());
-    room_.wait(lock, [&] { return stopping_ || past_end(next_batch_) || next_batch_ < released_ + ring; });
+    room_.wait(lock, [&] { return stopping_ || past_end(next_batch_) || (!paused_ && next_batch_ < released_ + ring); });
     if (stopping_ || past_end(next_batch_)) return;
     Slot& slot = ring_[next_batch_ % ring];
     if (next_image_ == 0) begin(next_batch_, slot);
@@ -111,6 +111,14 @@ void Loader::work(ImageWorker& worker) {
     fill_one(slot, image, worker);
     lock.lock();
   }
+}
+
+void Loader::pause(bool on) {
+  {
+    const std::lock_guard lock(mutex_);
+    paused_ = on;
+  }
+  room_.notify_all();
 }
 
 const HostBatch* Loader::take(Slot& slot) {

@@ -36,6 +36,8 @@ class Loader {
   // The next batch, or null after the last. It stays valid and untouched until the next call. Throws what a worker threw
   // (of several the batch's first image's), again on every later call.
   const HostBatch* next();
+  // Holds the workers after the image at hand, or lets them go on. While they are held, next() has what is ready already. Without workers: nothing.
+  void pause(bool on);
   std::int64_t position() const { return consumed_; }  // batches handed out plus first_batch: where a resumed run starts
   std::int64_t capacity() const { return capacity_; }
   double wait_s() const { return wait_s_; }  // seconds that next() has waited for workers, in all
@@ -73,7 +75,7 @@ class Loader {
   std::condition_variable room_, ready_;
   std::int64_t next_batch_, next_image_ = 0;  // the next piece of work
   std::int64_t released_;                     // batches before this one have left the ring
-  bool stopping_ = false;
+  bool stopping_ = false, paused_ = false;
   std::vector<std::thread> threads_;
 };
 

@@ -61,7 +61,9 @@ result::PairedSamples measure_pairs(Arm& baseline, Arm& variant, const PairedSet
     spent += rounds.run(round, &samples);
     const auto effect = round + 1 >= settings.min_rounds ? result::effect(samples) : std::nullopt;
     if (effect && (effect->high - effect->low) / 2 <= settings.half_width) samples.stopped = "precise";
-    else if (spent >= settings.limit_s || (interrupted && interrupted())) samples.stopped = "time";
+    if (interrupted && interrupted()) samples.stopped = "interrupted";  // asked after every round: it may be collective
+    else if (!samples.stopped.empty()) break;
+    else if (spent >= settings.limit_s && round + 1 >= settings.min_rounds) samples.stopped = "time";
     else if (round + 1 >= settings.max_rounds) samples.stopped = "rounds";
   }
   return samples;

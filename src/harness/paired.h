@@ -16,8 +16,8 @@ namespace ttt::harness {
 class Arm {
  public:
   virtual ~Arm() = default;
-  // Runs the next `steps` steps and returns the seconds of each. Under several ranks: collective, and the same numbers on every rank (the
-  // slowest rank's), because the ranks decide by them when to stop.
+  // Runs the next `steps` steps and returns the seconds of each, all positive. Under several ranks: collective, and the same numbers on every
+  // rank, because the ranks decide by them when to stop.
   virtual std::vector<double> block(int steps) = 0;
 };
 
@@ -25,7 +25,7 @@ struct PairedSettings {
   int block_steps = 2;
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
-  double limit_s = 45;        // sum of the blocks' times, warm-up included
+  double limit_s = 45;        // sum of the blocks' times, warm-up included; min_rounds are run in any case
   std::int64_t min_rounds = 8, max_rounds = 400;
   std::int64_t max_warmup_rounds = 20;
 };

@@ -10,13 +10,14 @@
 
 namespace ttt::result {
 
-// Each entry is one step that both sides ran on the same batch; times in seconds, the slowest rank's.
+// Each entry is one step that both sides ran on the same batch. Times in seconds: between the moments at which the last rank had finished the
+// step before and this one. `step` counts the measurement's steps, those that do not count included.
 struct PairedSamples {
   std::vector<std::int64_t> round, step;
   std::vector<std::int64_t> variant_first;  // 1 where the variant had its turn before the baseline
   std::vector<double> baseline_s, variant_s;
   std::int64_t warmup_rounds = 0;
-  std::string stopped;  // "precise", "time" or "rounds": which limit ended the measurement
+  std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
 
   std::size_t size() const { return step.size(); }
 };
@@ -39,7 +40,7 @@ struct Comparison {
   double promised_difference = 0, largest_difference = 0;  // relative, of a loss, over gate_steps; promised: of close
   std::int64_t gate_steps = 0;
   Json built = Json::object();               // what differs: {"reducer": [baseline, variant]}
-  // Mean seconds of a counted step by phase, mean over ranks.
+  // Mean seconds of a step by phase, settling steps included, mean over ranks.
   Json phases = Json::object();              // {"forward": [baseline, variant]}
   PairedSamples samples;
 };

@@ -24,6 +24,13 @@ struct Parts {
   std::unique_ptr<GradientHooks> hooks;  // of the reducer
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<eval::Evaluator> evaluator;
+
+  // The reducer and its hooks belong together: hooks of an old reducer must go before a new one's are set.
+  void set_reducer(std::unique_ptr<GradientReducer> next) {
+    hooks.reset();
+    reducer = std::move(next);
+    hooks = std::make_unique<GradientHooks>(model->parameters(), *reducer);
+  }
 };
 
 class StepLoop {

@@ -3,9 +3,9 @@
 
   ablate.py ABLATE REPORT ABLATIONS_FOLDER SRC_FOLDER
 """
-import glob, json, math, os, subprocess, sys, tempfile
+import glob, json, math, os, signal, subprocess, sys, tempfile
 
-SHORT = ["ablate.limit_s=3", "ablate.min_rounds=6", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1"]
+SHORT = ["ablate.limit_s=3", "ablate.min_rounds=6", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1"]
 
 
 def sh(*command):
@@ -40,6 +40,23 @@ def check_row(row, built):
         assert 0.3 < total / (sum(steps) / n) < 3, (total, sum(steps) / n)
 
 
+def interrupt(ablate, folder):
+    """What was measured before a signal is in the result."""
+    out = folder + "/interrupted.json"
+    line = [ablate, "null", "--out", out]
+    for s in SHORT:
+        line += ["--set", s]
+    run = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
+    while "#1" not in run.stderr.readline():
+        assert run.poll() is None
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=60)
+    with open(out) as f:
+        result = json.load(f)
+    assert run.returncode == 130 and result["verdict"] == "failed" and len(result["comparisons"]) >= 1, (run.returncode, result["verdict"])
+    print("ok: interrupted, rows kept:", len(result["comparisons"]))
+
+
 def main():
     ablate, report, folder_of_ablations, src = sys.argv[1:5]
     files = sorted(os.path.basename(f)[:-3] for f in glob.glob(folder_of_ablations + "/*.cc"))
@@ -51,12 +68,15 @@ def main():
     assert "ablat" not in sh("grep", "-rliE", "ablat", src, "--include=*.cc").stdout.replace("result/comparison.cc", ""), "src/ never learns that ablations exist"
 
     with tempfile.TemporaryDirectory() as folder:
+        done, _, _ = measure(ablate, folder, 1)
+        assert done.returncode == 2 and "ablate --all" in done.stderr, done.stderr
         done, _, _ = measure(ablate, folder, 1, "reduser")
         assert done.returncode == 2 and "'reduser'" in done.stderr and "'reducer'" in done.stderr, done.stderr
         done, result, out = measure(ablate, folder, 1, "reducer", "cuda_graphs")
         assert done.returncode == 4 and result["verdict"] == "not_supported", (done.returncode, done.stderr)
         assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4
-        assert "mpirun -n 2" in sh(report, "ablations", out, "--width", "200").stdout
+        shown = sh(report, "ablations", out, "--width", "200").stdout
+        assert "mpirun -n 2" in shown and "kept" not in shown and "not checked" in shown, shown
         print("ok: names, list, not supported")
 
         done, result, out = measure(ablate, folder, 2, "reducer")
@@ -95,6 +115,7 @@ def main():
             mean = sum(math.log(v / b) for v, b in zip(s["variant_s"], s["baseline_s"])) / len(s["step"])
             assert abs(mean) < 0.2, mean
         print("ok: null")
+        interrupt(ablate, folder)
     return 0
 
 

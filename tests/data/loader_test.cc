@@ -58,6 +58,20 @@ TEST_F(LoaderTest, WorkersAndPrefetchChangeNothing) {
     }
 }
 
+TEST_F(LoaderTest, PausesChangeNothing) {
+  DataSettings s = tiny_settings(80);
+  s.workers = 0;
+  const std::vector<HostBatch> want = take(s, 12);
+  s.workers = 2, s.prefetch = 2;
+  Loader loader(*set_, s, order(s));
+  loader.pause(true);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    loader.pause(false);
+    EXPECT_TRUE(same(*loader.next(), want[i])) << i;
+    loader.pause(true);  // with images at hand and a ring that is not full
+  }
+}
+
 TEST_F(LoaderTest, ResumesInTheMiddle) {
   const DataSettings s = tiny_settings();
   const std::vector<HostBatch> all = take(s, 9), rest = take(s, 4, {.first_batch = 5});

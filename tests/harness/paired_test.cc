@@ -85,7 +85,10 @@ TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
   EXPECT_EQ(all.stopped, "rounds");
   EXPECT_EQ(all.size(), 30u * 4);
   int asked = 0;
-  EXPECT_EQ(stopped(0.5, {.half_width = 1e-6, .limit_s = 1e9}, [&] { return ++asked > 12; }).size(), 13u * 4);
+  const auto ended = stopped(0.5, {.half_width = 1e-6, .limit_s = 1e9}, [&] { return ++asked > 12; });
+  EXPECT_EQ(ended.size(), 13u * 4);
+  EXPECT_EQ(ended.stopped, "interrupted");
+  EXPECT_EQ(stopped(0.5, {.half_width = 1e-6, .limit_s = 0.1, .min_rounds = 9}).size(), 9u * 4);  // fewer give no interval
 }
 
 // The whole way from times to a finding: how often the interval misses a true effect of 1 %, stopping early included.

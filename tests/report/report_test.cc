@@ -121,7 +121,7 @@ TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
   EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
   EXPECT_NE(text.find("B did not reach a target (smoke)"), std::string::npos);
   EXPECT_NE(text.find("A and B trained on different data"), std::string::npos);
-  EXPECT_NE(line_with(text, "95 %").find("not the same work"), std::string::npos);
+  EXPECT_NE(line_with(text, "95 %").find("none: see METRICS.md"), std::string::npos);
   EXPECT_THROW(compare({runs[0]}), UsageError);
 }
 

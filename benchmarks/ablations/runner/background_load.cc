@@ -14,11 +14,16 @@ namespace ttt::ablations {
 
 BackgroundLoad::BackgroundLoad(bool on) {
   if (!on) return;
-  char shell[] = "sh", flag[] = "-c", loop[] = "while :; do :; done";
+  char shell[] = "sh", flag[] = "-c", loop[] = "while kill -0 $PPID 2>/dev/null; do :; done";  // not for longer than this program
   char* arguments[] = {shell, flag, loop, nullptr};
   if (::posix_spawn(&process_, "/bin/sh", nullptr, nullptr, arguments, environ) != 0)
     throw Error("The process that is to load the machine could not be started. Allow one more process.");
-  thread_ = std::thread([this] { alternate(); });
+  try {
+    thread_ = std::thread([this] { alternate(); });
+  } catch (...) {
+    end_process();
+    throw;
+  }
 }
 
 BackgroundLoad::~BackgroundLoad() {
@@ -29,6 +34,10 @@ BackgroundLoad::~BackgroundLoad() {
   }
   end_.notify_all();
   thread_.join();
+  end_process();
+}
+
+void BackgroundLoad::end_process() {
   ::kill(process_, SIGKILL);
   ::waitpid(process_, nullptr, 0);
 }

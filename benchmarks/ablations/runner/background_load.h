@@ -19,6 +19,7 @@ class BackgroundLoad {
 
  private:
   void alternate();
+  void end_process();
   pid_t process_ = 0;
   bool ending_ = false;
   std::mutex mutex_;

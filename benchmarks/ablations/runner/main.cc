@@ -54,7 +54,7 @@ std::string plan(const std::vector<Ablation>& ablations, const AblateRecipe& rec
   for (const Ablation& a : ablations)
     comparisons += (a.variants.size() - 1) * static_cast<std::size_t>(recipe.ablate.repetitions > 0 ? recipe.ablate.repetitions : a.repetitions);
   char text[200];
-  std::snprintf(text, sizeof text, "plan: %zu ablations, %zu comparisons of at most %.0f s: %.0f min at most, less where an interval is narrow early",
+  std::snprintf(text, sizeof text, "plan: %zu ablations, %zu comparisons of about %.0f s at most: some %.0f min, less where an interval is narrow early",
                 ablations.size(), comparisons, recipe.ablate.limit_s, std::ceil(static_cast<double>(comparisons) * recipe.ablate.limit_s / 60));
   return text;
 }

@@ -29,18 +29,21 @@ Json built_difference(const Json& a, const Json& b) {
 struct Difference {
   double largest = 0;
   bool any = false;
+  std::int64_t first_step = -1;  // of this rank
 };
 Difference difference(TrainArm& a, TrainArm& b) {
   double shared[2] = {0, 0};
+  std::int64_t first = -1;
   for (std::size_t i = 0; i < a.losses().size(); ++i) {
     const double x = a.losses()[i], y = b.losses()[i];
     if (std::memcmp(&x, &y, sizeof x) == 0) continue;
     shared[1] = 1;
+    if (first < 0) first = static_cast<std::int64_t>(i / model::kLosses);
     const double d = std::abs(x - y) / std::max(std::abs(x), 1e-6);
     shared[0] = std::max(shared[0], std::isfinite(d) ? d : 1e9);
   }
   a.control().all_reduce_max(shared, 2);
-  return {shared[0], shared[1] > 0};
+  return {shared[0], shared[1] > 0, first};
 }
 
 bool kept(const Ablation& ablation, const Difference& d) {
@@ -67,50 +70,39 @@ class PairRun {
             .promised_difference = ablation.promise == Promise::kClose ? ablation.rtol : 0};
   }
 
-  std::vector<Comparison> run(const Listener& listener) {
+  Comparison run() {
     row_.built = built_difference(a_.describe(), b_.describe());
-    if (row_.built.empty() && !ablation_.built_alike)
-      return refused(listener, "same_build", "both sides were built alike: the change reached no part");
+    if (row_.built.empty() && !ablation_.built_alike) return refused("same_build", "both sides were built alike: the change reached no part");
     row_.gate_steps = recipe_.ablate.gate_steps;
     a_.block(static_cast<int>(row_.gate_steps));
     b_.block(static_cast<int>(row_.gate_steps));
     const Difference d = difference(a_, b_);
     row_.largest_difference = d.largest;
-    if (!kept(ablation_, d)) {
-      char text[160];
-      std::snprintf(text, sizeof text, "the losses of the first %lld steps differ by up to %.2g, promised was %s", static_cast<long long>(row_.gate_steps),
-                    d.largest, ablation_.promise == Promise::kBitwise ? "the same bits" : "less");
-      return refused(listener, "promise_broken", text);
-    }
-    return measured(listener);
+    if (kept(ablation_, d)) return measured();
+    char text[160];
+    std::snprintf(text, sizeof text, "the losses of the first %lld steps differ by up to %.2g, promised was %s", static_cast<long long>(row_.gate_steps),
+                  d.largest, ablation_.promise == Promise::kBitwise ? "the same bits" : "less");
+    return refused("promise_broken", text);
   }
 
  private:
-  std::vector<Comparison> refused(const Listener& listener, const char* status, const std::string& reason) {
-    row_.status = status, row_.reason = reason;
-    listener.say(row_.ablation + ": " + row_.variant + ": " + status + ", " + reason);
-    listener.row(row_);
-    return {row_};
+  Comparison refused(const char* status, const std::string& reason) {
+    row_.status = status, row_.reason = reason, row_.samples = {}, row_.phases = result::Json::object();
+    return row_;
   }
 
-  std::vector<Comparison> measured(const Listener& listener) {
+  Comparison measured() {
     const RunnerConfig& c = recipe_.ablate;
-    const harness::PairedSettings settings{.block_steps = ablation_.block_steps, .settle_steps = ablation_.settle_steps, .half_width = ablation_.half_width > 0 ? ablation_.half_width : c.half_width,
+    const harness::PairedSettings settings{.block_steps = ablation_.block_steps, .settle_steps = ablation_.settle_steps,
+                                           .half_width = ablation_.half_width > 0 ? ablation_.half_width : c.half_width,
                                            .limit_s = c.limit_s, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds};
-    const std::int64_t repetitions = c.repetitions > 0 ? c.repetitions : ablation_.repetitions;
-    const BackgroundLoad load(ablation_.under_load && context_.launch.rank == 0);
-    std::vector<Comparison> rows;
-    for (std::int64_t i = 0; i < repetitions; ++i) {
-      Comparison row = row_;
-      row.repetition = i;
-      row.samples = harness::measure_pairs(a_, b_, settings, [&] { a_.start_counting(), b_.start_counting(); }, [&] { return interrupted(); });
-      add_phases(row, a_, b_);
-      listener.say(row.ablation + ": " + row.variant + (repetitions > 1 ? " #" + std::to_string(i + 1) : "") + " against " + row.baseline + ": " + effect_text(row));
-      listener.row(row);
-      rows.push_back(std::move(row));
-      if (interrupted()) throw Interrupted("Interrupted. What was measured until then is in the result.");
+    row_.samples = harness::measure_pairs(a_, b_, settings, [&] { a_.start_counting(), b_.start_counting(); }, [&] { return interrupted(); });
+    add_phases(row_, a_, b_);
+    if (const Difference d = difference(a_, b_); ablation_.promise == Promise::kBitwise && d.any) {
+      row_.largest_difference = d.largest;
+      return refused("promise_broken", "a loss of step " + std::to_string(d.first_step) + " of the measurement differed, promised were the same bits in every step");
     }
-    return rows;
+    return row_;
   }
 
   bool interrupted() {
@@ -125,6 +117,11 @@ class PairRun {
   TrainArm a_, b_;
   Comparison row_;
 };
+
+Comparison not_supported(const Ablation& ablation, const Variant& variant, const std::string& reason) {
+  return {.ablation = ablation.name, .question = ablation.question, .expectation = ablation.expectation, .baseline = ablation.variants[0].name,
+          .variant = variant.name, .status = "not_supported", .reason = reason, .promise = promise_name(ablation.promise)};
+}
 
 }  // namespace
 
@@ -155,7 +152,8 @@ void make_steps_small(train::Recipe& r) {
 std::vector<Ablation> chosen(const RunnerConfig& config) {
   const std::vector<Ablation> all = all_ablations();
   std::vector<Ablation> out;
-  if (config.names.empty() || config.names == "all") {
+  if (config.names.empty()) throw UsageError("Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
+  if (config.names == "all") {
     for (const Ablation& a : all)
       if (a.repetitions == 1) out.push_back(a);
     return out;
@@ -176,19 +174,21 @@ std::vector<Comparison> run_ablation(const Ablation& ablation, const AblateRecip
                                      const Listener& listener) {
   const Place place{.ranks = world.size(), .cores = static_cast<int>(std::thread::hardware_concurrency()), .device = recipe.device};
   const std::string reason = ablation.unsupported(place);
+  const std::int64_t repetitions = !reason.empty() ? 1 : recipe.ablate.repetitions > 0 ? recipe.ablate.repetitions : ablation.repetitions;
+  const BackgroundLoad load(reason.empty() && ablation.under_load && world.rank() == 0);
   std::vector<Comparison> rows;
-  for (std::size_t i = 1; i < ablation.variants.size(); ++i) {
-    if (!reason.empty()) {
-      rows.push_back({.ablation = ablation.name, .question = ablation.question, .expectation = ablation.expectation,
-                      .baseline = ablation.variants[0].name, .variant = ablation.variants[i].name, .status = "not_supported", .reason = reason,
-                      .promise = promise_name(ablation.promise)});
-      listener.say(ablation.name + ": " + ablation.variants[i].name + ": " + reason);
-      listener.row(rows.back());
-      continue;
+  for (std::size_t i = 1; i < ablation.variants.size(); ++i)
+    for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
+      const Variant& variant = ablation.variants[i];
+      // Each repetition builds both sides anew: where memory lies is part of what varies from run to run.
+      Comparison row = !reason.empty() ? not_supported(ablation, variant, reason) : PairRun(ablation, variant, recipe, world, context).run();
+      row.repetition = repetition;
+      listener.say(row.ablation + ": " + row.variant + (repetitions > 1 ? " #" + std::to_string(repetition + 1) : "") + " against " + row.baseline + ": " +
+                   (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+      listener.row(row);
+      rows.push_back(row);
+      if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
     }
-    const auto measured = PairRun(ablation, ablation.variants[i], recipe, world, context).run(listener);
-    rows.insert(rows.end(), measured.begin(), measured.end());
-  }
   return rows;
 }
 
