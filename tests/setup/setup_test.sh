@@ -85,7 +85,7 @@ expect "a second run installs nothing" logged_times "." 0
 expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
-expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy jsonschema pillow$"
+expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
 : > "$work/log"
 setup --
