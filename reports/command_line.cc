@@ -1,0 +1,54 @@
+#include "reports/command_line.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "result/result_file.h"
+
+namespace ttt::reports {
+namespace {
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const long value = columns ? std::strtol(columns, nullptr, 10) : 0;
+  return value > 0 ? static_cast<std::size_t>(value) : 100;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& command, Output& output) {
+  command.add_option("--format", output.format, "text or md (Markdown)")->check(CLI::IsMember({"text", "md"}));
+  command.add_option("--width", output.width, "Columns of the text; by default the terminal's");
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw Error("Cannot write to standard output. Free the disk or the pipe that it goes to.");
+}
+
+void print(const Document& document, const Output& output) {
+  const std::size_t width = output.width ? output.width : terminal_width();
+  print(output.format == "md" ? render_markdown(document) : render_text(document, std::max<std::size_t>(20, width)));
+}
+
+Runs read_all(const std::vector<std::string>& files) {
+  Runs all;
+  for (const std::string& file : files) {
+    try {
+      all.runs.push_back({file, result::read_result(file)});
+    } catch (const Error& e) {
+      std::fprintf(stderr, "report: left out '%s': %s\n", file.c_str(), e.what());
+      all.exit_code = e.exit_code();
+    }
+  }
+  return all;
+}
+
+}  // namespace ttt::reports

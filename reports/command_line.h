@@ -1,0 +1,38 @@
+// What the subcommands of `report` share: reading result files, printing a document.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "reports/compare.h"
+#include "reports/document.h"
+
+namespace ttt::reports {
+
+// A subcommand is one entry of the table in main.cc. `declare` adds its options to `command` and returns what runs once they are parsed;
+// that gives the exit code, and throws ttt::Error for what the user can act on.
+struct Command {
+  const char* name;
+  const char* description;
+  std::function<int()> (*declare)(CLI::App& command);
+};
+
+struct Output {
+  std::string format = "text";
+  std::size_t width = 0;  // 0: the terminal's
+};
+void add_output_options(CLI::App& command, Output& output);
+
+void print(const std::string& text);
+void print(const Document& document, const Output& output);
+
+// A file that cannot be read is named on stderr, and the others are reported: the exit code tells.
+struct Runs {
+  std::vector<NamedRun> runs;
+  int exit_code = 0;
+};
+Runs read_all(const std::vector<std::string>& files);
+
+}  // namespace ttt::reports
