@@ -6,13 +6,14 @@ static Variant kind(const char* name) {
   return {.name = name, .change = [name](train::Recipe& r) { r.train.reducer.kind = name; }};
 }
 
-// The time that communication adds at most: the step without any. Its replicas drift apart, so nothing is promised.
+// Without a reduction the replicas drift apart, so nothing is promised.
 Ablation ablate_communication() {
   return {.name = "communication",
-          .question = "What does the step pay for communication in all?",
-          .expectation = "Without a reduction the step is faster by the exposed communication.",
+          .question = "What does the step pay for communication: how much of it is exposed, by reducer?",
+          .expectation = "A step against the same step without any reduction: the difference is the exposed communication. Most with blocking, least "
+                         "with bucketed where a core or a network adapter is free to send.",
           .promise = Promise::kOtherWork,
-          .variants = {kind("bucketed"), kind("none")},
+          .variants = {kind("none"), kind("blocking"), kind("flat_async"), kind("bucketed")},
           .unsupported = needs_ranks};
 }
 

@@ -19,8 +19,8 @@ Variant clear(const char* name, std::function<void(const std::vector<at::Tensor>
 Ablation ablate_zero_grad() {
   return {.name = "zero_grad",
           .question = "How should gradients be cleared: one fill of a flat allocation, one call for a list of tensors, or one call each?",
-          .expectation = "The bytes are the same; a call costs about a microsecond, so it matters where tensors are many and small. Setting to none, "
-                         "the usual advice, is not there to compare: gradients that are views of one allocation have nothing to free.",
+          .expectation = "The bytes are the same; a call costs about a microsecond, so it matters where tensors are many and small. "
+                         "(set_to_none measures the usual advice, where each gradient is an allocation of its own.)",
           .promise = Promise::kBitwise,
           .variants = {{.name = "flat_fill"},
                        clear("foreach", [](const std::vector<at::Tensor>& list) { at::_foreach_zero_(list); }),

@@ -3,12 +3,14 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
+#include <c10/util/Logging.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <atomic>
 #include <mutex>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "core/error.h"
 #include "roofline/op_flops.h"
@@ -20,6 +22,8 @@ namespace {
 struct Tally {
   std::mutex mutex;
   OpCounts counts;
+  std::int64_t live_bytes = 0;
+  int log_level = 0;  // before
   std::string error;
   std::atomic<bool> taken = false;
 };
@@ -82,9 +86,11 @@ class MemoryReporter : public c10::MemoryReportingInfoBase {
  public:
   bool memoryProfilingEnabled() const override { return true; }
   void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t, c10::Device) override {
-    if (bytes <= 0) return;  // freed
     Tally& t = tally();
     const std::lock_guard lock(t.mutex);
+    t.live_bytes += bytes;  // negative: freed
+    t.counts.peak_bytes = std::max(t.counts.peak_bytes, t.live_bytes);
+    if (bytes <= 0) return;
     ++t.counts.allocations, t.counts.allocated_bytes += bytes;
   }
 };
@@ -102,8 +108,10 @@ OpCounter::OpCounter() {
   if (t.taken.exchange(true)) throw Error("Two operator counters at a time would count the same calls twice. Destroy the first one first.");
   {
     const std::lock_guard lock(t.mutex);
-    t.counts = {}, t.error.clear();
+    t.counts = {}, t.live_bytes = 0, t.error.clear();
   }
+  // LibTorch warns of every thousandth block that was there before and is freed now: what is counted is what was allocated since.
+  t.log_level = std::exchange(FLAGS_caffe2_log_level, static_cast<int>(c10::GLOG_ERROR));
   memory_ = std::make_unique<c10::DebugInfoGuard>(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryReporter>());
   handle_ = at::addGlobalCallback(
       at::RecordFunctionCallback(begin_operator, end_operator).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
@@ -112,6 +120,7 @@ OpCounter::OpCounter() {
 OpCounter::~OpCounter() {
   at::removeCallback(handle_);
   memory_.reset();
+  FLAGS_caffe2_log_level = tally().log_level;
   tally().taken = false;
 }
 

@@ -23,6 +23,7 @@ struct OpCounts {
   // name, each counted once where one calls another. On a CPU they wait for nothing, and are counted all the same.
   std::map<std::string, std::int64_t> sync_points;
   std::int64_t allocations = 0, allocated_bytes = 0;  // of tensors, on any device
+  std::int64_t peak_bytes = 0;                        // of those, most alive at one moment
 
   std::int64_t sync_total() const;
 };

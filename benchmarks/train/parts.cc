@@ -17,19 +17,19 @@
 namespace ttt {
 namespace {
 
-int threads_of(const train::Recipe& recipe, const comm::World& world) {
+int threads_of(const train::Recipe& recipe, const comm::Team& team) {
   if (recipe.train.threads > 0) return static_cast<int>(recipe.train.threads);
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::max(1, cores / world.local_size());
+  return std::max(1, cores / team.local_size);
 }
 
-void resolve_batch(train::Recipe& recipe, const comm::World& world) {
+void resolve_batch(train::Recipe& recipe, const comm::Team& team) {
   auto& t = recipe.train;
-  if (t.global_batch == 0) t.global_batch = t.images_per_rank * world.size();
-  if (t.global_batch % world.size() != 0)
-    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(world.size()) +
+  if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
+  if (t.global_batch % team.size != 0)
+    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(team.size) +
                      " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
-  t.images_per_rank = t.global_batch / world.size();
+  t.images_per_rank = t.global_batch / team.size;
 }
 
 // With several threads, MKL's matrix products depend on where in memory their arrays lie, and so differ from run to run, unless it is told
@@ -57,14 +57,14 @@ void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
 
 // --data DIR where it is given, else the default data set in the cache folder: the first process on a node makes it, the others
 // wait for it.
-std::string data_folder(const harness::RunContext& context) {
+std::string data_folder(const train::Recipe& recipe, const harness::RunContext& context) {
   if (context.options.data) return *context.options.data;
-  return data::default_dataset(data::cache_folder(), {.threads = static_cast<int>(std::thread::hardware_concurrency())});
+  return data::default_dataset(data::cache_folder(), {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
 }
 
 }  // namespace
 
-Run build_run(const train::Recipe& wanted, const comm::World& world, const harness::RunContext& context) {
+Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context) {
   Run run;
   run.recipe = wanted;
   train::Recipe& recipe = run.recipe;
@@ -72,31 +72,37 @@ Run build_run(const train::Recipe& wanted, const comm::World& world, const harne
     cuda::open_cuda_library();  // throws where there is no driver or no device
     throw NotSupported("device = \"cuda\": this version has its detection kernels for CPUs only. Use --device cpu.");
   }
-  resolve_batch(recipe, world);
+  resolve_batch(recipe, team);
   check_save_weights(recipe.train.save_weights);
-  const int threads = threads_of(recipe, world);
+  const int threads = threads_of(recipe, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
   at::set_num_threads(threads);
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
   run.pool = std::make_shared<ThreadPool>(threads);
-  run.gradients = world.communicator();
-  run.control = world.communicator();
+  run.gradients = team.communicator();
+  run.control = team.communicator();
 
   const auto path = recipe.data.read == "hdf5" ? data::ShardFile::Path::kHdf5 : data::ShardFile::Path::kPread;
-  const std::string folder = data_folder(context);
+  const std::string folder = data_folder(recipe, context);
   run.train_images = std::make_unique<data::ShardSet>(folder, "train", path);
   run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
   resolve_classes(recipe, *run.train_images);
   run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data,
                                                  data::OrderSettings{.seed = static_cast<std::uint64_t>(recipe.seed),
                                                                      .global_batch = recipe.train.global_batch,
-                                                                     .rank = world.rank(), .ranks = world.size()});
+                                                                     .rank = team.rank, .ranks = team.size});
+  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order);
+  set_model(run, model::host_ops(run.pool));
+  return run;
+}
+
+void set_model(Run& run, model::DetectionOps ops) {
+  const train::Recipe& recipe = run.recipe;
   const at::Device device(recipe.device);
   train::Parts& parts = run.parts;
-  parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order);
-  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, model::host_ops(run.pool), static_cast<std::uint64_t>(recipe.seed), device,
-                                                  run.control.get());
+  parts.hooks.reset();  // of the old model's parameters
+  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), device, run.control.get());
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
   parts.step = std::make_unique<train::EagerStep>(*parts.model);
@@ -106,7 +112,6 @@ Run build_run(const train::Recipe& wanted, const comm::World& world, const harne
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
       run.pool, device);
-  return run;
 }
 
 result::Json describe(const Run& run) {
@@ -120,7 +125,8 @@ result::Json describe(const Run& run) {
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
           {"device", run.recipe.device},
-          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()},
+          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},
+                      {"grouped", run.recipe.data.group_by_aspect}, {"padding", run.recipe.data.padding},
                       {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"}, {"scaled_decode", run.recipe.data.scaled_decode}}}};
 }
 

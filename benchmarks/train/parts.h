@@ -17,11 +17,14 @@ struct Run {
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
   std::shared_ptr<const data::TrainOrder> order;
+  std::string deals = "in order";  // how a global batch's images are dealt out to the ranks
   train::Parts parts;
 };
 
-// Collective. Throws UsageError where the recipe contradicts the launch or the data.
-Run build_run(const train::Recipe& recipe, const comm::World& world, const harness::RunContext& context);
+// Collective over `team`, which must outlive the run. Throws UsageError where the recipe contradicts the launch or the data.
+Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
+// Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
+void set_model(Run& run, model::DetectionOps ops);
 result::Json describe(const Run& run);
 // Of LibTorch, MPI and HDF5, for the result's provenance.
 std::map<std::string, result::LibraryVersion> library_versions(const comm::World& world);

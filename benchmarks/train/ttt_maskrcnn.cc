@@ -19,7 +19,7 @@ std::string ended_epoch(const result::Evaluation& e) {
 }
 
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
-  Run run = build_run(recipe, world, context);
+  Run run = build_run(recipe, world.team(), context);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);

@@ -129,6 +129,10 @@ std::unique_ptr<Communicator> World::communicator(const MpiOptions& options) con
   return make_mpi(channel);
 }
 
+Team alone() {
+  return {.communicator = make_single};
+}
+
 void World::abort(int code) const {
   // Not under the lock: whoever holds it may be the reason for the abort.
   MPI_Abort(MPI_COMM_WORLD, code);

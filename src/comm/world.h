@@ -1,6 +1,7 @@
 // The process's place in the launch, and MPI's life.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,15 @@ struct MpiOptions {
   // The environment's TTT_COMM_TIMEOUT_S, where set, takes the place of this default.
   double timeout_s = 600;
 };
+
+// Ranks that train together: all of the launch, or one by itself.
+struct Team {
+  int rank = 0, size = 1;
+  int local_size = 1;                                          // of them, on this node
+  std::function<std::unique_ptr<Communicator>()> communicator;  // collective over the team
+};
+// This rank by itself, whatever the launch.
+Team alone();
 
 // MPI_Init_thread to MPI_Finalize: construct once in main, before anything else uses MPI, and destroy after all
 // communicators. Where it is destroyed by an exception on its way out, it aborts all ranks instead: the others may
@@ -45,6 +55,11 @@ class World {
 
   // Collective. The host-memory communicator over all ranks; `single` where the world has one rank.
   std::unique_ptr<Communicator> communicator(const MpiOptions& options = {}) const;
+
+  // All ranks of the launch.
+  Team team() const {
+    return {.rank = rank(), .size = size(), .local_size = local_size(), .communicator = [this] { return communicator(); }};
+  }
 
   // Ends every rank of the launch now; this process's exit code, and the launcher's, is `code`.
   [[noreturn]] void abort(int code) const;

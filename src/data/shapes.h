@@ -14,7 +14,8 @@ inline constexpr int kShapeKinds = 10;
 
 struct ShapesSettings {
   std::int64_t train = 1600, val = 200;
-  std::int64_t size = 128;  // images are size x size
+  std::int64_t size = 128;  // longer side of the images
+  std::string aspects = "square";  // or mixed: half of the images 4:3, half 3:4
   std::uint64_t seed = 0;
   std::int64_t classes = 6;  // of kShapeKinds
   int threads = 0;           // 0: all cores; changes nothing but the time

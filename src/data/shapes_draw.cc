@@ -81,9 +81,15 @@ Coverage coverage(const Shape& s, std::int32_t row, std::int32_t column, double 
 
 class Canvas {
  public:
-  explicit Canvas(std::int32_t size) : size_(size), colour_(static_cast<std::size_t>(size) * size * 3), owner_(static_cast<std::size_t>(size) * size, -1) {}
+  struct Extent {
+    std::int32_t height = 0, width = 0;
+  };
+  Canvas(Extent extent, std::int32_t size)
+      : extent_(extent), size_(size), colour_(static_cast<std::size_t>(extent.height) * extent.width * 3),
+        owner_(static_cast<std::size_t>(extent.height) * extent.width, -1) {}
+  Extent extent() const { return extent_; }
 
-  // Two muted colours that flow into each other over patches of an eighth of the image, and grain on top.
+  // Two muted colours that flow into each other over patches of an eighth of the longer side, and grain on top.
   void ground(Stream& draw) {
     constexpr int kGrid = 8;
     double patch[kGrid + 1][kGrid + 1];
@@ -93,8 +99,8 @@ class Canvas {
     const double level = draw.uniform(70, 170);
     for (int c = 0; c < 3; ++c) low[c] = level + draw.uniform(-25, 25), high[c] = level + draw.uniform(-25, 25);
     for (int c = 0; c < 3; ++c) mean_[c] = (low[c] + high[c]) / 2;
-    for (std::int32_t y = 0; y < size_; ++y)
-      for (std::int32_t x = 0; x < size_; ++x) {
+    for (std::int32_t y = 0; y < extent_.height; ++y)
+      for (std::int32_t x = 0; x < extent_.width; ++x) {
         const double u = static_cast<double>(x) * kGrid / size_, v = static_cast<double>(y) * kGrid / size_;
         const int i = static_cast<int>(v), j = static_cast<int>(u);
         const double t = (patch[i][j] * (j + 1 - u) + patch[i][j + 1] * (u - j)) * (i + 1 - v) + (patch[i + 1][j] * (j + 1 - u) + patch[i + 1][j + 1] * (u - j)) * (v - i);
@@ -131,34 +137,35 @@ class Canvas {
   std::int32_t owner(std::int32_t index) const { return owner_[index]; }
 
   Bitmap mask(std::int32_t owner) const {
-    Bitmap out{size_, size_, std::vector<std::uint8_t>(owner_.size())};
+    Bitmap out{extent_.height, extent_.width, std::vector<std::uint8_t>(owner_.size())};
     for (std::size_t i = 0; i < owner_.size(); ++i) out.bits[i] = owner_[i] == owner;
     return out;
   }
 
   RgbImage develop(Stream& draw) const {
-    RgbImage out{size_, size_, std::vector<std::uint8_t>(colour_.size())};
+    RgbImage out{extent_.height, extent_.width, std::vector<std::uint8_t>(colour_.size())};
     for (std::size_t i = 0; i < colour_.size(); ++i)
       out.pixels[i] = static_cast<std::uint8_t>(std::clamp(std::lround(colour_[i] + draw.uniform(-12, 12)), 0l, 255l));
     return out;
   }
 
  private:
-  std::int32_t at(std::int32_t y, std::int32_t x) const { return y * size_ + x; }
+  std::int32_t at(std::int32_t y, std::int32_t x) const { return y * extent_.width + x; }
 
   template <class F>
   void visit(const Shape& s, F&& f) const {
     const double cosine = std::cos(s.angle), sine = std::sin(s.angle), reach = s.radius * 1.45;
     const auto low = [](double v) { return std::max(0, static_cast<std::int32_t>(std::floor(v))); };
-    const auto high = [&](double v) { return std::min(size_, static_cast<std::int32_t>(std::ceil(v)) + 1); };
-    for (std::int32_t y = low(s.y - reach); y < high(s.y + reach); ++y)
-      for (std::int32_t x = low(s.x - reach); x < high(s.x + reach); ++x) {
+    const auto high = [](double v, std::int32_t end) { return std::min(end, static_cast<std::int32_t>(std::ceil(v)) + 1); };
+    for (std::int32_t y = low(s.y - reach); y < high(s.y + reach, extent_.height); ++y)
+      for (std::int32_t x = low(s.x - reach); x < high(s.x + reach, extent_.width); ++x) {
         const Coverage c = coverage(s, y, x, cosine, sine);
         if (c.share > 0) f(at(y, x), c);
       }
   }
 
-  std::int32_t size_;
+  Extent extent_;
+  std::int32_t size_;  // the longer side
   std::vector<double> colour_;
   std::vector<std::int32_t> owner_;  // annotation whose pixel it is; -1 ground
   Colour mean_{};
@@ -169,7 +176,7 @@ class Scene {
   Scene(const ShapesSettings& settings, int split, std::int64_t index)
       : settings_(settings),
         draw_(random_bits(settings.seed, Purpose::kShapes, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(index))),
-        canvas_(static_cast<std::int32_t>(settings.size)),
+        canvas_(extent(settings, draw_), static_cast<std::int32_t>(settings.size)),
         scale_(static_cast<double>(settings.size) / 128) {
     canvas_.ground(draw_);
     const bool crowded = draw_.uniform() < 0.02;
@@ -186,8 +193,14 @@ class Scene {
   Bitmap mask(std::size_t i) const { return canvas_.mask(static_cast<std::int32_t>(i)); }
   Stream& draw() { return draw_; }
   RgbImage develop() { return canvas_.develop(draw_); }
+  Canvas::Extent extent() const { return canvas_.extent(); }
 
  private:
+  static Canvas::Extent extent(const ShapesSettings& settings, Stream& draw) {
+    const auto side = static_cast<std::int32_t>(settings.size);
+    if (settings.aspects == "square") return {side, side};
+    return draw.uniform() < 0.5 ? Canvas::Extent{side * 3 / 4, side} : Canvas::Extent{side, side * 3 / 4};
+  }
   void add(int kind, bool crowd, std::size_t pixels) {
     kind_.push_back(kind), crowd_.push_back(crowd), total_.push_back(pixels);
     hidden_.push_back(0);
@@ -202,8 +215,12 @@ class Scene {
     // A square that may stand on its corner would be a diamond; turned by little it stays what it is.
     s.angle = s.kind == 1 ? draw_.uniform(-0.2, 0.2) : draw_.uniform(0, 2 * std::numbers::pi);
     if (large) s.angle = 0;
-    const double margin = std::min(s.radius * 0.95, settings_.size / 2.0);
-    s.x = draw_.uniform(margin, static_cast<double>(settings_.size) - margin), s.y = draw_.uniform(margin, static_cast<double>(settings_.size) - margin);
+    const auto place = [&](std::int32_t side) {
+      const double margin = std::min(s.radius * 0.95, side / 2.0);
+      return draw_.uniform(margin, static_cast<double>(side) - margin);
+    };
+    s.x = place(canvas_.extent().width);
+    s.y = place(canvas_.extent().height);
     return s;
   }
 
@@ -229,7 +246,7 @@ class Scene {
   // Many small shapes of one kind close together, annotated as one region.
   void crowd() {
     const auto kind = static_cast<int>(draw_.below(static_cast<std::uint64_t>(settings_.classes)));
-    const double size = static_cast<double>(settings_.size), x = draw_.uniform(0.25, 0.75) * size, y = draw_.uniform(0.25, 0.75) * size;
+    const double x = draw_.uniform(0.25, 0.75) * canvas_.extent().width, y = draw_.uniform(0.25, 0.75) * canvas_.extent().height;
     const Colour colour = canvas_.contrasting_colour(draw_);
     const int members = static_cast<int>(8 + draw_.below(7));
     for (int i = 0; i < members; ++i) {
@@ -278,11 +295,13 @@ std::vector<coco::Category> shape_categories(std::int64_t classes) {
 ShapesImage draw_shapes(const ShapesSettings& settings, int split, std::int64_t index) {
   if (settings.classes < 1 || settings.classes > kShapeKinds || settings.size < 64 || settings.size > 4096)
     throw UsageError("make_shapes draws 1 to " + std::to_string(kShapeKinds) + " classes in images of 64 to 4096 pixels: change classes or size.");
+  if (settings.aspects != "square" && settings.aspects != "mixed")
+    throw UsageError("make_shapes knows the aspects square and mixed, not '" + settings.aspects + "': choose one of them.");
   Scene scene(settings, split, index);
   ShapesImage out;
   // Ids of the two splits do not meet, as in COCO.
   out.info.id = index + 1 + (split == 0 ? 0 : 1'000'000);
-  out.info.height = out.info.width = static_cast<std::uint32_t>(settings.size);
+  out.info.height = static_cast<std::uint32_t>(scene.extent().height), out.info.width = static_cast<std::uint32_t>(scene.extent().width);
   char name[32];
   std::snprintf(name, sizeof(name), "%012lld.jpg", static_cast<long long>(out.info.id));
   out.info.file_name = name;

@@ -26,8 +26,7 @@ MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t se
   store_.finalise(device);
 }
 
-Losses MaskRcnn::training_losses(const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace) const {
-  const Pyramid features = backbone_(batch.images, true);
+Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace) const {
   const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
   Rpn::TrainingSample anchors;
   RoiSample rois;

@@ -35,6 +35,15 @@ PairedSamples samples_from_json(const Json& j, const std::string& path) {
   return s;
 }
 
+// {"name": [baseline, variant], ...}
+const Json& pairs_of_numbers(const Json& j, const std::string& key, const std::string& path) {
+  const Json& pairs = get_object(j, key, path);
+  for (const auto& [name, pair] : pairs.items())
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
+      throw DataError("'" + path + "." + key + "." + name + "' in the result is no pair of numbers. Take the original file.");
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<double> round_effects(const PairedSamples& s) {
@@ -56,11 +65,12 @@ std::optional<Interval> effect(const PairedSamples& samples) {
 
 Json comparison_json(const Comparison& c) {
   Json j = {{"ablation", c.ablation}, {"question", c.question},     {"expectation", c.expectation}, {"baseline", c.baseline},
-            {"variant", c.variant},   {"repetition", c.repetition}, {"status", c.status},           {"reason", c.reason},
-            {"promise", c.promise}};
+            {"variant", c.variant},   {"setting", c.setting},       {"design", c.design},           {"factors", c.factors},
+            {"repetition", c.repetition}, {"status", c.status},     {"reason", c.reason},           {"promise", c.promise}};
   j["gate"] = {{"steps", c.gate_steps}, {"promised_difference", c.promised_difference}, {"largest_difference", c.largest_difference}};
   j["built"] = c.built;
   j["phase_s"] = c.phases;
+  j["counters"] = c.counters;
   j["samples"] = samples_json(c.samples);
   return j;
 }
@@ -80,12 +90,39 @@ Comparison comparison_from_json(const Json& j, const std::string& path) {
   c.promised_difference = get<double>(gate, "promised_difference", path + ".gate");
   c.largest_difference = get<double>(gate, "largest_difference", path + ".gate");
   c.built = get_object(j, "built", path);
-  c.phases = get_object(j, "phase_s", path);
-  for (const auto& [name, pair] : c.phases.items())
-    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
-      throw DataError("'" + path + ".phase_s." + name + "' in the result is no pair of numbers. Take the original file.");
+  c.phases = pairs_of_numbers(j, "phase_s", path);
+  // Of earlier versions of the program: not counted, one design.
+  if (j.contains("counters")) c.counters = pairs_of_numbers(j, "counters", path);
+  if (j.contains("setting")) c.setting = get<std::string>(j, "setting", path);
+  if (j.contains("design")) c.design = get<std::string>(j, "design", path);
+  if (j.contains("factors")) c.factors = get_list<std::string>(j, "factors", path);
   c.samples = samples_from_json(get_object(j, "samples", path), path + ".samples");
   return c;
+}
+
+Json convergence_json(const ConvergenceRow& row) {
+  Json trainings = Json::array();
+  for (const Training& t : row.trainings)
+    trainings.push_back({{"variant", t.variant}, {"seed", t.seed}, {"reached", t.reached}, {"epochs", t.epochs}, {"seconds_s", t.seconds},
+                         {"box_ap", t.box_ap}, {"mask_ap", t.mask_ap}});
+  return {{"ablation", row.ablation}, {"question", row.question}, {"expectation", row.expectation}, {"baseline", row.baseline},
+          {"target_box_ap", row.target_box_ap}, {"target_mask_ap", row.target_mask_ap}, {"eval_every_epochs", row.eval_every_epochs},
+          {"trainings", trainings}};
+}
+
+ConvergenceRow convergence_from_json(const Json& j, const std::string& path) {
+  ConvergenceRow row{.ablation = get<std::string>(j, "ablation", path), .question = get<std::string>(j, "question", path),
+                     .expectation = get<std::string>(j, "expectation", path), .baseline = get<std::string>(j, "baseline", path),
+                     .target_box_ap = get<double>(j, "target_box_ap", path), .target_mask_ap = get<double>(j, "target_mask_ap", path),
+                     .eval_every_epochs = get<double>(j, "eval_every_epochs", path)};
+  std::size_t i = 0;
+  for (const Json& t : get_array(j, "trainings", path)) {
+    const std::string at = path + ".trainings[" + std::to_string(i++) + "]";
+    row.trainings.push_back({.variant = get<std::string>(t, "variant", at), .seed = get<std::int64_t>(t, "seed", at),
+                             .reached = get<bool>(t, "reached", at), .epochs = get<double>(t, "epochs", at),
+                             .seconds = get<double>(t, "seconds_s", at), .box_ap = get<double>(t, "box_ap", at), .mask_ap = get<double>(t, "mask_ap", at)});
+  }
+  return row;
 }
 
 }  // namespace ttt::result

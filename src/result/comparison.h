@@ -31,6 +31,9 @@ std::optional<Interval> effect(const PairedSamples& samples);
 // One row of an ablation.
 struct Comparison {
   std::string ablation, question, expectation, baseline, variant;
+  std::string setting;                       // under which both sides ran: "4 images a rank"; empty: the recipe as it is
+  std::string design = "one_off";            // one_off, leave_one_out, ladder, factorial, null
+  std::vector<std::string> factors;          // of a combination: what is on in the variant
   std::int64_t repetition = 0;
   // measured; not_supported here; same_build: both sides are built alike, so there is nothing to compare; promise_broken: the numbers differ
   // more than promised, so no time was taken.
@@ -42,8 +45,31 @@ struct Comparison {
   Json built = Json::object();               // what differs: {"reducer": [baseline, variant]}
   // Mean seconds of a step by phase, settling steps included, mean over ranks.
   Json phases = Json::object();              // {"forward": [baseline, variant]}
+  // Means over a step, sums over ranks: {"page_faults": [baseline, variant]}. Absent: not counted.
+  Json counters = Json::object();
   PairedSamples samples;
 };
+
+// One training of one variant to a target.
+struct Training {
+  std::string variant;
+  std::int64_t seed = 0;
+  bool reached = false;
+  double epochs = 0;          // to the reaching evaluation, else of the whole run; resolved to the interval of evaluations
+  double seconds = 0;         // by the clock, from the first step to the same moment, evaluation included
+  double box_ap = 0, mask_ap = 0;  // of that evaluation
+};
+
+// Trainings of several variants from the same seeds: what a technique does to convergence.
+struct ConvergenceRow {
+  std::string ablation, question, expectation, baseline;
+  double target_box_ap = 0, target_mask_ap = 0, eval_every_epochs = 0;
+  std::vector<Training> trainings;
+};
+
+Json convergence_json(const ConvergenceRow& row);
+// Throws DataError naming the member that is missing or wrong.
+ConvergenceRow convergence_from_json(const Json& object, const std::string& path);
 
 Json comparison_json(const Comparison& comparison);
 // Throws DataError naming the member that is missing or wrong.

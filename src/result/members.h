@@ -19,6 +19,7 @@ T get(const Json& object, const std::string& key, const std::string& path) {
   if constexpr (std::is_same_v<T, std::string>) fits = value.is_string();
   if constexpr (std::is_same_v<T, std::int64_t>) fits = value.is_number_integer();
   if constexpr (std::is_same_v<T, double>) fits = value.is_number();
+  if constexpr (std::is_same_v<T, bool>) fits = value.is_boolean();
   if (!fits)
     throw DataError("'" + join(path, key) + "' in the result has the wrong type (" + value.type_name() +
                     "). Take the original file.");

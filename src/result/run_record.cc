@@ -189,6 +189,10 @@ Json to_json(const RunRecord& r) {
   j["clocks"] = clocks_json(r.clocks);
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
+  if (!r.convergence.empty()) {
+    Json& rows = j["convergence"] = Json::array();
+    for (const ConvergenceRow& c : r.convergence) rows.push_back(convergence_json(c));
+  }
   if (!r.comparisons.empty()) {
     Json& rows = j["comparisons"] = Json::array();
     for (const Comparison& c : r.comparisons) rows.push_back(comparison_json(c));
@@ -218,6 +222,9 @@ RunRecord run_record_from_json(const Json& document) {
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));
+  if (document.contains("convergence"))
+    for (const Json& c : get_array(document, "convergence", ""))
+      r.convergence.push_back(convergence_from_json(c, "convergence[" + std::to_string(r.convergence.size()) + "]"));
   if (document.contains("comparisons"))
     for (const Json& c : get_array(document, "comparisons", ""))
       r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));

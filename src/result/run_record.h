@@ -129,7 +129,8 @@ struct RunRecord {
   Clocks clocks;
   std::vector<Evaluation> accuracy;
   StepSeries steps;
-  std::vector<Comparison> comparisons;  // of an ablation
+  std::vector<Comparison> comparisons;      // of an ablation
+  std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

@@ -57,6 +57,44 @@ def interrupt(ablate, folder):
     print("ok: interrupted, rows kept:", len(result["comparisons"]))
 
 
+def designs(ablate, report, folder):
+    two = ["zero_grad=each", "optimizer"]
+    expected = {"leave_one_out": [(2, 1), (2, 1)], "ladder": [(0, 1), (1, 2), (0, 2)], "factorial": [(0, 1), (0, 1), (0, 2)], "null": [(None, None)] * 2}
+    for design, sizes in expected.items():
+        done, result, out = measure(ablate, folder, 1, *two, "--design", design, settings=["ablate.limit_s=1"])
+        assert result is not None and result["verdict"] == "passed", done.stderr
+        rows = result["comparisons"]
+        assert len(rows) == len(sizes) and {r["design"] for r in rows} == {design}
+        for row, (off, on) in zip(rows, sizes):
+            if off is None:
+                assert row["built"] == {} and row["variant"] == row["baseline"] + " again"
+                continue
+            count = lambda name: 0 if name == "none" else name.count("=")
+            assert (count(row["baseline"]), count(row["variant"])) == (off, on), row
+            assert row["built"], row
+        shown = sh(report, "ablations", out, "--width", "250").stdout
+        assert ("main effect" in shown) == (design == "factorial"), shown
+    done, _, _ = measure(ablate, folder, 1, "zero_grad", "--design", "ladder")
+    assert done.returncode == 2 and "two or more" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "zero_grad", "channels_last", "--design", "ladder")
+    assert done.returncode == 2 and "'channels_last'" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "zero_grad=ech", "optimizer", "--design", "ladder")
+    assert done.returncode == 2 and "'each'" in done.stderr, done.stderr
+    print("ok: designs")
+
+
+def converge(ablate, report, folder):
+    """Seeds as trainings of their own; targets that the first evaluation meets and that nothing meets."""
+    small = ["train.epochs=1", "ablate.seeds=2", "data.short_side=64", "data.long_side=64", "model.roi.sample=16", "model.rpn.sample=16"]
+    done, result, out = measure(ablate, folder, 1, "initialisation", settings=[*small, "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
+    assert done.returncode == 0, done.stderr
+    (row,) = result["convergence"]
+    assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3 for t in row["trainings"]), row
+    shown = sh(report, "ablations", out, "--width", "250").stdout
+    assert "2 of 2" in shown and "epochs to target" in shown, shown
+    print("ok: convergence")
+
+
 def main():
     ablate, report, folder_of_ablations, src = sys.argv[1:5]
     files = sorted(os.path.basename(f)[:-3] for f in glob.glob(folder_of_ablations + "/*.cc"))
@@ -81,7 +119,7 @@ def main():
 
         done, result, out = measure(ablate, folder, 2, "reducer")
         assert done.returncode == 0 and result["verdict"] == "passed", done.stderr
-        assert "plan: 1 ablations, 2 comparisons" in done.stderr, done.stderr
+        assert "plan: 1 ablations (one_off), 2 comparisons to measure" in done.stderr, done.stderr
         for row in result["comparisons"]:
             check_row(row, "reducer")
             assert row["promise"] == "bitwise" and row["gate"]["largest_difference"] == 0
@@ -98,12 +136,31 @@ def main():
         assert done.returncode == 0, done.stderr
         for row in result["comparisons"]:
             check_row(row, {"optimizer": "optimizer", "zero_grad": "step"}[row["ablation"]])
+            a, b = row["counters"]["operator_calls"]
+            assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)  # a call for each tensor
         print("ok: replaced parts")
 
+        # What is no training step: promises hold, the counters say what the change is.
+        names = ["bias_removal", "channels_last", "checkpointing", "set_to_none", "record_checksums"]
+        done, result, _ = measure(ablate, folder, 1, *names, settings=["ablate.limit_s=1"])
+        assert done.returncode == 0, done.stderr
+        rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
+        assert len(rows) == 7 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
+        a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
+        assert b < 0.9 * a, (a, b)
+        a, b = rows["checkpointing", ""]["counters"]["flops"]
+        assert b > a, (a, b)
+        a, b = rows["bias_removal", "64 filters 3x3 on 32x64x64x64"]["counters"]["flops"]
+        assert a == b == 3 * 2 * 32 * 64 * 64 * 64 * 64 * 9, (a, b)  # forward, gradients of input and of weight
+        print("ok: operations")
+
+        designs(ablate, report, folder)
+        converge(ablate, report, folder)
+
         # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice, and no time is taken.
-        done, result, _ = measure(ablate, folder, 1, "shapes", settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
-        assert done.returncode == 5 and result["verdict"] == "incorrect" and "shapes, dynamic" in result["reason"], (done.returncode, done.stderr)
-        (row,) = result["comparisons"]
+        done, result, _ = measure(ablate, folder, 1, "sync_free", settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
+        assert done.returncode == 5 and result["verdict"] == "incorrect" and "sync_free, dynamic_mask_branch" in result["reason"], (done.returncode, done.stderr)
+        row = next(r for r in result["comparisons"] if r["variant"] == "dynamic_mask_branch")
         assert row["status"] == "promise_broken" and row["samples"]["step"] == [] and row["gate"]["largest_difference"] > row["gate"]["promised_difference"]
         print("ok: a broken promise")
 

@@ -1,12 +1,14 @@
-// One ablation: a question, a change of the recipe, what should happen and what the numbers promise. Each is one file in the folder above.
+// One ablation: a question, what changes, what should happen and what the numbers promise. Each is one file in the folder above.
 //
 // To add one: write <name>.cc with `Ablation ablate_<name>()`; the build finds it, lists it and makes the program ablate_<name>.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "ablations/runner/arm.h"
 #include "train/parts.h"
 
 namespace ttt::ablations {
@@ -16,20 +18,43 @@ namespace ttt::ablations {
 enum class Promise { kBitwise, kClose, kOtherWork };
 const char* promise_name(Promise promise);
 
+// Where a side is built.
+struct Bench {
+  const train::Recipe& recipe;  // before the variant's change
+  const comm::World& world;
+  const harness::RunContext& context;
+};
+
 // One side of a comparison.
 struct Variant {
   std::string name;
-  std::function<void(train::Recipe&)> change = [](train::Recipe&) {};
-  // Exchanges parts for what src/ does not have: the slow or historical alternative, kept in the ablation's file. May be empty.
+  std::function<void(train::Recipe&)> change;
+  // Exchanges parts for what src/ does not have: the slow or historical alternative, kept in the ablation's file.
   std::function<void(Run&)> rebuild;
+  // Called before each turn: settings of the process that the other side wants otherwise.
+  std::function<void()> enter;
+  // Another side than a training step (operation_arm.h). `change` is applied to the bench's recipe before.
+  std::function<std::unique_ptr<Arm>(const Bench&)> arm;
   double planted = 0;  // waits this fraction of each step longer: a cost that is known, to see whether it is found
+};
+
+// Both sides of all of an ablation's comparisons once more under this change: a number of images, a width.
+struct Setting {
+  std::string name;
+  std::function<void(train::Recipe&)> change;
 };
 
 // Where an ablation is asked to run.
 struct Place {
   int ranks = 1;
-  int cores = 1;
+  int cores = 1;          // that this process may use
   std::string device = "cpu";
+};
+
+// Time to target: each variant is trained from several seeds, and the distributions of epochs are compared.
+struct Convergence {
+  std::int64_t seeds = 0;  // trainings of each variant; 0: this is a comparison of steps
+  std::function<void(train::Recipe&)> change;  // for both sides: target, epochs, how often is evaluated
 };
 
 struct Ablation {
@@ -37,6 +62,8 @@ struct Ablation {
   Promise promise = Promise::kBitwise;
   double rtol = 0;                 // of kClose: largest relative difference of a loss in the gate's steps, with its reason in the file
   std::vector<Variant> variants;   // the first is the baseline that the others are compared with
+  std::vector<Setting> settings;   // empty: the recipe as it is
+  Convergence convergence;
   // Of the ablations that test the measuring itself: the whole measurement so many times, with both sides built alike, and with another process
   // that loads the machine for part of the time.
   int repetitions = 1;

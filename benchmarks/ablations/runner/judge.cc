@@ -16,32 +16,33 @@ std::size_t allowed_misses(std::size_t n) { return std::max<std::size_t>(1, n ==
 
 }  // namespace
 
-void Judgement::add(const Ablation& ablation, const std::vector<result::Comparison>& rows) {
-  std::size_t n = 0, missed = 0;
-  for (const result::Comparison& r : rows) {
-    measured_ += r.status == "measured";
-    not_supported_ += r.status == "not_supported";
-    if (r.status == "same_build" || r.status == "promise_broken") broken_.push_back(r.ablation + ", " + r.variant + ": " + r.reason);
-    if (!ablation.built_alike || r.status != "measured") continue;
-    // A known effect: none, or the planted one, which must also be told from none.
-    const double truth = ablation.variants[1].planted;
-    const auto e = result::effect(r.samples);
-    ++n;
-    missed += !e || e->low > truth || e->high < truth || (truth > 0 && e->low <= 0);
-  }
-  if (n == 0) return;
-  const std::string text = ablation.name + ": " + std::to_string(n - missed) + " of " + std::to_string(n) +
-                           " intervals say what is there, " + std::to_string(allowed_misses(n)) + " may miss it";
-  (missed <= allowed_misses(n) ? proofs_ : disproofs_).push_back(text);
+void Judgement::add(const Pairing& pairing, const result::Comparison& r) {
+  measured_ += r.status == "measured";
+  not_supported_ += r.status == "not_supported";
+  if (r.status == "same_build" || r.status == "promise_broken") broken_.push_back(r.ablation + ", " + r.variant + ": " + r.reason);
+  if (!pairing.built_alike || r.status != "measured") return;
+  // A known effect: none, or the planted one, which must also be told from none.
+  const double truth = pairing.variant.planted;
+  const auto e = result::effect(r.samples);
+  Proof& proof = proofs_[r.ablation];
+  ++proof.n;
+  proof.missed += !e || e->low > truth || e->high < truth || (truth > 0 && e->low <= 0);
 }
 
 harness::Outcome Judgement::outcome() const {
+  std::vector<std::string> proven, disproven;
+  for (const auto& [name, p] : proofs_)
+    (p.missed <= allowed_misses(p.n) ? proven : disproven)
+        .push_back(name + ": " + std::to_string(p.n - p.missed) + " of " + std::to_string(p.n) + " intervals say what is there, " +
+                   std::to_string(allowed_misses(p.n)) + " may miss it");
   if (!broken_.empty()) return {result::Verdict::kIncorrect, joined(broken_)};
-  if (!disproofs_.empty()) return {result::Verdict::kIncorrect, joined(disproofs_)};
-  if (measured_ == 0) return {result::Verdict::kNotSupported, "none of the " + std::to_string(not_supported_) + " comparisons can run here"};
+  if (!disproven.empty()) return {result::Verdict::kIncorrect, joined(disproven)};
+  if (measured_ + trainings_ == 0)
+    return {result::Verdict::kNotSupported, "none of the " + std::to_string(not_supported_) + " comparisons can run here"};
   std::string text = std::to_string(measured_) + " comparisons measured, promises kept";
+  if (trainings_ > 0) text += ", " + std::to_string(trainings_) + " trainings";
   if (not_supported_ > 0) text += ", " + std::to_string(not_supported_) + " not supported here";
-  if (!proofs_.empty()) text += "; " + joined(proofs_);
+  if (!proven.empty()) text += "; " + joined(proven);
   return {result::Verdict::kPassed, text};
 }
 

@@ -1,7 +1,9 @@
 // What rows of comparisons say together: the verdict of the program.
 #pragma once
 
-#include "ablations/runner/ablation.h"
+#include <map>
+
+#include "ablations/runner/design.h"
 #include "harness/app.h"
 #include "result/comparison.h"
 
@@ -9,13 +11,18 @@ namespace ttt::ablations {
 
 class Judgement {
  public:
-  void add(const Ablation& ablation, const std::vector<result::Comparison>& rows);
+  void add(const Pairing& pairing, const result::Comparison& row);
+  void add(const result::ConvergenceRow& row) { trainings_ += row.trainings.size(); }
   // passed: every row was measured or says why not, every promise was kept, and the measuring found what it had to find.
   harness::Outcome outcome() const;
 
  private:
-  std::size_t measured_ = 0, not_supported_ = 0;
-  std::vector<std::string> broken_, proofs_, disproofs_;
+  struct Proof {  // of the measuring: intervals of a known effect
+    std::size_t n = 0, missed = 0;
+  };
+  std::size_t measured_ = 0, not_supported_ = 0, trainings_ = 0;
+  std::vector<std::string> broken_;
+  std::map<std::string, Proof> proofs_;
 };
 
 }  // namespace ttt::ablations

@@ -1,6 +1,5 @@
 // ablate NAME... : what is a technique worth on this machine, how sure are we, and why? ablate_<name> is the same program for one of them.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -22,20 +21,24 @@ constexpr const char* kSummary =
     "  ablate --list    what there is, and the question of each\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
-    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005. Then: report ablations FILE.";
+    "  ablate NAME NAME=VARIANT... --design ladder | leave_one_out | factorial | null\n"
+    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1500. Then: report ablations FILE.";
 
 // Names before the options, and the name in the program's own, become the setting that the rest of the program knows.
 std::vector<std::string> translated(int argc, char** argv) {
-  std::string names;
+  std::string names, design;
   const std::string program = std::filesystem::path(argv[0]).filename();
   if (program.starts_with("ablate_")) names = program.substr(7);
   std::vector<std::string> out = {argv[0]};
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--all") names = "all";
+    else if (word == "--design" && i + 1 < argc) design = argv[++i];
+    else if (word.starts_with("--design=")) design = word.substr(9);
     else if (out.size() == 1 && !word.starts_with("-")) names += (names.empty() ? "" : ",") + word;
     else out.push_back(word);
   }
+  if (!design.empty()) out.insert(out.begin() + 1, {"--set", "ablate.design=" + design});
   if (!names.empty()) out.insert(out.begin() + 1, {"--set", "ablate.names=" + names});
   return out;
 }
@@ -45,29 +48,31 @@ void list() {
     std::printf("%-16s %s\n%-16s expected: %s\n%-16s promises: %s; variants:", a.name.c_str(), a.question.c_str(), "", a.expectation.c_str(), "",
                 promise_name(a.promise));
     for (const Variant& v : a.variants) std::printf(" %s%s", &v == &a.variants[0] ? "(baseline) " : "| ", v.name.c_str());
+    if (!a.settings.empty()) std::printf("; for");
+    for (const Setting& setting : a.settings) std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
+    if (a.convergence.seeds > 0) std::printf("; %lld seeds each, to a target", static_cast<long long>(a.convergence.seeds));
     std::printf("\n");
   }
 }
 
-std::string plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe) {
-  std::size_t comparisons = 0;
-  for (const Ablation& a : ablations)
-    comparisons += (a.variants.size() - 1) * static_cast<std::size_t>(recipe.ablate.repetitions > 0 ? recipe.ablate.repetitions : a.repetitions);
-  char text[200];
-  std::snprintf(text, sizeof text, "plan: %zu ablations, %zu comparisons of about %.0f s at most: some %.0f min, less where an interval is narrow early",
-                ablations.size(), comparisons, recipe.ablate.limit_s, std::ceil(static_cast<double>(comparisons) * recipe.ablate.limit_s / 60));
-  return text;
-}
-
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
-  const std::vector<Ablation> ablations = chosen(recipe.ablate);
+  const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
+  Judgement judgement;
   const Listener listener{
       .say = [&](const std::string& line) { if (world.rank() == 0 && !context.options.quiet) std::fprintf(stderr, "%s\n", line.c_str()); },
-      .row = [&](const result::Comparison& row) { context.recorder.update([&](result::RunRecord& r) { r.comparisons.push_back(row); }); }};
-  listener.say(plan(ablations, recipe));
+      .row =
+          [&](const Pairing& pairing, const result::Comparison& row) {
+            judgement.add(pairing, row);
+            context.recorder.update([&](result::RunRecord& r) { r.comparisons.push_back(row); });
+          },
+      .converged =
+          [&](const result::ConvergenceRow& row) {
+            judgement.add(row);
+            context.recorder.update([&](result::RunRecord& r) { r.convergence.push_back(row); });
+          }};
+  listener.say(plan.text);
   context.clock.start_run();
-  Judgement judgement;
-  for (const Ablation& a : ablations) judgement.add(a, run_ablation(a, recipe, world, context, listener));
+  run_plan(plan, recipe, world, context, listener);
   context.clock.end_run();
   return judgement.outcome();
 }

@@ -1,12 +1,15 @@
 #include "ablations/runner/runner.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <memory>
 #include <sstream>
-#include <thread>
 
 #include "ablations/runner/background_load.h"
-#include "ablations/runner/train_arm.h"
+#include "ablations/runner/convergence.h"
+#include "ablations/runner/pair_run.h"
 #include "core/error.h"
 #include "harness/nearest.h"
 
@@ -14,113 +17,35 @@ namespace ttt::ablations {
 namespace {
 
 using result::Comparison;
-using result::Json;
 
-Json built_difference(const Json& a, const Json& b) {
-  Json out = Json::object();
-  for (const auto& [key, value] : a.items())
-    if (!b.contains(key) || b[key] != value) out[key] = {value, b.contains(key) ? b[key] : Json()};
-  for (const auto& [key, value] : b.items())
-    if (!a.contains(key)) out[key] = {Json(), value};
-  return out;
+// The cores that this process may use: mpirun binds ranks to fewer than the node has.
+int usable_cores() {
+  cpu_set_t set;
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// The largest relative difference of a loss over all ranks, and whether any bit differs.
-struct Difference {
-  double largest = 0;
-  bool any = false;
-  std::int64_t first_step = -1;  // of this rank
-};
-Difference difference(TrainArm& a, TrainArm& b) {
-  double shared[2] = {0, 0};
-  std::int64_t first = -1;
-  for (std::size_t i = 0; i < a.losses().size(); ++i) {
-    const double x = a.losses()[i], y = b.losses()[i];
-    if (std::memcmp(&x, &y, sizeof x) == 0) continue;
-    shared[1] = 1;
-    if (first < 0) first = static_cast<std::int64_t>(i / model::kLosses);
-    const double d = std::abs(x - y) / std::max(std::abs(x), 1e-6);
-    shared[0] = std::max(shared[0], std::isfinite(d) ? d : 1e9);
+std::size_t variant_index(const Ablation& a, const std::string& name) {
+  std::vector<std::string> known;
+  for (std::size_t v = 1; v < a.variants.size(); ++v) {
+    if (a.variants[v].name == name) return v;
+    known.push_back(a.variants[v].name);
   }
-  a.control().all_reduce_max(shared, 2);
-  return {shared[0], shared[1] > 0, first};
+  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + harness::nearest(name, known) + "'; ablate --list names all.");
 }
 
-bool kept(const Ablation& ablation, const Difference& d) {
-  switch (ablation.promise) {
-    case Promise::kBitwise: return !d.any;
-    case Promise::kClose: return d.largest <= ablation.rtol;
-    case Promise::kOtherWork: return true;
+Chosen find(const std::vector<Ablation>& all, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const Ablation& a : all) {
+    if (a.name == name) return {a, word.size() > name.size() ? variant_index(a, word.substr(name.size() + 1)) : 1};
+    known.push_back(a.name);
   }
-  return false;
+  throw UsageError("There is no ablation '" + name + "'. The nearest is '" + harness::nearest(name, known) + "'; ablate --list names all.");
 }
 
-void add_phases(Comparison& row, TrainArm& a, TrainArm& b) {
-  const auto x = a.phases(), y = b.phases();
-  for (std::size_t p = 0; p < x.size(); ++p) row.phases[std::string(result::kPhaseNames[p])] = {x[p], y[p]};
-}
-
-// One pair of variants.
-class PairRun {
- public:
-  PairRun(const Ablation& ablation, const Variant& variant, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context)
-      : ablation_(ablation), recipe_(recipe), context_(context), a_(recipe, ablation.variants[0], world, context), b_(recipe, variant, world, context) {
-    row_ = {.ablation = ablation.name, .question = ablation.question, .expectation = ablation.expectation,
-            .baseline = ablation.variants[0].name, .variant = variant.name, .promise = promise_name(ablation.promise),
-            .promised_difference = ablation.promise == Promise::kClose ? ablation.rtol : 0};
-  }
-
-  Comparison run() {
-    row_.built = built_difference(a_.describe(), b_.describe());
-    if (row_.built.empty() && !ablation_.built_alike) return refused("same_build", "both sides were built alike: the change reached no part");
-    row_.gate_steps = recipe_.ablate.gate_steps;
-    a_.block(static_cast<int>(row_.gate_steps));
-    b_.block(static_cast<int>(row_.gate_steps));
-    const Difference d = difference(a_, b_);
-    row_.largest_difference = d.largest;
-    if (kept(ablation_, d)) return measured();
-    char text[160];
-    std::snprintf(text, sizeof text, "the losses of the first %lld steps differ by up to %.2g, promised was %s", static_cast<long long>(row_.gate_steps),
-                  d.largest, ablation_.promise == Promise::kBitwise ? "the same bits" : "less");
-    return refused("promise_broken", text);
-  }
-
- private:
-  Comparison refused(const char* status, const std::string& reason) {
-    row_.status = status, row_.reason = reason, row_.samples = {}, row_.phases = result::Json::object();
-    return row_;
-  }
-
-  Comparison measured() {
-    const RunnerConfig& c = recipe_.ablate;
-    const harness::PairedSettings settings{.block_steps = ablation_.block_steps, .settle_steps = ablation_.settle_steps,
-                                           .half_width = ablation_.half_width > 0 ? ablation_.half_width : c.half_width,
-                                           .limit_s = c.limit_s, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds};
-    row_.samples = harness::measure_pairs(a_, b_, settings, [&] { a_.start_counting(), b_.start_counting(); }, [&] { return interrupted(); });
-    add_phases(row_, a_, b_);
-    if (const Difference d = difference(a_, b_); ablation_.promise == Promise::kBitwise && d.any) {
-      row_.largest_difference = d.largest;
-      return refused("promise_broken", "a loss of step " + std::to_string(d.first_step) + " of the measurement differed, promised were the same bits in every step");
-    }
-    return row_;
-  }
-
-  bool interrupted() {
-    double asked = context_.signals.requested() ? 1 : 0;
-    a_.control().all_reduce_max(&asked, 1);
-    return asked > 0;
-  }
-
-  const Ablation& ablation_;
-  const AblateRecipe& recipe_;
-  const harness::RunContext& context_;
-  TrainArm a_, b_;
-  Comparison row_;
-};
-
-Comparison not_supported(const Ablation& ablation, const Variant& variant, const std::string& reason) {
-  return {.ablation = ablation.name, .question = ablation.question, .expectation = ablation.expectation, .baseline = ablation.variants[0].name,
-          .variant = variant.name, .status = "not_supported", .reason = reason, .promise = promise_name(ablation.promise)};
+std::string heading(const Comparison& row, bool repeated) {
+  return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
+         (repeated ? " #" + std::to_string(row.repetition + 1) : "") + " against " + row.baseline + ": ";
 }
 
 }  // namespace
@@ -149,47 +74,82 @@ void make_steps_small(train::Recipe& r) {
   r.train.images_per_rank = r.train.threads = 1;
 }
 
-std::vector<Ablation> chosen(const RunnerConfig& config) {
+std::vector<Chosen> chosen(const RunnerConfig& config) {
   const std::vector<Ablation> all = all_ablations();
-  std::vector<Ablation> out;
+  std::vector<Chosen> out;
   if (config.names.empty()) throw UsageError("Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
   if (config.names == "all") {
     for (const Ablation& a : all)
-      if (a.repetitions == 1) out.push_back(a);
+      if (a.repetitions == 1) out.push_back({a});
     return out;
   }
-  std::vector<std::string> known;
-  for (const Ablation& a : all) known.push_back(a.name);
   std::istringstream names(config.names);
-  for (std::string name; std::getline(names, name, ',');) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Ablation& a) { return a.name == name; });
-    if (found == all.end())
-      throw UsageError("There is no ablation '" + name + "'. The nearest is '" + harness::nearest(name, known) + "'; ablate --list names all.");
-    out.push_back(*found);
-  }
+  for (std::string word; std::getline(names, word, ',');) out.push_back(find(all, word));
   return out;
 }
 
-std::vector<Comparison> run_ablation(const Ablation& ablation, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context,
-                                     const Listener& listener) {
-  const Place place{.ranks = world.size(), .cores = static_cast<int>(std::thread::hardware_concurrency()), .device = recipe.device};
-  const std::string reason = ablation.unsupported(place);
-  const std::int64_t repetitions = !reason.empty() ? 1 : recipe.ablate.repetitions > 0 ? recipe.ablate.repetitions : ablation.repetitions;
-  const BackgroundLoad load(reason.empty() && ablation.under_load && world.rank() == 0);
-  std::vector<Comparison> rows;
-  for (std::size_t i = 1; i < ablation.variants.size(); ++i)
-    for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
-      const Variant& variant = ablation.variants[i];
-      // Each repetition builds both sides anew: where memory lies is part of what varies from run to run.
-      Comparison row = !reason.empty() ? not_supported(ablation, variant, reason) : PairRun(ablation, variant, recipe, world, context).run();
-      row.repetition = repetition;
-      listener.say(row.ablation + ": " + row.variant + (repetitions > 1 ? " #" + std::to_string(repetition + 1) : "") + " against " + row.baseline + ": " +
-                   (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
-      listener.row(row);
-      rows.push_back(row);
-      if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
+Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world) {
+  const Place place{.ranks = world.size(), .cores = usable_cores(), .device = recipe.device};
+  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions)};
+  if (recipe.ablate.design == "one_off")
+    for (const Chosen& c : ablations)
+      if (c.ablation.convergence.seeds > 0) plan.trainings.push_back(c.ablation);
+  std::int64_t measured = 0, trainings = 0;
+  for (const Pairing& p : plan.pairings) measured += p.unsupported.empty();
+  for (const Ablation& a : plan.trainings)
+    trainings += static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+  const double seconds = std::min(recipe.ablate.budget_s, static_cast<double>(measured) * recipe.ablate.limit_s);
+  char text[320];
+  std::snprintf(text, sizeof text,
+                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min at most, less where intervals are narrow early",
+                ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
+                std::ceil(seconds / 60));
+  plan.text = text;
+  if (trainings > 0) plan.text += "; and " + std::to_string(trainings) + " trainings to a target, first";
+  return plan;
+}
+
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener) {
+  const RunnerConfig& c = recipe.ablate;
+  const double start_s = now_s();
+  for (Ablation a : plan.trainings) {
+    if (c.seeds > 0) a.convergence.seeds = c.seeds;
+    a.convergence.change = [&c, change = a.convergence.change](train::Recipe& r) {
+      if (change) change(r);
+      if (c.target_box_ap >= 0) r.train.target_box_ap = c.target_box_ap;
+      if (c.target_mask_ap >= 0) r.train.target_mask_ap = c.target_mask_ap;
+    };
+    result::ConvergenceRow row;
+    try {
+      train_to_target(a, recipe, world, context, listener.say, row);
+    } catch (const Interrupted&) {
+      listener.converged(row);
+      throw;
     }
-  return rows;
+    listener.converged(row);
+  }
+  const auto control = world.communicator();
+  std::int64_t left = std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });
+  std::unique_ptr<BackgroundLoad> load;
+  for (const Pairing& p : plan.pairings) {
+    Comparison row = empty_row(p);
+    if (!p.unsupported.empty()) {
+      row.status = "not_supported", row.reason = p.unsupported;
+    } else {
+      if (p.under_load != (load != nullptr)) load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
+      double share_s = (c.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
+      control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
+      const PairLimits limits{.half_width = p.half_width > 0 ? p.half_width : c.half_width,
+                              .limit_s = std::clamp(share_s, 0.1, c.limit_s),
+                              .min_rounds = c.min_rounds, .max_rounds = c.max_rounds,
+                              .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
+      row = run_pair(p, recipe, limits, world, context);
+    }
+    const bool repeated = p.repetition > 0 || (&p != &plan.pairings.back() && (&p)[1].repetition > 0);
+    listener.say(heading(row, repeated) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+    listener.row(p, row);
+    if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
+  }
 }
 
 std::string effect_text(const Comparison& c) {

@@ -1,28 +1,42 @@
 // Runs ablations: shows that what was built differs, compares the numbers, and only then takes times.
 #pragma once
 
-#include "ablations/runner/ablation.h"
+#include "ablations/runner/design.h"
 #include "harness/app.h"
 
 namespace ttt::ablations {
 
 struct RunnerConfig {
   std::string names;
+  std::string design = "one_off";
   double half_width = 0.005;
   double limit_s = 45;
+  double budget_s = 1500;
   std::int64_t min_rounds = 8, max_rounds = 400;
   std::int64_t gate_steps = 3;
+  std::int64_t observed_steps = 2;
   std::int64_t repetitions = 0;
+  std::int64_t seeds = 0;
+  double target_box_ap = -1, target_mask_ap = -1;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("names", s.names, "which ablations, separated by commas; all: every one of --list but those that test the measuring");
+    v("names", s.names,
+      "which ablations, separated by commas; NAME=VARIANT chooses what stands for it in a combination; all: every one of --list but those that test the measuring");
+    v("design", s.design,
+      "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself",
+      one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
     v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side", between(1e-5, 1));
     v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not", at_least(0.1));
+    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; min_rounds are run in any case", at_least(1));
     v("min_rounds", s.min_rounds, "rounds (A B B A) at least; six is the fewest that give an interval", at_least(6));
     v("max_rounds", s.max_rounds, "rounds at most", at_least(6));
     v("gate_steps", s.gate_steps, "steps whose losses are compared before any time is taken", at_least(1));
+    v("observed_steps", s.observed_steps, "steps after the measurement in which operators are counted; they are not timed", at_least(1));
     v("repetitions", s.repetitions, "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)", at_least(0));
+    v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says", at_least(0));
+    v("target_box_ap", s.target_box_ap, "box AP to which those trainings go; negative: as the ablation says", between(-1, 1));
+    v("target_mask_ap", s.target_mask_ap, "mask AP of the same evaluation; negative: as the ablation says", between(-1, 1));
   }
 };
 
@@ -38,17 +52,25 @@ struct AblateRecipe : train::Recipe {
 };
 
 // The ablations of RunnerConfig::names. Throws UsageError naming an unknown one and the nearest known.
-std::vector<Ablation> chosen(const RunnerConfig& config);
+std::vector<Chosen> chosen(const RunnerConfig& config);
+
+// What is going to be done.
+struct Plan {
+  std::vector<Pairing> pairings;
+  std::vector<Ablation> trainings;  // of which convergence is compared
+  std::string text;                 // for people: how much, and how long at most
+};
+Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world);
 
 // Who is told, as it happens.
 struct Listener {
-  std::function<void(const std::string& line)> say;           // for people
-  std::function<void(const result::Comparison& row)> row;     // for the result: what was measured before an interruption stays
+  std::function<void(const std::string& line)> say;                 // for people
+  std::function<void(const Pairing& pairing, const result::Comparison& row)> row;  // for the result: what was measured before an interruption stays
+  std::function<void(const result::ConvergenceRow& row)> converged;
 };
 
-// Collective. One row for each variant but the baseline, and for each repetition. Throws Interrupted after a signal.
-std::vector<result::Comparison> run_ablation(const Ablation& ablation, const AblateRecipe& recipe, const comm::World& world,
-                                             const harness::RunContext& context, const Listener& listener);
+// Collective. Throws Interrupted after a signal.
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener);
 
 // "step time -12.30 % (95 %: -12.90 to -11.80), 160 pairs, stopped: precise"
 std::string effect_text(const result::Comparison& comparison);

@@ -1,5 +1,7 @@
 #include "ablations/runner/train_arm.h"
 
+#include <ATen/Parallel.h>
+
 #include <cmath>
 #include <numeric>
 
@@ -8,9 +10,10 @@
 namespace ttt::ablations {
 namespace {
 
-Run build(train::Recipe recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context) {
-  variant.change(recipe);
-  Run run = build_run(recipe, world, context);
+Run build(const Bench& bench, const Variant& variant, const comm::Team& team) {
+  train::Recipe recipe = bench.recipe;
+  if (variant.change) variant.change(recipe);
+  Run run = build_run(recipe, team, bench.context);
   if (variant.rebuild) variant.rebuild(run);
   return run;
 }
@@ -22,17 +25,20 @@ void wait_until(double moment_s) {
 
 }  // namespace
 
-TrainArm::TrainArm(const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context)
-    : run_(build(recipe, variant, world, context)), planted_(variant.planted),
+TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team)
+    : run_(build(bench, variant, team)), planted_(variant.planted), enter_(variant.enter),
       loop_(run_.recipe, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
   run_.parts.loader->pause(true);
 }
 
 std::vector<double> TrainArm::block(int steps) {
-  std::vector<double> seconds;
+  std::vector<double> seconds, busy;
   bool finite = true;
+  at::set_num_threads(static_cast<int>(run_.recipe.train.threads));  // one number for the process: the other side may have set its own
+  if (enter_) enter_();
   run_.parts.loader->pause(false);  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
   run_.control->barrier();
+  const Usage before = Usage::now();
   loop_.phases().start_step();
   for (int i = 0; i < steps; ++i) {
     const double start_s = now_s();
@@ -43,12 +49,15 @@ std::vector<double> TrainArm::block(int steps) {
     }
     loop_.phases().end_step(sample);
     seconds.push_back(sample.step_s);
+    busy.push_back(sample.step_s - sample.phase_s[static_cast<std::size_t>(result::Phase::kCommExposed)]);
     for (std::size_t p = 0; p < phase_s_.size(); ++p) phase_s_[p] += sample.phase_s[p];
     losses_.insert(losses_.end(), sample.loss.begin(), sample.loss.end());
     for (const double loss : sample.loss) finite &= std::isfinite(loss);
   }
+  usage_ += Usage::now() - before;
   run_.parts.loader->pause(true);
   counted_ += steps;
+  straggler_sum_ += straggler_indices(busy);
   // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where ranks do not wait for
   // each other in every step.
   std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
@@ -61,11 +70,34 @@ std::vector<double> TrainArm::block(int steps) {
   return seconds;
 }
 
-std::array<double, result::kPhaseNames.size()> TrainArm::phases() {
+// The sum over the block's steps of (the busiest rank's time / the mean over ranks), where waiting for other ranks is not being busy.
+double TrainArm::straggler_indices(const std::vector<double>& busy) {
+  std::vector<double> largest = busy, mean = busy;
+  run_.control->all_reduce_max(largest.data(), largest.size());
+  run_.control->all_reduce_sum(mean.data(), mean.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < busy.size(); ++i) sum += largest[i] / (mean[i] / run_.control->size());
+  return sum;
+}
+
+std::map<std::string, double> TrainArm::phases() {
   auto mean = phase_s_;
   run_.control->all_reduce_sum(mean.data(), mean.size());
-  for (double& s : mean) s /= static_cast<double>(counted_) * run_.control->size();
-  return mean;
+  std::map<std::string, double> out;
+  for (std::size_t p = 0; p < mean.size(); ++p)
+    out[std::string(result::kPhaseNames[p])] = mean[p] / (static_cast<double>(counted_) * run_.control->size());
+  return out;
+}
+
+Counters TrainArm::counters(int steps) {
+  Counters mine = usage_.per(counted_);
+  const double straggler = straggler_sum_ / static_cast<double>(counted_);
+  add_operators(mine, steps, [&] { block(steps); });
+  const bool travels = run_.gradients->size() > 1 && run_.recipe.train.reducer.kind != "none";
+  mine["reduced_bytes"] = travels ? static_cast<double>(run_.parts.model->parameters().flat_gradients().nbytes()) : 0;
+  Counters all = sum_over_ranks(mine, *run_.control);
+  all["straggler_index"] = straggler;
+  return all;
 }
 
 }  // namespace ttt::ablations

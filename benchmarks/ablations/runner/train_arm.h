@@ -2,32 +2,36 @@
 #pragma once
 
 #include "ablations/runner/ablation.h"
-#include "harness/paired.h"
 
 namespace ttt::ablations {
 
-class TrainArm final : public harness::Arm {
+class TrainArm final : public Arm {
  public:
-  // Collective.
-  TrainArm(const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context);
+  // Collective over `team`.
+  TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team);
 
   std::vector<double> block(int steps) override;
-  result::Json describe() const { return ::ttt::describe(run_); }
+  result::Json describe() const override { return ::ttt::describe(run_); }
+  // The five losses of every step, one step behind the other.
+  const std::vector<double>& outputs() const override { return losses_; }
+  std::size_t outputs_per_step() const override { return model::kLosses; }
+  comm::Communicator& control() override { return *run_.control; }
 
-  // The five losses of every step so far, one step behind the other; this rank's.
-  const std::vector<double>& losses() const { return losses_; }
-  // From here on, phases count.
-  void start_counting() { phase_s_ = {}, counted_ = 0; }
-  // Mean seconds of a step in each phase since then, mean over ranks. Collective.
-  std::array<double, result::kPhaseNames.size()> phases();
-  comm::Communicator& control() { return *run_.control; }
+  void start_counting() override { phase_s_ = {}, usage_ = {}, counted_ = 0, straggler_sum_ = 0; }
+  std::map<std::string, double> phases() override;
+  Counters counters(int steps) override;
 
  private:
+  double straggler_indices(const std::vector<double>& busy);
+
   Run run_;
   double planted_ = 0;
+  std::function<void()> enter_;
   train::StepLoop loop_;
   std::vector<double> losses_;
   std::array<double, result::kPhaseNames.size()> phase_s_{};
+  Usage usage_;
+  double straggler_sum_ = 0;
   std::int64_t counted_ = 0;
 };
 

@@ -1,0 +1,66 @@
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "ablations/runner/ablation.h"
+
+namespace ttt::ablations {
+namespace {
+
+// Activation checkpointing (Chen et al. 2016) of the backbone: its forward pass keeps nothing but the pyramid, and runs again before its
+// backward pass. What bounds memory at large images is the backbone's activations, so it is one segment.
+class CheckpointedStep final : public train::Step {
+ public:
+  explicit CheckpointedStep(model::MaskRcnn& model) : model_(model) {}
+
+  std::array<at::Tensor, model::kLosses> forward_backward(const model::DeviceBatch& batch, const model::DrawKey& key, result::PhaseClock& clock) override {
+    clock.enter(result::Phase::kForward);
+    model::Pyramid pyramid;
+    {
+      at::NoGradGuard no_grad;
+      pyramid = model_.features(batch.images);
+    }
+    for (at::Tensor& level : pyramid) level = level.detach().requires_grad_();
+    const model::Losses losses = model_.training_losses(pyramid, batch, key);
+    const at::Tensor total = losses.total();
+    clock.enter(result::Phase::kBackward);
+    model_.parameters().flat_gradients().zero_();
+    total.backward();
+    recompute_and_backward(batch, pyramid);
+    clock.enter(result::Phase::kOther);
+    std::array<at::Tensor, model::kLosses> values;
+    for (int i = 0; i < model::kLosses; ++i) values[i] = losses.values[i].detach();
+    return values;
+  }
+  result::Json describe() const override {
+    return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"ops", model_.ops().name}, {"zero_grad", "flat_fill"}, {"checkpointed", "backbone"}};
+  }
+
+ private:
+  // Running statistics must see a batch once: what the second forward adds is taken back.
+  void recompute_and_backward(const model::DeviceBatch& batch, const model::Pyramid& pyramid) {
+    std::vector<std::pair<at::Tensor, at::Tensor>> kept;
+    for (model::Parameter& p : model_.parameters().all())
+      if (p.buffer) kept.emplace_back(p.value, p.value.clone());
+    const model::Pyramid again = model_.features(batch.images);
+    std::vector<at::Tensor> roots, gradients;
+    for (std::size_t l = 0; l < again.size(); ++l)
+      if (pyramid[l].grad().defined()) roots.push_back(again[l]), gradients.push_back(pyramid[l].grad());
+    torch::autograd::backward(roots, gradients);
+    for (auto& [buffer, value] : kept) buffer.copy_(value);
+  }
+
+  model::MaskRcnn& model_;
+};
+
+}  // namespace
+
+Ablation ablate_checkpointing() {
+  return {.name = "checkpointing",
+          .question = "What does it cost to compute the backbone twice instead of keeping its activations?",
+          .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
+          .promise = Promise::kBitwise,
+          .variants = {{.name = "activations kept"},
+                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model); }}}};
+}
+
+}  // namespace ttt::ablations

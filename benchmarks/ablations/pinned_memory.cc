@@ -1,0 +1,14 @@
+#include "ablations/runner/ablation.h"
+
+namespace ttt::ablations {
+
+Ablation ablate_pinned_memory() {
+  return {.name = "pinned_memory",
+          .question = "What is it worth to decode into pinned memory and to copy on a stream of its own?",
+          .expectation = "The copy overlaps with the step before; from pageable memory it passes through a staging buffer and the host waits.",
+          .promise = Promise::kBitwise,
+          .variants = {{.name = "pageable"}, {.name = "pinned"}, {.name = "pinned, copy stream"}},
+          .unsupported = [](const Place& place) { return needs_cuda(place, "A copy from host to device memory"); }};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,52 @@
+// One side of a comparison: what the runner asks of it, whatever it runs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "harness/paired.h"
+#include "result/json.h"
+
+namespace ttt::ablations {
+
+// Means over a step, by name; METRICS.md says what each is.
+using Counters = std::map<std::string, double>;
+
+class Arm : public harness::Arm {
+ public:
+  // What was built.
+  virtual result::Json describe() const = 0;
+  // The numbers by which the gate compares the sides: of every step so far, so many for each (losses of training, checksums of an operation).
+  // This rank's.
+  virtual const std::vector<double>& outputs() const = 0;
+  virtual std::size_t outputs_per_step() const = 0;
+  virtual comm::Communicator& control() = 0;  // over all ranks of the launch
+
+  // From here on, phases and counters count.
+  virtual void start_counting() {}
+  // Since then, seconds of a step by phase, mean over ranks; empty where a step has no phases. Collective.
+  virtual std::map<std::string, double> phases() { return {}; }
+  // Since then, and from `steps` more that are observed closely and not timed. Collective.
+  virtual Counters counters(int steps) = 0;
+};
+
+// What the operating system counts for this process.
+struct Usage {
+  double cpu_s = 0, page_faults = 0, preemptions = 0;
+  static Usage now();
+  Usage operator-(const Usage& other) const { return {cpu_s - other.cpu_s, page_faults - other.page_faults, preemptions - other.preemptions}; }
+  Usage& operator+=(const Usage& other);
+  Counters per(std::int64_t steps) const;
+};
+
+// Adds what a step asks of LibTorch, counted while `work` runs `steps` steps: operator_calls, flops, sync_points, allocations, allocated_bytes, and
+// peak_bytes, the most of them alive at one moment.
+void add_operators(Counters& counters, int steps, const std::function<void()>& work);
+
+// The sum over ranks of each counter. Collective; the same names on every rank.
+Counters sum_over_ranks(const Counters& mine, comm::Communicator& comm);
+
+}  // namespace ttt::ablations

@@ -1,0 +1,135 @@
+#include "ablations/runner/design.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace ttt::ablations {
+namespace {
+
+Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& variant, const Place& place) {
+  return {.ablation = a.name, .question = a.question, .expectation = a.expectation, .baseline = baseline, .variant = variant,
+          .promise = a.promise, .rtol = a.rtol, .half_width = a.half_width, .built_alike = a.built_alike, .under_load = a.under_load,
+          .block_steps = a.block_steps, .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
+}
+
+std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
+  std::vector<Pairing> out;
+  for (const auto& [a, on] : chosen) {
+    if (a.convergence.seeds > 0) continue;  // trainings, not steps
+    const std::string reason = a.unsupported(place);
+    const std::int64_t times = !reason.empty() ? 1 : repetitions > 0 ? repetitions : a.repetitions;
+    for (const Setting& setting : a.settings.empty() ? std::vector<Setting>{{}} : a.settings)
+      for (std::size_t v = 1; v < a.variants.size(); ++v)
+        for (std::int64_t repetition = 0; repetition < times; ++repetition) {
+          Pairing p = of_ablation(a, a.variants[0], a.variants[v], place);
+          p.setting = setting, p.repetition = repetition;
+          out.push_back(std::move(p));
+        }
+  }
+  return out;
+}
+
+std::vector<Pairing> null(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
+  std::vector<Pairing> out;
+  for (const auto& [a, on] : chosen)
+    for (std::int64_t repetition = 0; repetition < std::max<std::int64_t>(1, repetitions); ++repetition) {
+      Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
+      p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition;
+      p.variant.name += " again", p.variant.planted = 0;
+      out.push_back(std::move(p));
+    }
+  return out;
+}
+
+using Factors = std::vector<std::size_t>;  // indices into the chosen ablations, ascending
+
+Variant combined(const std::vector<Chosen>& chosen, const Factors& on) {
+  Variant v;
+  std::vector<Variant> parts;
+  for (std::size_t f = 0; f < chosen.size(); ++f) {  // the baselines of the others: a baseline may set a key that the recipe has otherwise
+    const bool is_on = std::find(on.begin(), on.end(), f) != on.end();
+    parts.push_back(chosen[f].ablation.variants[is_on ? chosen[f].on : 0]);
+    if (is_on) v.name += (v.name.empty() ? "" : " + ") + chosen[f].ablation.name + "=" + parts.back().name;
+  }
+  if (v.name.empty()) v.name = "none";
+  v.change = [parts](train::Recipe& r) {
+    for (const Variant& p : parts)
+      if (p.change) p.change(r);
+  };
+  v.rebuild = [parts](Run& run) {
+    for (const Variant& p : parts)
+      if (p.rebuild) p.rebuild(run);
+  };
+  v.enter = [parts] {
+    for (const Variant& p : parts)
+      if (p.enter) p.enter();
+  };
+  return v;
+}
+
+Pairing combination(const std::vector<Chosen>& chosen, const std::string& design, const Factors& from, const Factors& to, const Place& place) {
+  Pairing p{.design = design, .ablation = design, .baseline = combined(chosen, from), .variant = combined(chosen, to)};
+  for (const std::size_t f : to) p.factors.push_back(chosen[f].ablation.name);
+  for (std::size_t f = 0; f < chosen.size(); ++f) {
+    const Ablation& a = chosen[f].ablation;
+    p.question += (p.question.empty() ? "" : " ") + a.question;
+    p.expectation += (p.expectation.empty() ? "" : " ") + a.expectation;
+    const bool differs = (std::find(from.begin(), from.end(), f) != from.end()) != (std::find(to.begin(), to.end(), f) != to.end());
+    if (differs) p.promise = std::max(p.promise, a.promise), p.rtol += a.rtol;  // the weakest of them; differences add up
+    p.block_steps = std::max(p.block_steps, a.block_steps), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
+    if (p.unsupported.empty()) p.unsupported = a.unsupported(place);
+  }
+  return p;
+}
+
+void check_factors(const std::vector<Chosen>& chosen, const std::string& design) {
+  if (chosen.size() < 2) throw UsageError("--design " + design + " combines ablations: name two or more.");
+  if (design == "factorial" && chosen.size() > 4)
+    throw UsageError("--design factorial compares every combination, " + std::to_string((1 << chosen.size()) - 1) + " of " + std::to_string(chosen.size()) +
+                     " factors: name at most four.");
+  for (const auto& [a, on] : chosen) {
+    if (a.convergence.seeds > 0 || a.built_alike) throw UsageError("'" + a.name + "' cannot be combined with others: leave it out, or use --design one_off.");
+    for (const Variant& v : a.variants)
+      if (v.arm) throw UsageError("'" + a.name + "' measures an operation by itself, so it cannot be combined: leave it out, or use --design one_off.");
+  }
+}
+
+std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::string& design, const Place& place) {
+  check_factors(chosen, design);
+  std::vector<Pairing> out;
+  const std::size_t n = chosen.size();
+  Factors all;
+  for (std::size_t f = 0; f < n; ++f) all.push_back(f);
+  if (design == "leave_one_out") {
+    for (const std::size_t left_out : all) {
+      Factors rest;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(rest), [&](std::size_t f) { return f != left_out; });
+      out.push_back(combination(chosen, design, all, rest, place));
+      out.back().ablation = "without " + chosen[left_out].ablation.name;
+    }
+  } else if (design == "ladder") {
+    for (std::size_t rung = 1; rung <= n; ++rung)
+      out.push_back(combination(chosen, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), place));
+    if (n > 1) out.push_back(combination(chosen, design, {}, all, place));
+  } else {
+    for (std::uint32_t set = 1; set < (1u << n); ++set) {
+      Factors on;
+      for (std::size_t f = 0; f < n; ++f)
+        if (set >> f & 1) on.push_back(f);
+      out.push_back(combination(chosen, design, {}, on, place));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Pairing> pairings(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, std::int64_t repetitions) {
+  if (design == "one_off") return one_off(chosen, place, repetitions);
+  if (design == "null") return null(chosen, place, repetitions);
+  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(chosen, design, place);
+  throw UsageError("There is no design '" + design + "': one_off, leave_one_out, ladder, factorial or null.");
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,101 @@
+#include "ablations/runner/operation_arm.h"
+
+#include <ATen/Parallel.h>
+
+#include <numeric>
+#include <thread>
+
+#include "ablations/runner/train_arm.h"
+
+namespace ttt::ablations {
+namespace {
+
+// As a training rank would have it: train.threads, or its share of the node's cores.
+int threads_of(const Bench& bench) {
+  if (bench.recipe.train.threads > 0) return static_cast<int>(bench.recipe.train.threads);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / bench.world.local_size());
+}
+
+// Rank 0's values on every rank.
+std::map<std::string, double> on_every_rank(const std::map<std::string, double>& mine, comm::Communicator& comm) {
+  std::string text = result::Json(mine).dump();
+  std::uint64_t size = text.size();
+  comm.broadcast(&size, sizeof size, 0);
+  text.resize(size);
+  comm.broadcast(text.data(), size, 0);
+  return result::Json::parse(text).get<std::map<std::string, double>>();
+}
+
+}  // namespace
+
+OperationArm::OperationArm(const Bench& bench, Operation operation, std::function<void()> enter)
+    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of(bench)) {}
+
+std::vector<double> OperationArm::block(int steps) {
+  at::set_num_threads(threads_);
+  if (enter_) enter_();
+  std::vector<double> seconds;
+  control_->barrier();
+  const Usage before = Usage::now();
+  for (int i = 0; i < steps; ++i) {
+    const double start_s = now_s();
+    const std::vector<double> outputs = operation_.run(done_++);
+    seconds.push_back(now_s() - start_s);
+    outputs_.insert(outputs_.end(), outputs.begin(), outputs.end());
+  }
+  usage_ += Usage::now() - before;
+  counted_ += steps;
+  std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
+  control_->all_reduce_max(seconds.data(), seconds.size());
+  std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
+  return seconds;
+}
+
+Counters OperationArm::counters(int steps) {
+  Counters mine = usage_.per(counted_);
+  add_operators(mine, steps, [&] { block(steps); });
+  return sum_over_ranks(mine, *control_);
+}
+
+AloneArm::AloneArm(const Bench& bench, const Variant& variant) : control_(bench.world.communicator()) {
+  if (control_->rank() != 0) return;
+  Variant alone = variant;
+  alone.arm = {};  // it is what asked for this
+  alone.change = {};
+  inner_ = std::make_unique<TrainArm>(bench, alone, comm::alone());
+}
+
+std::vector<double> AloneArm::block(int steps) {
+  control_->barrier();
+  std::vector<double> seconds(static_cast<std::size_t>(steps));
+  if (inner_) seconds = inner_->block(steps);
+  control_->all_reduce_max(seconds.data(), seconds.size());
+  return seconds;
+}
+
+result::Json AloneArm::describe() const {
+  result::Json built = inner_ ? inner_->describe() : result::Json::object();
+  built["ranks_that_train"] = 1;
+  return built;
+}
+
+const std::vector<double>& AloneArm::outputs() const { return inner_ ? inner_->outputs() : none_; }
+
+void AloneArm::start_counting() {
+  if (inner_) inner_->start_counting();
+}
+
+std::map<std::string, double> AloneArm::phases() {
+  return on_every_rank(inner_ ? inner_->phases() : std::map<std::string, double>{}, *control_);
+}
+
+Counters AloneArm::counters(int steps) {
+  Counters mine;
+  if (inner_) mine = inner_->counters(steps);
+  // Those who stand by have nothing to add, under the same names.
+  mine = on_every_rank(mine, *control_);
+  mine.erase("straggler_index");  // of one rank
+  return mine;
+}
+
+}  // namespace ttt::ablations

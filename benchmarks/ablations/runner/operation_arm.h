@@ -1,0 +1,56 @@
+// Sides that are no training step: an operation, and work of one rank while the others stand by.
+#pragma once
+
+#include "ablations/runner/ablation.h"
+
+namespace ttt::ablations {
+
+struct Operation {
+  result::Json description;
+  // The work of one step; on both sides the same for the same number. Returns what the gate compares, always as many numbers.
+  std::function<std::vector<double>(std::int64_t step)> run;
+};
+
+// Runs the operation on every rank at the same time; a step takes what the slowest rank takes.
+class OperationArm final : public Arm {
+ public:
+  // Collective.
+  OperationArm(const Bench& bench, Operation operation, std::function<void()> enter = {});
+  std::vector<double> block(int steps) override;
+  result::Json describe() const override { return operation_.description; }
+  const std::vector<double>& outputs() const override { return outputs_; }
+  std::size_t outputs_per_step() const override { return done_ > 0 ? outputs_.size() / static_cast<std::size_t>(done_) : 1; }
+  comm::Communicator& control() override { return *control_; }
+  void start_counting() override { usage_ = {}, counted_ = 0; }
+  Counters counters(int steps) override;
+
+ private:
+  std::unique_ptr<comm::Communicator> control_;
+  Operation operation_;
+  std::function<void()> enter_;
+  std::vector<double> outputs_;
+  Usage usage_;
+  int threads_ = 1;
+  std::int64_t done_ = 0, counted_ = 0;
+};
+
+// Training on rank 0 alone, on all images of a global batch, while the other ranks stand by.
+class AloneArm final : public Arm {
+ public:
+  AloneArm(const Bench& bench, const Variant& variant);
+  std::vector<double> block(int steps) override;
+  result::Json describe() const override;
+  const std::vector<double>& outputs() const override;
+  std::size_t outputs_per_step() const override { return model::kLosses; }
+  comm::Communicator& control() override { return *control_; }
+  void start_counting() override;
+  std::map<std::string, double> phases() override;
+  Counters counters(int steps) override;
+
+ private:
+  std::unique_ptr<comm::Communicator> control_;
+  std::unique_ptr<Arm> inner_;  // null where this rank stands by
+  std::vector<double> none_;
+};
+
+}  // namespace ttt::ablations
