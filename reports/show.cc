@@ -140,6 +140,17 @@ void add_step_time(const RunRecord& r, Document& d) {
   d.push_back(std::move(rows));
 }
 
+void add_peaks(const RunRecord& r, Document& d) {
+  d.push_back(Heading{"Peaks of this machine"});
+  Table t{.header = {"peak", "best", "median", "samples", "work"}, .right = {false, true, true, true}};
+  for (const result::Peak& p : r.peaks) {
+    const auto rate = [&](double x) { return format("%.4g G", x / 1e9) + p.unit; };
+    t.rows.push_back({p.name, rate(*std::max_element(p.samples.begin(), p.samples.end())), rate(median(p.samples)),
+                      std::to_string(p.samples.size()), p.work});
+  }
+  d.push_back(std::move(t));
+}
+
 void add_system(const RunRecord& r, Document& d) {
   d.push_back(Heading{"System and build"});
   Table t;
@@ -214,13 +225,14 @@ void add_warnings(const RunRecord& r, Document& d) {
 Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
-  if (record.comparisons.empty()) {
+  if (!record.peaks.empty()) add_peaks(record, d);
+  if (!record.comparisons.empty()) {
+    const Document rows = comparison_blocks(record);
+    d.insert(d.end(), rows.begin(), rows.end());
+  } else if (record.kind != "roofline") {  // which has no training
     add_factors(record, d);
     add_accuracy(record, d);
     add_step_time(record, d);
-  } else {
-    const Document rows = comparison_blocks(record);
-    d.insert(d.end(), rows.begin(), rows.end());
   }
   add_system(record, d);
   add_recipe(record, d);

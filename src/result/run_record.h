@@ -12,6 +12,7 @@
 
 #include "result/comparison.h"
 #include "result/json.h"
+#include "result/peak.h"
 
 namespace ttt::result {
 
@@ -131,6 +132,7 @@ struct RunRecord {
   StepSeries steps;
   std::vector<Comparison> comparisons;      // of an ablation
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
+  std::vector<Peak> peaks;                  // of the machine, where they were measured
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

@@ -40,7 +40,7 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "comparisons", "libraries.libfoo.built", "libraries.libfoo.runtime", "default"}
+    optional = {"target", "comparisons", "peaks", "libraries.libfoo.built", "libraries.libfoo.runtime", "default"}
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
     checked = 0
     for path in paths(result):

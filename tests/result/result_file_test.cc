@@ -69,7 +69,8 @@ TEST(ResultFile, SatisfiesTheSchema) {
   r.non_finite.push_back({3, "loss.mask", "nan"});
   write_result(folder / "failed.json", r);
   write_result(folder / "ablation.json", test::toy_ablation());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json"}) {
+  write_result(folder / "roofline.json", test::toy_roofline());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -81,7 +82,7 @@ TEST(ResultFile, SatisfiesTheSchema) {
 TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TTT_NEED_PYTHON("jsonschema");
   TempFolder folder;
-  for (const RunRecord& r : {toy_record(), test::toy_ablation()}) {
+  for (const RunRecord& r : {toy_record(), test::toy_ablation(), test::toy_roofline()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR

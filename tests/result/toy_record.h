@@ -77,4 +77,17 @@ inline result::RunRecord toy_ablation() {
   return r;
 }
 
+// A machine's ceilings, on two ranks.
+inline result::RunRecord toy_roofline() {
+  result::RunRecord r = toy_record();
+  r.kind = "roofline";
+  r.target.reset();
+  r.steps = {};
+  r.accuracy.clear();
+  r.reason = "2 peaks measured";
+  r.peaks = {{"matrix_multiply", "flop/s", "fp32 matrices of 1024 x 1024", 2147483648.0, {1e11, 1.5e11, 1.25e11}},
+             {"memory_copy", "B/s", "arrays of 512 MiB a rank, plain stores", 1073741824.0, {2e10, 1e10, 3e10}}};
+  return r;
+}
+
 }  // namespace ttt::test
