@@ -50,6 +50,13 @@ TEST(Metrics, FactorsOfTheToyRun) {
   EXPECT_TRUE(f.adds_up());
 }
 
+TEST(Show, PeaksInPlaceOfTraining) {
+  const std::string text = render_text(show_run(test::toy_roofline()), 160);
+  EXPECT_EQ(line_with(text, "matrix_multiply"), "matrix_multiply 150 Gflop/s 125 Gflop/s 3 fp32 matrices of 1024 x 1024");
+  EXPECT_EQ(line_with(text, "memory_copy"), "memory_copy 30 GB/s 20 GB/s 3 arrays of 512 MiB a rank, plain stores");
+  EXPECT_EQ(text.find("Accuracy"), std::string::npos);
+}
+
 TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
   RunRecord r = toy_record();
   r.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);  // reached after 4 steps, 3 s into the run
