@@ -14,6 +14,11 @@ pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)
 pkg_check_modules(turbojpeg REQUIRED IMPORTED_TARGET libturbojpeg)
 pkg_check_modules(jpeg REQUIRED IMPORTED_TARGET libjpeg)
 find_package(benchmark REQUIRED)
+# ISA-L: the CRC-32C that benchmarks/micro compares with; nothing else links it.
+pkg_check_modules(isal IMPORTED_TARGET libisal)
+if(NOT isal_FOUND)
+  message(FATAL_ERROR "ISA-L (libisal) was not found: run scripts/setup, or install its development package (libisal-dev).")
+endif()
 
 if(TTT_TORCH)
   include(torch)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Our host kernels beside torchvision's and torch's CPU operators: same shapes, same boxes, one thread, alternating.
 
-Usage: compare_kernels.py FOLDER_OF_BINARIES [--rounds 3] [--only SUBSTRING]
+Usage: compare_kernels.py MICRO [--rounds 3] [--only SUBSTRING]
 Prints for each row both medians over the rounds (of each round's best) and peer / ours: CPU time of the one thread, so
-that a busy machine disturbs less. Needs torch and torchvision.
+that a busy machine disturbs less. Needs torch and torchvision. (What ATen, ISA-L or
+libjpeg-turbo have is a peer inside the program itself.)
 """
 import argparse
 import json
@@ -57,7 +58,8 @@ def anchors(height, width):
 
 
 def roi_align_rows():
-    for row, (n, h, w, c, r, pooled) in enumerate([(4, 128, 128, 64, 256, 7), (4, 128, 128, 64, 64, 14), (2, 800, 1344, 256, 1024, 7), (2, 800, 1344, 256, 256, 14)]):
+    for row, n, h, w, c, r, pooled in [("default_box", 4, 128, 128, 64, 256, 7), ("default_mask", 4, 128, 128, 64, 64, 14),
+                                       ("mlperf_box", 2, 800, 1344, 256, 1024, 7), ("mlperf_mask", 2, 800, 1344, 256, 256, 14)]:
         f = {str(l): values(l, (n, c, -(-h // s), -(-w // s)), -1, 1).requires_grad_() for l, s in enumerate((4, 8, 16, 32))}
         rois = list(boxes(100, r, h, w, 8 if h < 200 else 16).split(r // n))
         m = MultiScaleRoIAlign(list(f), pooled, 2)
@@ -73,13 +75,14 @@ def roi_align_rows():
 
 
 def detection_rows():
-    for row, (n, h, w, pre, post, classes, r, detections) in enumerate([(4, 128, 128, 400, 100, 7, 50, 20), (2, 800, 1344, 2000, 1000, 81, 1000, 100)]):
+    for row, n, h, w, pre, post, sampled, classes, r, detections, positives in [("default", 4, 128, 128, 400, 100, 64, 7, 50, 20, 16),
+                                                                                ("mlperf", 2, 800, 1344, 2000, 1000, 256, 81, 1000, 100, 128)]:
         a, counts = anchors(h, w)
         gt = boxes(1, n * 20, h, w, 12).view(n, 20, 4)[:, :10]
         matcher = _utils.Matcher(0.7, 0.3, True)
         yield f"match/{row}", lambda: [matcher(box_ops.box_iou(g, a)) for g in gt]
         labels = [torch.where(m >= 0, 1, torch.where(m == -1, 0, -1)) for m in (matcher(box_ops.box_iou(g, a)) for g in gt)]
-        sampler = _utils.BalancedPositiveNegativeSampler(256 if row else 64, 0.5)
+        sampler = _utils.BalancedPositiveNegativeSampler(sampled, 0.5)
         yield f"sample/{row}", lambda: sampler(labels)
         logits, deltas = values(2, (n, len(a)), -4, 4), values(3, (n, len(a), 4), -0.3, 0.3)
         me = SimpleNamespace(min_size=1e-3, score_thresh=0.0, nms_thresh=0.7, pre_nms_top_n=lambda: pre, post_nms_top_n=lambda: post)
@@ -101,19 +104,13 @@ def detection_rows():
         i = torch.arange(hh * ww)
         mask = torch.zeros(1, h, w, dtype=torch.uint8)
         mask[0, hh // 2:hh // 2 + hh, ww // 2:ww // 2 + ww] = ((i % ww + i // ww) % 97 < 60).view(hh, ww)
-        positive, at = boxes(8, 16 * n, h, w, 30), torch.zeros(16, dtype=torch.int64)
-        yield f"mask_targets_bitmap/{row}", lambda: [roi_heads.project_masks_on_boxes(mask, b, at, 28) for b in positive.split(16)]
+        positive, at = boxes(8, positives * n, h, w, 30), torch.zeros(positives, dtype=torch.int64)
+        yield f"mask_targets/{row}", lambda: [roi_heads.project_masks_on_boxes(mask, b, at, 28) for b in positive.split(positives)]
         prob, found = values(9, (1, 1, 28, 28), 0, 1).expand(detections, 1, 28, 28), boxes(10, detections, h, w, 16)
         yield f"paste_mask/{row}", lambda: roi_heads.paste_masks_in_image(prob, found, (h, w)) > 0.5
     for k in (400, 2000):
         b, s = boxes(4, k, 800, 1344, 100), torch.linspace(1, 0, k)
-        yield f"nms/{k}", lambda: box_ops.nms(b, s, 0.7)
-    for k in (2000000, 44125173):
-        for kind in ("fused", "foreach"):
-            w = torch.nn.Parameter(torch.ones(k))
-            w.grad = values(11, (k,), -1e-3, 1e-3)
-            opt = torch.optim.SGD([w], lr=1e-3, momentum=0.9, weight_decay=1e-4, **{kind: True})
-            yield f"sgd/{k} ({kind})", opt.step
+        yield f"nms/{k}_boxes", lambda: box_ops.nms(b, s, 0.7)
 
 
 def best_us(f, at_least_s=0.3):
@@ -139,18 +136,18 @@ def ours(program, only):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("binaries")
+    parser.add_argument("program", help="build/bin/micro")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
     a = parser.parse_args()
     print(f"{'row':32} {'ours us':>12} {'peer us':>12} {'peer/ours':>10}")
-    for program, rows in (("micro_roi_align", roi_align_rows), ("micro_detection", detection_rows)):
+    for rows in (roi_align_rows, detection_rows):
         for name, f in rows():
             if a.only not in name:
                 continue
             mine, theirs = [], []
             for _ in range(a.rounds):
-                mine.append(ours(f"{a.binaries}/{program}", "^" + name.split(" ")[0] + "$")[name.split(" ")[0]])
+                mine.append(ours(a.program, f"^{name}/ours$")[f"{name}/ours"])
                 theirs.append(best_us(f))
             m, t = statistics.median(mine), statistics.median(theirs)
             print(f"{name:32} {m:12.1f} {t:12.1f} {t / m:10.2f}", flush=True)

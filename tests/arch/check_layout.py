@@ -38,14 +38,15 @@ ALLOWED = {
 # Third-party header -> folders (or files) that may include it, beside tests.
 TORCH = ["src/model", "src/eval", "src/train", "src/cuda", "benchmarks"]
 HOMES = [
-    (r"mpi\.h", ["src/comm", "src/cuda"]),
+    (r"mpi\.h", ["src/comm", "src/cuda", "benchmarks/micro"]),  # there as the peer
     (r"nccl\.h", ["src/comm/nccl.cc", "src/cuda"]),
     (r"(hdf5|hdf5_hl|H5\w+)\.h", ["src/data"]),
     (r"nlohmann/.*", ["src/result"]),
     (r"simdjson\.h", ["src/coco"]),
     (r"toml\+\+/.*", ["src/harness"]),
     (r"CLI/.*", ["src/harness", "data", "reports", "src/eval/coco", "benchmarks"]),
-    (r"(jpeglib|turbojpeg|jerror)\.h", ["src/data"]),
+    (r"(jpeglib|turbojpeg|jerror)\.h", ["src/data", "benchmarks/micro"]),
+    (r"isa-l.*", ["benchmarks/micro"]),
     (r"(torch|ATen|c10|caffe2)/.*", TORCH),
     (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc"]),
     (r"benchmark/.*", ["benchmarks"]),

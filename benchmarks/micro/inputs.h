@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "core/rng.h"
-#include "kernels/params.h"
 
-namespace ttt::kernels {
+namespace ttt::micro {
 
 // Aligned as a tensor library allocates: a cache line. Vectors of 64 bytes that straddle two lines cost twice.
 template <class T>
@@ -66,4 +65,4 @@ inline Anchors pyramid_anchors(std::int64_t height, std::int64_t width) {
   return a;
 }
 
-}  // namespace ttt::kernels
+}  // namespace ttt::micro

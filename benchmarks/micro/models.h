@@ -1,0 +1,31 @@
+// The real models' parameters, for operations on all of them: their number and sizes are what the time depends on.
+#pragma once
+
+#include "core/parallel.h"
+#include "embedded_recipes.h"
+#include "harness/settings_reader.h"
+#include "model/mask_rcnn.h"
+#include "train/recipe.h"
+
+namespace ttt::micro {
+
+struct RecipeName {
+  const char* name;
+  std::int64_t classes;  // of the recipe's data set, background included
+};
+inline constexpr RecipeName kRecipes[] = {{"default", 7}, {"mlperf", 81}};
+
+inline train::Recipe recipe_of(const RecipeName& which) {
+  train::Recipe recipe;
+  result::FieldTable table = result::field_table(recipe);
+  harness::read_settings_text(table, embedded_recipes().at(which.name), which.name);
+  result::assign(table, recipe);
+  recipe.model.classes = which.classes;
+  return recipe;
+}
+
+inline std::unique_ptr<model::MaskRcnn> model_of(const train::Recipe& recipe) {
+  return std::make_unique<model::MaskRcnn>(recipe.model, model::host_ops(nullptr), 1, at::kCPU, nullptr);
+}
+
+}  // namespace ttt::micro
