@@ -1,11 +1,13 @@
 // All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer: MPI_Allreduce on the same buffers. Each time is the slowest
-// rank's, from a common start.   mpirun -n 2 ./micro_all_reduce
+// rank's, from a common start; the column CPU is the processor time of the whole process.
+//   mpirun -n 2 ./micro_all_reduce [multiple]     (multiple: MPI_THREAD_MULTIPLE instead of SERIALIZED)
 #include <mpi.h>
 
 #include "comm/world.h"
 #include "context.h"
 #include "core/clock.h"
 #include "models.h"
+#include "overlap.h"
 #include "train/reducer.h"
 
 namespace ttt::micro {
@@ -98,7 +100,7 @@ void add(comm::Communicator& comm, const std::string& shape, std::vector<std::si
                                    buffers->values.resize(total);
                                    run(state, comm, *buffers, reduce);
                                  })
-        ->UseManualTime()->Iterations(iterations)->Unit(benchmark::kMicrosecond);
+        ->UseManualTime()->MeasureProcessCPUTime()->Iterations(iterations)->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace
@@ -106,16 +108,20 @@ void add(comm::Communicator& comm, const std::string& shape, std::vector<std::si
 
 int main(int argc, char** argv) {
   using namespace ttt::micro;
-  ttt::comm::World world(&argc, &argv);
+  using ttt::comm::ThreadLevel;
+  const bool multiple = argc > 1 && std::string(argv[1]) == "multiple";
+  if (multiple) argv[1] = argv[0], ++argv, --argc;
+  ttt::comm::World world(&argc, &argv, {.thread_level = multiple ? ThreadLevel::kMultiple : ThreadLevel::kSerialized});
   const auto comm = world.communicator();
   add_context();
   benchmark::AddCustomContext("ranks", std::to_string(world.size()));
-  benchmark::AddCustomContext("mpi", world.library());
+  benchmark::AddCustomContext("mpi", world.library() + ", thread level " + world.thread_level());
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (const std::size_t kib : {std::size_t{4}, std::size_t{64}, std::size_t{1024}, std::size_t{16384}})
     add(*comm, std::to_string(kib) + "KiB", {kib << 8}, kib > 4096 ? 10 : 50);
   for (const RecipeName& r : kRecipes) add(*comm, std::string(r.name) + "_buckets", buckets_of(r, *comm), 5);
+  add_overlap(*comm);
   Silent silent;
   if (world.rank() == 0) benchmark::RunSpecifiedBenchmarks();
   else benchmark::RunSpecifiedBenchmarks(&silent);
