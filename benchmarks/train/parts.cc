@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "core/allocator.h"
 #include "core/error.h"
 #include "cuda/loader.h"
 #include "data/hdf5.h"
@@ -77,6 +78,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   const int threads = threads_of(recipe, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
+  if (recipe.train.keep_memory) run.memory = keep_freed_memory() ? "kept" : "as the user set malloc";
   at::set_num_threads(threads);
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
   run.pool = std::make_shared<ThreadPool>(threads);
@@ -121,6 +123,7 @@ result::Json describe(const Run& run) {
           {"optimizer", p.optimizer->describe()},
           {"communicator", run.gradients->name()},
           {"ranks", run.gradients->size()},
+          {"freed_memory", run.memory},
           {"threads_per_rank", run.recipe.train.threads},
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},

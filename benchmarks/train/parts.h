@@ -17,6 +17,7 @@ struct Run {
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
   std::shared_ptr<const data::TrainOrder> order;
+  std::string memory = "returned";  // what becomes of freed memory
   std::string deals = "in order";  // how a global batch's images are dealt out to the ranks
   train::Parts parts;
 };

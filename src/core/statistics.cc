@@ -66,4 +66,42 @@ std::optional<Interval> signed_rank_interval(const std::vector<double>& samples)
   return Interval{median(means), means[rank - 1], means[means.size() - rank]};
 }
 
+namespace {
+
+// How many of n * m sorted differences may be left out at either end: the largest k with P(U < k) <= 0.025, U the Mann-Whitney statistic.
+std::size_t differences_outside(std::size_t n, std::size_t m) {
+  const std::size_t all = n * m;
+  if (all > 400) {
+    const double deviation = std::sqrt(static_cast<double>(all) * static_cast<double>(n + m + 1) / 12);
+    return static_cast<std::size_t>(std::max(0.0, std::floor(static_cast<double>(all) / 2 - 1.959963984540054 * deviation)));
+  }
+  // Orders of the two samples by their U: coefficients of the Gaussian binomial (n + m over n).
+  std::vector<double> ways(all + 1, 0.0);
+  ways[0] = 1;
+  for (std::size_t i = 1; i <= n; ++i) {
+    for (std::size_t u = all; u >= m + i && u <= all; --u) ways[u] -= ways[u - m - i];
+    for (std::size_t u = i; u <= all; ++u) ways[u] += ways[u - i];
+  }
+  const double total = sum(ways);
+  double below = 0;
+  for (std::size_t k = 0; k < all; ++k) {
+    below += ways[k];
+    if (below / total > 0.025) return k;
+  }
+  return all;
+}
+
+}  // namespace
+
+std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.empty() || b.empty()) return std::nullopt;
+  const std::size_t outside = differences_outside(a.size(), b.size());
+  if (outside == 0) return std::nullopt;
+  std::vector<double> differences;
+  for (const double y : b)
+    for (const double x : a) differences.push_back(y - x);
+  std::sort(differences.begin(), differences.end());
+  return Interval{median(differences), differences[outside - 1], differences[differences.size() - outside]};
+}
+
 }  // namespace ttt

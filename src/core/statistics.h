@@ -26,4 +26,9 @@ struct Interval {
 // no interval from so few has 95 %.
 std::optional<Interval> signed_rank_interval(const std::vector<double>& samples);
 
+// By how much `b` lies above `a`, two independent samples: the median of all differences (Hodges and Lehmann), and the shifts that the
+// Mann-Whitney test does not reject at the 5 % level (Hollander, Wolfe and Chicken 2013, section 4.3). Exact up to 400 differences without
+// ties, by the normal approximation beyond; ties make it a little wider than it says. Nothing where no interval has 95 %: fewer than four each.
+std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const std::vector<double>& b);
+
 }  // namespace ttt

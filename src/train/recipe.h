@@ -19,6 +19,7 @@ struct TrainConfig {
   double target_box_ap = 0.377;
   double target_mask_ap = 0.339;
   std::int64_t threads = 0;
+  bool keep_memory = true;
   std::string weights, weights_backbone;
   std::string save_weights;
   ReducerConfig reducer;
@@ -36,6 +37,7 @@ struct TrainConfig {
     v("target_box_ap", s.target_box_ap, "box AP (IoU 0.50:0.95) at which the run has passed, together with target_mask_ap", between(0, 1));
     v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
+    v("keep_memory", s.keep_memory, "what a step frees stays with the process for the next one, instead of going back to the system and coming again page by page");
     v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
     v("weights_backbone", s.weights_backbone, "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");

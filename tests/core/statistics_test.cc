@@ -100,6 +100,37 @@ TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
   EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size())) << oracle.output;
 }
 
+// The same of two samples, sizes equal and not; the first that have an interval are four each.
+TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
+  EXPECT_FALSE(rank_sum_interval({1, 2, 3}, {4, 5, 6}));
+  EXPECT_FALSE(rank_sum_interval({}, {4, 5, 6}));
+  const auto four = rank_sum_interval({1, 2, 3, 4}, {11, 12, 13, 14});  // P(U = 0) = 1/70: all differences
+  EXPECT_EQ(four->low, 7);
+  EXPECT_EQ(four->high, 13);
+  EXPECT_EQ(four->estimate, 10);
+  TTT_NEED_PYTHON("scipy");
+  test::TempFolder folder;
+  Stream random(random_bits(1, Purpose::kTest, 5));
+  std::string input;
+  const std::vector<std::pair<int, int>> sizes = {{4, 4}, {5, 4}, {4, 7}, {5, 5}, {6, 9}, {10, 10}, {12, 20}, {20, 20}};
+  char text[64];
+  for (const auto& [n, m] : sizes) {
+    std::vector<double> a, b;
+    for (int i = 0; i < n; ++i) a.push_back(random.uniform(-1, 1));
+    for (int i = 0; i < m; ++i) b.push_back(random.uniform(0, 2));
+    const auto interval = rank_sum_interval(a, b);
+    std::snprintf(text, sizeof text, "%a %a %d", interval->low, interval->high, n);
+    input += text;
+    for (const double x : a) std::snprintf(text, sizeof text, " %a", x), input += text;
+    for (const double x : b) std::snprintf(text, sizeof text, " %a", x), input += text;
+    input += "\n";
+  }
+  test::write_text(folder / "input", input);
+  const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/core/shift_oracle.py < " + (folder / "input").string());
+  EXPECT_EQ(oracle.status, 0) << oracle.output;
+  EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size())) << oracle.output;
+}
+
 // How often the interval misses the truth, at the sizes where the normal approximation serves: 5 % of 2,000, give or take four deviations.
 TEST(Statistics, LargeIntervalsCoverAsOftenAsTheySay) {
   Stream random(random_bits(1, Purpose::kTest, 4));

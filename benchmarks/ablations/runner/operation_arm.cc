@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "ablations/runner/train_arm.h"
+#include "core/allocator.h"
 
 namespace ttt::ablations {
 namespace {
@@ -29,7 +30,9 @@ std::map<std::string, double> on_every_rank(const std::map<std::string, double>&
 }  // namespace
 
 OperationArm::OperationArm(const Bench& bench, Operation operation, std::function<void()> enter)
-    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of(bench)) {}
+    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of(bench)) {
+  if (bench.recipe.train.keep_memory) keep_freed_memory();  // as a training rank does
+}
 
 std::vector<double> OperationArm::block(int steps) {
   at::set_num_threads(threads_);
