@@ -36,15 +36,20 @@ struct Column {
   std::set<std::string> units;
 };
 
-std::vector<Column> columns_of(const Table& t) {
-  std::vector<Column> columns(t.header.names().size());
-  for (const Row& row : t.rows)
-    for (std::size_t c = 0; c < columns.size() && c < row.size(); ++c) {
-      const Cell& cell = row[c];
-      if (cell.values.empty()) continue;
-      (cell.values.size() == 2 ? columns[c].interval : columns[c].number) = true;
-      columns[c].units.insert(cell.unit);
-    }
+// Over all tables of these names, so that they share one header whatever numbers one of them lacks.
+std::vector<Column> columns_of(const Document& document, const std::vector<std::string>& names) {
+  std::vector<Column> columns(names.size());
+  for (const Block& block : document) {
+    const auto* t = std::get_if<Table>(&block);
+    if (!t || t->header.names() != names) continue;
+    for (const Row& row : t->rows)
+      for (std::size_t c = 0; c < columns.size() && c < row.size(); ++c) {
+        const Cell& cell = row[c];
+        if (cell.values.empty()) continue;
+        (cell.values.size() == 2 ? columns[c].interval : columns[c].number) = true;
+        columns[c].units.insert(cell.unit);
+      }
+  }
   return columns;
 }
 
@@ -84,7 +89,7 @@ std::string render_csv(const Document& document) {
     if (const auto* heading = std::get_if<Heading>(&block)) name = heading->text;
     const auto* table = std::get_if<Table>(&block);
     if (!table) continue;
-    const std::vector<Column> columns = columns_of(*table);
+    const std::vector<Column> columns = columns_of(document, table->header.names());
     const std::vector<std::string> names = header(*table, columns);
     if (names != above) {
       if (!out.empty()) out += "\r\n";

@@ -8,8 +8,8 @@
 namespace ttt::reports {
 
 // Headings name tables (column "table"); paragraphs are left out. The unit is in the column's name; a column whose rows have several units is
-// followed by one of units, a column of intervals becomes "... low" and "... high". A missing number is an empty field. Tables of equal columns in a
-// row share one header; others follow after an empty line.
+// followed by one of units, a column of intervals becomes "... low" and "... high". A missing number is an empty field. Tables of the same columns have the
+// same header and share it where they follow each other; others come after an empty line and a header of their own.
 std::string render_csv(const Document& document);
 
 }  // namespace ttt::reports

@@ -103,12 +103,13 @@ class Page {
     body_ += render_html(tables, title) + "</section>\n";
   }
 
-  void reports(const std::vector<NamedRun>& runs) {
-    if (runs.empty()) return;
+  void reports(const Named& n, const Inputs& inputs) {
+    if (n.all.empty()) return;
     open("reports", "Each result");
-    for (const NamedRun& r : runs)
-      body_ += "<details><summary>" + html_escaped(r.name) + ": " + html_escaped(std::string(result::verdict_name(r.record.verdict))) + "</summary>\n" +
-               render_html(show_run(r.record), r.name) + "</details>\n";
+    for (std::size_t i = 0; i < n.all.size(); ++i)
+      body_ += "<details><summary>" + html_escaped(n.all[i].name) + ": " + html_escaped(std::string(result::verdict_name(n.all[i].record.verdict))) +
+               " <span class=\"about\">" + html_escaped(inputs.results[i].run.name) + "</span></summary>\n" + render_html(show_run(n.all[i].record), n.all[i].name) +
+               "</details>\n";
     body_ += "</section>\n";
   }
 
@@ -201,7 +202,7 @@ std::string html_page(const Inputs& inputs) {
   page.section("ablations", "What techniques are worth", ablation_plots(ablated_runs), ablations(ablated));
   page.section("comparison", "Runs side by side", {}, n.runs.size() > 1 ? compare(n.runs) : Document());
   page.section("micro", "Micro-benchmarks", {}, bench(n.benches));
-  page.reports(n.all);
+  page.reports(n, inputs);
   page.raw(inputs);
   page.method();
   return page.text(count(n.all.size(), "result") + ", " + count(n.benches.size(), "file") + " of micro-benchmarks, " + std::to_string(inputs.left_out.size()) +

@@ -7,13 +7,14 @@ namespace ttt::reports {
 namespace {
 
 std::string cell_html(const Cell& cell, bool right, bool names_row) {
-  std::string attributes = right ? " class=\"n\"" : "";
+  constexpr std::size_t kShort = 40;  // columns: what a narrow table should not break into lines
+  std::string attributes = right ? " class=\"n\"" : text_width(cell.text) <= kShort ? " class=\"s\"" : "";
   if (!cell.values.empty()) {
     char text[32];
-    attributes += " data-v=\"" + std::string(text, std::to_chars(text, text + sizeof text, cell.values.front()).ptr) + "\"";
+    attributes.append(" data-v=\"").append(text, std::to_chars(text, text + sizeof text, cell.values.front()).ptr).append("\"");
   }
-  if (names_row) return "<th scope=\"row\"" + attributes + ">" + html_escaped(cell.text) + "</th>";
-  return "<td" + attributes + ">" + html_escaped(cell.text) + "</td>";
+  const std::string tag = names_row ? "th" : "td";
+  return std::string("<").append(tag).append(names_row ? " scope=\"row\"" : "").append(attributes).append(">").append(html_escaped(cell.text)).append("</").append(tag).append(">");
 }
 
 void write_table(const Table& t, const std::string& caption, std::string& out) {

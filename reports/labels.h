@@ -17,7 +17,7 @@ inline constexpr std::string_view kLabels[] = {
     "+ evaluation (exposed)", "evaluation", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
     "+ after the run", "= total by the clock",
     // Accuracy.
-    "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "mask AP", "AP50", "AP75", "took", "AP", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
+    "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
     // Steps.
     "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
     // Ablations.

@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstdint>
@@ -71,15 +72,15 @@ std::string json_number(double x) {
   const std::string text(buffer, static_cast<std::size_t>(end - buffer)), sign = text[0] == '-' ? "-" : "";
   const std::size_t e = text.find('e');
   const int exponent = std::atoi(text.c_str() + e + 1);
-  std::string digits = text.substr(sign.size(), 1) + (e > sign.size() + 2 ? text.substr(sign.size() + 2, e - sign.size() - 2) : "");
+  const std::string digits = text.substr(sign.size(), 1).append(text, std::min(e, sign.size() + 2), e - std::min(e, sign.size() + 2));
   const int n = static_cast<int>(digits.size()), point = exponent + 1;
   if (x == 0) return sign + "0.0";
-  if (n <= point && point <= 15) return sign + digits + std::string(static_cast<std::size_t>(point - n), '0') + ".0";
-  if (0 < point && point <= 15) return sign + digits.insert(static_cast<std::size_t>(point), ".");
-  if (-4 < point && point <= 0) return sign + "0." + std::string(static_cast<std::size_t>(-point), '0') + digits;
-  if (n > 1) digits.insert(1, ".");
-  const std::string size = std::to_string(std::abs(exponent));
-  return sign + digits + "e" + (exponent < 0 ? "-" : "+") + (size.size() < 2 ? "0" : "") + size;
+  std::string out = sign;
+  if (n <= point && point <= 15) return out.append(digits).append(static_cast<std::size_t>(point - n), '0').append(".0");
+  if (0 < point && point <= 15) return out.append(digits, 0, static_cast<std::size_t>(point)).append(".").append(digits, static_cast<std::size_t>(point));
+  if (-4 < point && point <= 0) return out.append("0.").append(static_cast<std::size_t>(-point), '0').append(digits);
+  out.append(digits, 0, 1).append(n > 1 ? "." : "").append(digits, 1).append(exponent < 0 ? "e-" : "e+");
+  return out.append(std::abs(exponent) < 10 ? "0" : "").append(std::to_string(std::abs(exponent)));
 }
 
 std::string base64(std::string_view bytes) {

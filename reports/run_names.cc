@@ -32,21 +32,26 @@ std::string letters(std::size_t i) {
 
 std::vector<std::string> short_names(const std::vector<std::string>& files) {
   namespace fs = std::filesystem;
-  std::vector<std::vector<std::string>> parts;
-  for (const std::string& file : files) {
-    parts.emplace_back();
-    for (const fs::path& part : fs::path(file)) parts.back().push_back(part.string());
-  }
-  const auto all_begin_alike = [&] {
-    return std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p.size() > 1 && p.front() == parts.front().front(); });
+  // The last `n` parts of a path; all of them where there are fewer.
+  const auto tail = [](const std::string& file, std::size_t n) {
+    fs::path path(file), name;
+    if (path.extension() == ".json") path.replace_extension();
+    const std::vector<fs::path> parts(path.begin(), path.end());
+    for (std::size_t i = parts.size() - std::min(n, parts.size()); i < parts.size(); ++i) name /= parts[i];
+    return name.string();
   };
-  while (!parts.empty() && all_begin_alike())
-    for (auto& p : parts) p.erase(p.begin());
   std::vector<std::string> names;
-  for (const auto& p : parts) {
-    fs::path name;
-    for (const std::string& part : p) name /= part;
-    names.push_back(name.extension() == ".json" ? name.replace_extension().string() : name.string());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::size_t most = static_cast<std::size_t>(std::count(files[i].begin(), files[i].end(), '/')) + 1;
+    std::size_t n = 1;
+    const auto is_taken = [&] {
+      for (std::size_t j = 0; j < files.size(); ++j)
+        if (j != i && tail(files[j], n) == tail(files[i], n)) return true;
+      return false;
+    };
+    while (n < most && is_taken()) ++n;
+    names.push_back(tail(files[i], n));
+    if (is_taken()) names.back() = files[i] + " #" + std::to_string(i + 1);  // a file that was named twice
   }
   return names;
 }

@@ -18,7 +18,7 @@ std::string commit_text(const result::RunRecord& record);     // ten digits, and
 // "A", "B", ... "Z", "AA", ...
 std::string letters(std::size_t i);
 
-// Names of files without the folders and the ".json" that all have in common.
+// Names of files for plots: without ".json", and with as few of the folders as tell them apart.
 std::vector<std::string> short_names(const std::vector<std::string>& files);
 
 }  // namespace ttt::reports

@@ -36,7 +36,7 @@ std::string plural(std::int64_t n, const std::string& noun) {
 std::string counted(const Json& object, const char* key, const std::string& noun) {
   const auto it = object.find(key);
   if (it != object.end() && it->is_number_integer()) return plural(it->get<std::int64_t>(), noun);
-  if (it != object.end() && it->is_array()) return plural(static_cast<std::int64_t>(it->size()), noun);
+  if (it != object.end() && it->is_array() && !it->empty()) return plural(static_cast<std::int64_t>(it->size()), noun);
   return "an unknown number of " + noun + "s";
 }
 
@@ -58,16 +58,18 @@ void add_factors(const RunRecord& r, Document& d) {
     t.add(f.reached ? Label("epochs to target") : Label("epochs trained"), {number("%.2f", f.epochs), ""});
     t.add("x time per epoch", {seconds(f.epoch_s), ""});
   }
-  add(f.epochs > 0 ? Label("= training") : Label("training"), f.training_s);
-  add("+ evaluation (exposed)", f.evaluation_s);
+  const bool sampled = r.steps.size() > 0 || !r.accuracy.empty();  // without any sample these are unknown, not zero
+  const auto add_sampled = [&](Label name, double s) { sampled ? add(name, s) : t.add(name, {"-", "-"}); };
+  add_sampled(f.epochs > 0 ? Label("= training") : Label("training"), f.training_s);
+  add_sampled("+ evaluation (exposed)", f.evaluation_s);
   add("+ start-up", f.startup_s);
-  add("+ unaccounted", f.unaccounted_s);
+  add_sampled("+ unaccounted", f.unaccounted_s);
   add(f.reached ? Label("= time to target") : Label("= time without target"), f.time_to_target_s);
   add("+ after the run", f.after_s);
   add("= total by the clock", f.total_s);
   d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
   d.push_back(std::move(t));
-  if (!f.adds_up())
+  if (sampled && !f.adds_up())
     d.push_back(Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" + share(f.unaccounted_s).text +
                           ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
 }
@@ -81,7 +83,7 @@ void add_accuracy(const RunRecord& r, Document& d) {
     d.push_back(Paragraph{"No evaluation took place."});
     return;
   }
-  Table t{.header = {"epoch", "step", "wall", "box AP", "AP50", "AP75", "mask AP", "AP50", "AP75", "took", ""},
+  Table t{.header = {"epoch", "step", "wall", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", ""},
           .right = {true, true, true, true, true, true, true, true, true, true, false}};
   for (const result::Evaluation& e : r.accuracy)
     t.rows.push_back({whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}, ap("%.4f", e.bbox[0]), ap("%.4f", e.bbox[1]),

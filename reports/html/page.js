@@ -86,10 +86,11 @@ function stack(plot, t, narrow) {
     borderWidth: 1,
     pointStyle: "rect",
   }));
+  const ends = plot.rows.map((_, r) => plot.series.reduce(([low, high], s) => [low + Math.min(0, s.values[r]), high + Math.max(0, s.values[r])], [0, 0]));
   const options = base(t);
   options.indexAxis = "y";
   options.scales = {
-    x: axis(t, plot.x, { scale: { stacked: true }, ticks: { callback: round } }),
+    x: axis(t, plot.x, { scale: { stacked: true, min: Math.min(...ends.map((e) => e[0])), max: Math.max(...ends.map((e) => e[1])) }, ticks: { callback: round, includeBounds: false } }),
     y: axis(t, "", { scale: { stacked: true, title: { display: false } }, ticks: { autoSkip: false, callback: (v) => lines(plot.rows[v], narrow ? 14 : 30) }, grid: { display: false } }),
   };
   options.plugins.tooltip.callbacks = { label: (c) => `${c.dataset.label}: ${round(c.parsed.x)}` };
