@@ -87,7 +87,7 @@ Document ablations(const std::vector<result::RunRecord>& records) {
     const auto nodes = r.system.find("nodes");
     const std::string cpu = nodes != r.system.end() && nodes->is_array() && !nodes->empty() ? (*nodes)[0].value("cpu", std::string()) : "";
     const std::string ranks = r.system.contains("world_size") ? r.system["world_size"].dump() : "an unknown number of";
-    d.push_back(Paragraph{ranks + " ranks, " + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
+    d.push_back(Paragraph{ranks + (ranks == "1" ? " rank, " : " ranks, ") + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
                           r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
     const Document rows = comparison_blocks(r);
     if (rows.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});

@@ -52,32 +52,29 @@ Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::* stats) 
 }
 
 Document overview(const Named& n) {
-  Table t{.header = {"result", "kind", "verdict", "system", "commit", "recipe", "epochs to target", "time per epoch", "training", "evaluation", "start-up",
-                     "time to target", "images/s of a step", "best box AP", "best mask AP"},
-          .right = {false, false, false, false, false, false, true, true, true, true, true, true, true, true, true}};
+  Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation", "start-up", "images/s of a step",
+                     "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
+          .right = {false, false, true, true, true, true, true, true, true, true, true}};
   for (const NamedRun& run : n.all) {
     const RunRecord& r = run.record;
-    Row row = {run.name, r.kind, std::string(result::verdict_name(r.verdict)), system_text(r), commit_text(r), r.recipe.name};
     const TimeFactors f = time_factors(r);
     const bool trained = r.steps.size() > 0;
+    const Cell unreached = trained ? "not reached" : "-";
     const std::vector<double> rates = step_rates(r);
-    row.push_back(f.reached ? known(f.epochs, number("%.2f", f.epochs)) : Cell(trained ? "not reached" : "-"));
-    row.push_back(known(f.epoch_s, seconds(f.epoch_s)));
-    row.push_back(trained ? seconds(f.training_s) : Cell("-"));
-    row.push_back(r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s));
-    row.push_back(seconds(f.startup_s));
-    row.push_back(f.reached ? seconds(f.time_to_target_s) : Cell(trained ? "not reached" : "-"));
-    row.push_back(rates.empty() ? Cell("-") : number("%.2f", median(rates)));
-    row.push_back(best_ap(r, &result::Evaluation::bbox));
-    row.push_back(best_ap(r, &result::Evaluation::segm));
-    t.rows.push_back(std::move(row));
+    t.rows.push_back({run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
+                      f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
+                      trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s), known(f.startup_s, seconds(f.startup_s)),
+                      rates.empty() ? Cell("-") : number("%.2f", median(rates)), best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm),
+                      system_text(r), commit_text(r), r.recipe.name, r.kind});
   }
   for (const BenchFile& b : n.benches) {
-    Row row = {b.name, "micro-benchmarks", "-", text_at(b.context, "num_cpus") + " CPUs"};
+    Row row = {b.name};
     row.resize(t.header.names().size(), Cell("-"));
+    row[11] = text_at(b.context, "num_cpus") + " CPUs";
+    row.back() = "micro-benchmarks";
     t.rows.push_back(std::move(row));
   }
-  return {std::move(t)};
+  return t.rows.empty() ? Document() : Document{std::move(t)};
 }
 
 Document left_out(const Inputs& inputs) {

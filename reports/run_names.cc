@@ -19,7 +19,10 @@ std::string processor_text(const result::RunRecord& r) {
   return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
 }
 
-std::string system_text(const result::RunRecord& r) { return processor_text(r) + ", " + text_at(r.system, "world_size") + " ranks"; }
+std::string system_text(const result::RunRecord& r) {
+  const std::string ranks = text_at(r.system, "world_size");
+  return processor_text(r) + ", " + ranks + (ranks == "1" ? " rank" : " ranks");
+}
 
 std::string commit_text(const result::RunRecord& r) {
   return text_at(r.provenance, "commit").substr(0, 10) + (r.provenance.value("dirty", false) ? " with changes" : "");

@@ -182,7 +182,7 @@ function sortBy(table, column, button) {
 function makeSortable(table) {
   if (table.tHead.classList.contains("hidden") || table.tBodies[0].rows.length < 2) return;
   [...table.tHead.rows[0].cells].forEach((th, column) => {
-    if (!th.textContent) return;
+    if (th.querySelector(".hidden")) return;  // a column without a name
     const button = document.createElement("button");
     button.type = "button";
     button.append(...th.childNodes);
