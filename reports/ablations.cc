@@ -40,7 +40,12 @@ Row row(const Comparison& c) {
 
 }  // namespace
 
-std::string variant_text(const Comparison& c) { return c.variant + (c.repetition > 0 ? " #" + std::to_string(c.repetition + 1) : ""); }
+std::string variant_text(const Comparison& c) {
+  std::string text = c.variant;
+  if (!c.setting.empty()) text.append(", ").append(c.setting);
+  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
+  return text;
+}
 
 std::optional<Interval> measured_effect(const Comparison& c) { return c.status == "measured" ? result::effect(c.samples) : std::nullopt; }
 

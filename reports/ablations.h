@@ -18,7 +18,7 @@ Document ablations(const std::vector<result::RunRecord>& records);
 // The phase that explains most of a measured difference: "backward -3.10 ms of -3.42 ms"; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
 
-// The variant, with the number of its repetition where there are several.
+// The variant, with the setting under which it ran and the number of its repetition where there are several.
 std::string variant_text(const result::Comparison& comparison);
 
 // Nothing where no time was taken or the rounds are too few.

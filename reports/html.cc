@@ -135,7 +135,7 @@ class Page {
     std::string plots = result::dump(plots_, -1), safe;  // inside <script>, "<" is what could end it
     for (const char c : plots) c == '<' ? safe += "\\u003c" : safe += c;
     const std::string chart(kPageChart), script(kPageScript);
-    const std::map<std::string_view, std::string> values = {{"csp", "'sha256-" + digest(chart) + "' 'sha256-" + digest(script) + "'"},
+    const std::map<std::string_view, std::string> values = {{"csp", digest(chart) + " " + digest(script)},
                                                             {"style", std::string(kPageStyle)},
                                                             {"contents", contents_},
                                                             {"summary", html_escaped(summary)},
@@ -173,7 +173,7 @@ class Page {
     const std::string hex = result::sha256_hex(script);
     std::string bytes;
     for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-    return base64(bytes);
+    return std::string("'sha256-").append(base64(bytes)).append("'");
   }
 
   std::string body_, contents_;
