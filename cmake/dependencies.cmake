@@ -19,6 +19,7 @@ pkg_check_modules(isal IMPORTED_TARGET libisal)
 if(NOT isal_FOUND)
   message(FATAL_ERROR "ISA-L (libisal) was not found: run scripts/setup, or install its development package (libisal-dev).")
 endif()
+find_package(ZLIB REQUIRED)
 
 if(TTT_TORCH)
   include(torch)

@@ -20,13 +20,6 @@ std::string milliseconds(double s) {
   return text;
 }
 
-// What the interval allows to say.
-std::string finding(const Interval& e) {
-  if (e.high < 0) return "faster";
-  if (e.low > 0) return "slower";
-  return "no difference shown at this precision";
-}
-
 std::string promise_text(const Comparison& c) {
   if (c.gate_steps == 0) return "not checked";
   if (c.promise == "other_work") return "no promise made";
@@ -36,15 +29,31 @@ std::string promise_text(const Comparison& c) {
   return text;
 }
 
-std::vector<std::string> row(const Comparison& c) {
-  const std::string variant = c.variant + (c.repetition > 0 ? " #" + std::to_string(c.repetition + 1) : "");
-  const auto e = c.status == "measured" ? result::effect(c.samples) : std::nullopt;
-  if (!e) return {variant, "", "", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "", promise_text(c), ""};
-  return {variant, percent(e->estimate), percent(e->low) + " to " + percent(e->high), finding(*e), std::to_string(c.samples.size()),
-          promise_text(c), cause_text(c)};
+Row row(const Comparison& c) {
+  const std::string variant = variant_text(c);
+  const auto e = measured_effect(c);
+  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "-", promise_text(c), ""};
+  const auto pairs = static_cast<double>(c.samples.size());
+  return {variant, {percent(e->estimate), 100 * e->estimate, "%"}, {percent(e->low) + " to " + percent(e->high), 100 * e->low, 100 * e->high, "%"},
+          finding_text(*e), {std::to_string(c.samples.size()), pairs}, promise_text(c), cause_text(c)};
 }
 
 }  // namespace
+
+std::string variant_text(const Comparison& c) {
+  std::string text = c.variant;
+  if (!c.setting.empty()) text.append(", ").append(c.setting);
+  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
+  return text;
+}
+
+std::optional<Interval> measured_effect(const Comparison& c) { return c.status == "measured" ? result::effect(c.samples) : std::nullopt; }
+
+std::string finding_text(const Interval& e) {
+  if (e.high < 0) return "faster";
+  if (e.low > 0) return "slower";
+  return "no difference shown at this precision";
+}
 
 std::string cause_text(const Comparison& c) {
   double total = 0, largest = 0;
@@ -82,7 +91,8 @@ Document ablations(const std::vector<result::RunRecord>& records) {
   for (const result::RunRecord& r : records) {
     const auto nodes = r.system.find("nodes");
     const std::string cpu = nodes != r.system.end() && nodes->is_array() && !nodes->empty() ? (*nodes)[0].value("cpu", std::string()) : "";
-    d.push_back(Paragraph{std::to_string(r.system.value("world_size", 1)) + " ranks, " + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
+    const std::string ranks = r.system.contains("world_size") ? r.system["world_size"].dump() : "an unknown number of";
+    d.push_back(Paragraph{ranks + (ranks == "1" ? " rank, " : " ranks, ") + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
                           r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
     const Document rows = comparison_blocks(r);
     if (rows.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});

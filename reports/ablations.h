@@ -1,6 +1,7 @@
 // What techniques are worth: one row for each comparison of an ablation.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "reports/document.h"
@@ -16,5 +17,14 @@ Document ablations(const std::vector<result::RunRecord>& records);
 
 // The phase that explains most of a measured difference: "backward -3.10 ms of -3.42 ms"; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
+
+// The variant, with the setting under which it ran and the number of its repetition where there are several.
+std::string variant_text(const result::Comparison& comparison);
+
+// Nothing where no time was taken or the rounds are too few.
+std::optional<Interval> measured_effect(const result::Comparison& comparison);
+
+// What an interval of a change of time allows to say.
+std::string finding_text(const Interval& change);
 
 }  // namespace ttt::reports

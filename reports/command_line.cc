@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "core/error.h"
+#include "reports/csv.h"
 #include "result/result_file.h"
 
 namespace ttt::reports {
@@ -24,7 +27,8 @@ std::size_t terminal_width() {
 }  // namespace
 
 void add_output_options(CLI::App& command, Output& output) {
-  command.add_option("--format", output.format, "text or md (Markdown)")->check(CLI::IsMember({"text", "md"}));
+  command.add_option("--format", output.format, "text, md (Markdown) or csv (the tables alone, numbers unrounded, units in the names of columns)")
+      ->check(CLI::IsMember({"text", "md", "csv"}));
   command.add_option("--width", output.width, "Columns of the text; by default the terminal's");
 }
 
@@ -35,7 +39,12 @@ void print(const std::string& text) {
 
 void print(const Document& document, const Output& output) {
   const std::size_t width = output.width ? output.width : terminal_width();
+  if (output.format == "csv") return print(render_csv(document));
   print(output.format == "md" ? render_markdown(document) : render_text(document, std::max<std::size_t>(20, width)));
+}
+
+void name_left_out(const Inputs& inputs) {
+  for (const LeftOut& l : inputs.left_out) std::fprintf(stderr, "report: left out '%s': %s\n", l.name.c_str(), l.reason.c_str());
 }
 
 Runs read_all(const std::vector<std::string>& files) {
@@ -49,6 +58,18 @@ Runs read_all(const std::vector<std::string>& files) {
     }
   }
   return all;
+}
+
+void write_page(const std::string& path, const std::string& text, bool force) {
+  if (!force && std::filesystem::exists(path)) throw UsageError("'" + path + "' exists already. Replace it with --force, or name another file with --out.");
+  const std::string temporary = path + ".tmp";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text << std::flush;
+  std::error_code error;
+  if (out) std::filesystem::rename(temporary, path, error);
+  if (out && !error) return;
+  std::filesystem::remove(temporary, error);
+  throw UsageError("Cannot write '" + path + "'. Name a file in an existing, writable folder with --out.");
 }
 
 }  // namespace ttt::reports

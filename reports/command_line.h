@@ -8,6 +8,7 @@
 
 #include "reports/compare.h"
 #include "reports/document.h"
+#include "reports/inputs.h"
 
 namespace ttt::reports {
 
@@ -34,5 +35,9 @@ struct Runs {
   int exit_code = 0;
 };
 Runs read_all(const std::vector<std::string>& files);
+void name_left_out(const Inputs& inputs);
+
+// Writes a report to a file, whole or not at all. Throws UsageError where it exists and `force` is false, Error where it cannot be written.
+void write_page(const std::string& path, const std::string& text, bool force);
 
 }  // namespace ttt::reports

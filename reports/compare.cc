@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 
 #include "core/error.h"
+#include "reports/ablations.h"
+#include "reports/numbers.h"
 #include "reports/run_metrics.h"
+#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -16,59 +18,41 @@ using result::RunRecord;
 
 constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
 
-std::string number(const char* form, double x) {
-  char text[48];
-  std::snprintf(text, sizeof text, form, x);
-  return text;
-}
-
-std::string text_at(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  if (it == object.end()) return "-";
-  return it->is_string() ? it->get<std::string>() : it->dump();
-}
-
-std::string processor(const RunRecord& r) {
-  const auto nodes = r.system.find("nodes");
-  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
-  return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
-}
-
 bool same_work(const RunRecord& a, const RunRecord& b) {
   return text_at(a.data, "train_sha256") == text_at(b.data, "train_sha256") && text_at(a.recipe.settings, "seed") == text_at(b.recipe.settings, "seed");
 }
 
 // One row of numbers, each with its ratio to the first.
-void add_row(Table& t, const std::vector<NamedRun>& runs, const std::string& name, const char* form, const std::function<double(const RunRecord&)>& value) {
-  std::vector<std::string> row = {name};
+void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value) {
+  Row row;
   const double first = value(runs[0].record);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double x = value(runs[i].record);
-    row.push_back(x > 0 ? number(form, x) : "-");
-    if (i > 0) row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : "-");
+    row.push_back(x > 0 ? number(form, x) : Cell("-"));
+    if (i > 0) row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : Cell("-"));
   }
-  t.rows.push_back(std::move(row));
+  t.add(name, std::move(row));
 }
 
 void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
-  std::vector<std::string> interval = {"95 % interval of its ratio", ""}, finding = {"finding", ""};
+  Row interval = {""}, finding = {""};
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const auto e = step_time_change(runs[0].record, runs[i].record);
     interval.push_back("");
-    interval.push_back(e ? number("%.3f", 1 + e->low) + " to " + number("%.3f", 1 + e->high) : "none: see METRICS.md");
+    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high), 1 + e->low, 1 + e->high, "") : Cell("none: see METRICS.md"));
     finding.push_back("");
-    finding.push_back(!e ? "-" : e->high < 0 ? "faster" : e->low > 0 ? "slower" : "no difference shown at this precision");
+    finding.push_back(e ? finding_text(*e) : "-");
   }
-  t.rows.push_back(std::move(interval));
-  t.rows.push_back(std::move(finding));
+  t.add("95 % interval of its ratio", std::move(interval));
+  t.add("finding", std::move(finding));
 }
 
 Table identity(const std::vector<NamedRun>& runs) {
   Table t{.header = {"", "file", "verdict", "ranks", "nodes", "commit", "recipe"}};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& r = runs[i].record;
-    t.rows.push_back({std::string(1, static_cast<char>('A' + i % 26)), runs[i].name, std::string(result::verdict_name(r.verdict)),
-                      text_at(r.system, "world_size"), processor(r), text_at(r.provenance, "commit").substr(0, 10),
+    t.rows.push_back({letters(i), runs[i].name, std::string(result::verdict_name(r.verdict)),
+                      text_at(r.system, "world_size"), processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
                       r.recipe.name + " " + r.recipe.sha256.substr(0, 12)});
   }
   return t;
@@ -76,11 +60,11 @@ Table identity(const std::vector<NamedRun>& runs) {
 
 // What makes the numbers less than comparable.
 Table cautions(const std::vector<NamedRun>& runs) {
-  Table t;
+  Table t{.header = {"", "warning"}, .headless = true};
   const auto add = [&](const std::string& text) { t.rows.push_back({"!", text}); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& r = runs[i].record;
-    const std::string who(1, static_cast<char>('A' + i % 26));
+    const std::string who = letters(i);
     if (r.verdict != result::Verdict::kPassed)
       add(who + " did not reach a target (" + std::string(result::verdict_name(r.verdict)) + "): its time to target is that of the whole run.");
     if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
@@ -132,8 +116,8 @@ Document compare(const std::vector<NamedRun>& runs) {
   Document d = {Heading{"Comparison with A"}, identity(runs)};
   Table t{.header = {"", "A"}, .right = {false, true}};
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    const std::string who(1, static_cast<char>('A' + i % 26));
-    t.header.insert(t.header.end(), {who, who + " / A"});
+    const std::string who = letters(i);
+    t.header.add_data(who), t.header.add_data(who + " / A");
     t.right.insert(t.right.end(), {true, true});
   }
   const auto factor = [](double TimeFactors::* member) { return [member](const RunRecord& r) { return time_factors(r).*member; }; };

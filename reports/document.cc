@@ -7,18 +7,6 @@ namespace {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Printable text: C0 and C1 control characters become '?', a line break becomes a space.
-std::string printable(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const bool c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (c1) ++i;
-    out += c == '\n' || c == '\t' ? ' ' : c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
-  }
-  return out;
-}
-
 // Bytes of the first `columns` code points.
 std::size_t prefix_bytes(const std::string& text, std::size_t columns) {
   std::size_t i = 0;
@@ -42,21 +30,20 @@ std::vector<std::string> wrap(std::string text, std::size_t width) {
   return lines;
 }
 
-std::size_t columns_of(const Table& t) {
-  return !t.header.empty() ? t.header.size() : t.rows.empty() ? 0 : t.rows[0].size();
-}
+std::size_t columns_of(const Table& t) { return t.header.names().size(); }
+Row header_row(const Table& t) { return {t.header.names().begin(), t.header.names().end()}; }
 bool is_right(const Table& t, std::size_t column) { return column < t.right.size() && t.right[column]; }
 
 constexpr std::size_t kGap = 2, kIndent = 2, kNarrowest = 8;
 
 std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
   std::vector<std::size_t> widths(columns_of(t), 0);
-  const auto grow = [&](const std::vector<std::string>& row) {
+  const auto grow = [&](const Row& row) {
     for (std::size_t c = 0; c < widths.size() && c < row.size(); ++c)
-      widths[c] = std::max(widths[c], text_width(printable(row[c])));
+      widths[c] = std::max(widths[c], text_width(printable(row[c].text)));
   };
-  grow(t.header);
-  for (const auto& row : t.rows) grow(row);
+  if (!t.headless) grow(header_row(t));
+  for (const Row& row : t.rows) grow(row);
   for (;;) {  // the widest left-aligned column gives way until the table fits
     std::size_t total = kIndent, widest = widths.size();
     for (std::size_t c = 0; c < widths.size(); ++c) {
@@ -69,12 +56,11 @@ std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
   }
 }
 
-void write_row(const Table& t, const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
-               std::string& out) {
+void write_row(const Table& t, const Row& row, const std::vector<std::size_t>& widths, std::string& out) {
   std::vector<std::vector<std::string>> cells;
   std::size_t height = 1;
   for (std::size_t c = 0; c < widths.size(); ++c) {
-    cells.push_back(c < row.size() ? wrap(printable(row[c]), std::max<std::size_t>(1, widths[c]))
+    cells.push_back(c < row.size() ? wrap(printable(row[c].text), std::max<std::size_t>(1, widths[c]))
                                    : std::vector<std::string>{""});
     height = std::max(height, cells.back().size());
   }
@@ -92,8 +78,8 @@ void write_row(const Table& t, const std::vector<std::string>& row, const std::v
 
 void write_text(const Table& t, std::size_t width, std::string& out) {
   const std::vector<std::size_t> widths = column_widths(t, width);
-  if (!t.header.empty()) write_row(t, t.header, widths, out);
-  for (const auto& row : t.rows) write_row(t, row, widths, out);
+  if (!t.headless) write_row(t, header_row(t), widths, out);
+  for (const Row& row : t.rows) write_row(t, row, widths, out);
 }
 
 // What Markdown would read as markup in a sentence or a cell.
@@ -107,20 +93,31 @@ std::string escaped(const std::string& text) {
 }
 
 void write_markdown(const Table& t, std::string& out) {
-  const auto line = [&](const std::vector<std::string>& row) {
+  const auto line = [&](const Row& row) {
     out += "|";
     for (std::size_t c = 0; c < columns_of(t); ++c)
-      out.append(" ").append(c < row.size() ? escaped(row[c]) : "").append(" |");
+      out.append(" ").append(c < row.size() ? escaped(row[c].text) : "").append(" |");
     out += "\n";
   };
-  line(t.header);  // Markdown has no table without a header line
+  line(header_row(t));  // Markdown has no table without a header line
   out += "|";
   for (std::size_t c = 0; c < columns_of(t); ++c) out += is_right(t, c) ? "---:|" : "---|";
   out += "\n";
-  for (const auto& row : t.rows) line(row);
+  for (const Row& row : t.rows) line(row);
 }
 
 }  // namespace
+
+std::string printable(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c1) ++i;
+    out += c == '\n' || c == '\t' ? ' ' : c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+  }
+  return out;
+}
 
 std::size_t text_width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_continuation(c); }));

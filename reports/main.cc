@@ -6,6 +6,8 @@
 #include "core/error.h"
 #include "reports/ablations.h"
 #include "reports/command_line.h"
+#include "reports/html.h"
+#include "reports/score.h"
 #include "reports/show.h"
 #include "result/journal.h"
 #include "result/provenance.h"
@@ -59,6 +61,56 @@ std::function<int()> declare_compare(CLI::App& command) {
   };
 }
 
+std::function<int()> declare_score(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Result files of runs to a target, five or more of each system")->required();
+  add_output_options(command, a->output);
+  return [a] {
+    const reports::Runs all = reports::read_all(a->files);
+    print(reports::score(all.runs), a->output);
+    return all.exit_code;
+  };
+}
+
+std::function<int()> declare_bench(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Files that micro_... --benchmark_format=json wrote")->required();
+  add_output_options(command, a->output);
+  return [a] {
+    const reports::Inputs all = reports::read_inputs(a->files);
+    reports::name_left_out(all);
+    std::vector<reports::BenchFile> benches;
+    for (const reports::BenchInput& b : all.benches) benches.push_back(b.file);
+    for (const reports::ResultFile& r : all.results)
+      std::fprintf(stderr, "report: '%s' is a result of this suite, not of Google Benchmark: 'report show' prints it.\n", r.run.name.c_str());
+    if (!benches.empty()) print(reports::bench(benches), a->output);
+    return benches.empty() && all.left_out.empty() ? 2 : all.exit_code();
+  };
+}
+
+std::function<int()> declare_html(CLI::App& command) {
+  struct Arguments {
+    std::vector<std::string> files;
+    std::string out;
+    bool force = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Files of any mix: results of runs and of ablate, output of micro_... --benchmark_format=json")->required();
+  command.add_option("--out", a->out, "Page to write")->required();
+  command.add_flag("--force", a->force, "Replace it where it exists");
+  command.footer(
+      "One file that opens in any browser, without a network: all results in a table that sorts by a click, accuracy over time and epochs, step times,\n"
+      "effects of ablations, runs side by side (the first one named is what the others are compared with), and the files themselves to download.\n"
+      "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
+      "Example: report html results/*/*/*.json micro.json --out report.html");
+  return [a] {
+    const reports::Inputs all = reports::read_inputs(a->files);
+    reports::name_left_out(all);
+    reports::write_page(a->out, reports::html_page(all), a->force);
+    return all.exit_code();
+  };
+}
+
 std::function<int()> declare_recover(CLI::App& command) {
   struct Arguments {
     std::string journal, out;
@@ -82,6 +134,9 @@ constexpr reports::Command kCommands[] = {
     {"show", "Print one run for people (the default: report FILE)", declare_show},
     {"ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations},
     {"compare", "Results side by side, each with its ratio to the first: two machines, two commits", declare_compare},
+    {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's", declare_score},
+    {"bench", "Micro-benchmarks: the JSON output of Google Benchmark programs as a table", declare_bench},
+    {"html", "One page with all results, plots and raw data, to open in a browser", declare_html},
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
 };
 
@@ -96,8 +151,15 @@ std::vector<std::string> complete(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Reports on result files", "report"};
+  CLI::App app{"Reports on result files: one run, several side by side, ablations, scores, micro-benchmarks; as text, Markdown, CSV or HTML", "report"};
   app.require_subcommand(1);
+  app.footer(
+      "Files are what a run (ttt_maskrcnn, ablate, ...) wrote with --out. reports/METRICS.md derives every number.\n\n"
+      "  report results/run.json                            one run\n"
+      "  report compare a.json b.json                       this machine against that one\n"
+      "  report html results/*/*/*.json --out page.html     everything, in a browser\n"
+      "  report ablations results/ablations.json --format csv > ablations.csv\n\n"
+      "'report COMMAND --help' says what a command takes. A file that was truncated or edited is named and left out.");
   app.set_version_flag("--version", "report " + result::version_text());
   std::function<int()> chosen;
   for (const reports::Command& c : kCommands) {

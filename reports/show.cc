@@ -1,10 +1,10 @@
 #include "reports/show.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "core/statistics.h"
 #include "reports/ablations.h"
+#include "reports/numbers.h"
 #include "reports/run_metrics.h"
 
 namespace ttt::reports {
@@ -13,23 +13,8 @@ namespace {
 using result::Json;
 using result::RunRecord;
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
-
-std::string seconds(double s) { return format("%.3f s", s); }
-// Three digits that matter whatever the size: 12.3 us, 4.56 ms, 1.23 s.
-std::string short_time(double s) {
-  if (s < 0) return std::string("-").append(short_time(-s));
-  if (s < 1e-3) return format("%.3g us", s * 1e6);
-  if (s < 1) return format("%.3g ms", s * 1e3);
-  return format("%.3f s", s);
-}
-std::string percent(double share) { return format("%.1f %%", share * 100); }
-std::string ap(double value) { return value < 0 ? "-" : format("%.4f", value); }
+// -1 stands for "the ground truth has no such object".
+Cell ap(const char* pattern, double value) { return value < 0 ? Cell("-") : number(pattern, value); }
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 std::string member_text(const Json& object, const char* key) {
@@ -47,63 +32,71 @@ std::string plural(std::int64_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
+// "2 ranks" of a number or a list; what is missing is not taken for 0 or 1.
+std::string counted(const Json& object, const char* key, const std::string& noun) {
+  const auto it = object.find(key);
+  if (it != object.end() && it->is_number_integer()) return plural(it->get<std::int64_t>(), noun);
+  if (it != object.end() && it->is_array() && !it->empty()) return plural(static_cast<std::int64_t>(it->size()), noun);
+  return "an unknown number of " + noun + "s";
+}
+
 void add_verdict(const RunRecord& r, Document& d) {
   std::string word(result::verdict_name(r.verdict));
   for (char& c : word) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   d.push_back(Heading{word + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
-  const auto nodes = static_cast<std::int64_t>(member_or_empty(r.system, "nodes").size());
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
-                        plural(r.system.value("world_size", std::int64_t{1}), "rank") + " on " + plural(nodes, "node") +
-                        ", started " + member_text(r.provenance, "started_at") + "."});
+                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") + ", started " + member_text(r.provenance, "started_at") + "."});
 }
 
 void add_factors(const RunRecord& r, Document& d) {
   const TimeFactors f = time_factors(r);
   if (f.total_s <= 0) return;
   const auto share = [&](double s) { return percent(s / f.total_s); };
-  Table t{.right = {false, true, true}};
+  Table t{.header = {"", "time", "share of total"}, .right = {false, true, true}, .headless = true};
+  const auto add = [&](Label name, double s) { t.add(name, {seconds(s), share(s)}); };
   if (f.epochs > 0) {
-    t.rows.push_back({f.reached ? "epochs to target" : "epochs trained", format("%.2f", f.epochs), ""});
-    t.rows.push_back({"x time per epoch", seconds(f.epoch_s), ""});
+    t.add(f.reached ? Label("epochs to target") : Label("epochs trained"), {number("%.2f", f.epochs), ""});
+    t.add("x time per epoch", {seconds(f.epoch_s), ""});
   }
-  t.rows.push_back({f.epochs > 0 ? "= training" : "training", seconds(f.training_s), share(f.training_s)});
-  t.rows.push_back({"+ evaluation (exposed)", seconds(f.evaluation_s), share(f.evaluation_s)});
-  t.rows.push_back({"+ start-up", seconds(f.startup_s), share(f.startup_s)});
-  t.rows.push_back({"+ unaccounted", seconds(f.unaccounted_s), share(f.unaccounted_s)});
-  t.rows.push_back({f.reached ? "= time to target" : "= time without target", seconds(f.time_to_target_s),
-                    share(f.time_to_target_s)});
-  t.rows.push_back({"+ after the run", seconds(f.after_s), share(f.after_s)});
-  t.rows.push_back({"= total by the clock", seconds(f.total_s), percent(1)});
+  const bool sampled = r.steps.size() > 0 || !r.accuracy.empty();  // without any sample these are unknown, not zero
+  const auto add_sampled = [&](Label name, double s) { sampled ? add(name, s) : t.add(name, {"-", "-"}); };
+  add_sampled(f.epochs > 0 ? Label("= training") : Label("training"), f.training_s);
+  add_sampled("+ evaluation (exposed)", f.evaluation_s);
+  add("+ start-up", f.startup_s);
+  add_sampled("+ unaccounted", f.unaccounted_s);
+  add(f.reached ? Label("= time to target") : Label("= time without target"), f.time_to_target_s);
+  add("+ after the run", f.after_s);
+  add("= total by the clock", f.total_s);
   d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
   d.push_back(std::move(t));
-  if (!f.adds_up())
-    d.push_back(Paragraph{
-        "The factors do not add up to the clock: " + seconds(f.unaccounted_s) + " (" + share(f.unaccounted_s) +
-        ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
+  if (sampled && !f.adds_up())
+    d.push_back(Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" + share(f.unaccounted_s).text +
+                          ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
 }
 
 void add_accuracy(const RunRecord& r, Document& d) {
   d.push_back(Heading{"Accuracy"});
   if (r.target)
     d.push_back(Paragraph{
-        format("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
+        fixed("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
   if (r.accuracy.empty()) {
     d.push_back(Paragraph{"No evaluation took place."});
     return;
   }
-  Table t{.header = {"epoch", "step", "wall", "box AP", "AP50", "AP75", "mask AP", "AP50", "AP75", "took", ""},
+  Table t{.header = {"epoch", "step", "wall", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", ""},
           .right = {true, true, true, true, true, true, true, true, true, true, false}};
   for (const result::Evaluation& e : r.accuracy)
-    t.rows.push_back({std::to_string(e.epoch), std::to_string(e.step), format("%.1f s", e.wall_s), ap(e.bbox[0]),
-                      ap(e.bbox[1]), ap(e.bbox[2]), ap(e.segm[0]), ap(e.segm[1]), ap(e.segm[2]),
-                      short_time(e.duration_s), r.target && r.target->reached(e) ? "*" : ""});
+    t.rows.push_back({whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}, ap("%.4f", e.bbox[0]), ap("%.4f", e.bbox[1]),
+                      ap("%.4f", e.bbox[2]), ap("%.4f", e.segm[0]), ap("%.4f", e.segm[1]), ap("%.4f", e.segm[2]), short_seconds(e.duration_s),
+                      r.target && r.target->reached(e) ? "*" : ""});
   d.push_back(std::move(t));
-  Table last{.header = {"last"}, .right = {false}};
-  for (const auto name : result::kCocoStatNames) last.header.emplace_back(name), last.right.push_back(true);
+  static_assert(result::kCocoStatNames.size() == 12);
+  Table last{.header = {"last", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"}, .right = {false}};
+  last.right.resize(last.header.names().size(), true);
   for (const auto& [name, stats] :
        {std::pair{"box", r.accuracy.back().bbox}, std::pair{"mask", r.accuracy.back().segm}}) {
     last.rows.push_back({name});
-    for (const double v : stats) last.rows.back().push_back(v < 0 ? "-" : format("%.3f", v));
+    for (const double v : stats) last.rows.back().push_back(ap("%.3f", v));
   }
   d.push_back(Paragraph{
       reaching_evaluation(r)
@@ -116,9 +109,9 @@ void add_step_time(const RunRecord& r, Document& d) {
   if (r.steps.size() == 0) return;
   d.push_back(Heading{"Where the step's time went"});
   Table t{.header = {"phase", "median", "share"}, .right = {false, true, true}};
-  for (const PhaseShare& p : phase_shares(r)) t.rows.push_back({p.name, short_time(p.median_s), percent(p.share)});
+  for (const PhaseShare& p : phase_shares(r)) t.rows.push_back({p.name, short_seconds(p.median_s), percent(p.share)});
   const Spread step = spread(r.steps.step_s);
-  t.rows.push_back({"step", short_time(step.median), percent(1)});
+  t.add("step", {short_seconds(step.median), percent(1)});
   d.push_back(std::move(t));
   d.push_back(Paragraph{plural(static_cast<std::int64_t>(r.steps.size()), "step") + ", p5 " + short_time(step.p5) +
                         ", p95 " + short_time(step.p95) + ". Over ranks: step times " + r.steps.step_ranks +
@@ -129,14 +122,10 @@ void add_step_time(const RunRecord& r, Document& d) {
   double images = 0;
   for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
   d.push_back(Heading{"Throughput"});
-  Table rows{.right = {false, true, false}};
-  rows.rows.push_back(
-      {"images/s of a step", format("%.2f", rate.median), format("median; p5 %.2f, p95 %.2f", rate.p5, rate.p95)});
-  rows.rows.push_back(
-      {"images/s of training", format("%.2f", images / sum(r.steps.step_s)), "all images / all step times"});
-  if (r.clocks.run_s > 0)
-    rows.rows.push_back(
-        {"images/s of the run", format("%.2f", images / r.clocks.run_s), "all images / run with evaluation"});
+  Table rows{.header = {"", "images/s", ""}, .right = {false, true, false}, .headless = true};
+  rows.add("images/s of a step", {number("%.2f", rate.median), fixed("median; p5 %.2f, p95 %.2f", rate.p5, rate.p95)});
+  rows.add("images/s of training", {number("%.2f", images / sum(r.steps.step_s)), "all images / all step times"});
+  if (r.clocks.run_s > 0) rows.add("images/s of the run", {number("%.2f", images / r.clocks.run_s), "all images / run with evaluation"});
   d.push_back(std::move(rows));
 }
 
@@ -144,22 +133,27 @@ void add_peaks(const RunRecord& r, Document& d) {
   d.push_back(Heading{"Peaks of this machine"});
   Table t{.header = {"peak", "best", "median", "samples", "work"}, .right = {false, true, true, true}};
   for (const result::Peak& p : r.peaks) {
-    const auto rate = [&](double x) { return format("%.4g G", x / 1e9) + p.unit; };
+    const auto rate = [&](double x) { return Cell(fixed("%.4g G", x / 1e9) + p.unit, x, p.unit); };
     t.rows.push_back({p.name, rate(*std::max_element(p.samples.begin(), p.samples.end())), rate(median(p.samples)),
-                      std::to_string(p.samples.size()), p.work});
+                      whole(static_cast<std::int64_t>(p.samples.size())), p.work});
   }
   d.push_back(std::move(t));
 }
 
+std::string memory_text(const Json& node) {
+  const auto it = node.find("memory_bytes");
+  return it != node.end() && it->is_number() ? fixed("%.1f GiB", it->get<double>() / (1 << 30)) : "unknown memory";
+}
+
 void add_system(const RunRecord& r, Document& d) {
   d.push_back(Heading{"System and build"});
-  Table t;
+  Table t{.header = {"", ""}, .headless = true};
   std::vector<std::pair<std::string, int>> kinds;  // equal nodes are one line
   for (const Json& node : member_or_empty(r.system, "nodes")) {
     const std::string text =
         member_text(node, "cpu") + ", " + member_text(node, "usable_cores") + " of " +
         member_text(node, "logical_cores") + " cores, " +
-        format("%.1f GiB", static_cast<double>(node.value("memory_bytes", std::int64_t{0})) / (1 << 30)) + ", " +
+        memory_text(node) + ", " +
         member_text(node, "os") + ", " + member_text(node, "kernel") +
         (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == text; });
@@ -170,9 +164,8 @@ void add_system(const RunRecord& r, Document& d) {
   }
   for (const auto& [text, count] : kinds) t.rows.push_back({plural(count, "node"), text});
   const Json& p = r.provenance;
-  t.rows.push_back({"commit", member_text(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
-  t.rows.push_back(
-      {"build", member_text(p, "build_type") + ", " + member_text(p, "compiler") + ", " + member_text(p, "flags")});
+  t.add("commit", {member_text(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
+  t.add("build", {member_text(p, "build_type") + ", " + member_text(p, "compiler") + ", " + member_text(p, "flags")});
   std::string libraries;
   const Json libraries_of = member_or_empty(p, "libraries");
   for (const auto& [name, version] : libraries_of.items()) {
@@ -180,13 +173,13 @@ void add_system(const RunRecord& r, Document& d) {
     libraries += (libraries.empty() ? "" : ", ") + name + " " + (runtime.empty() ? built : runtime);
     if (!built.empty() && !runtime.empty() && built != runtime) libraries += " (built with " + built + ")";
   }
-  if (!libraries.empty()) t.rows.push_back({"libraries", libraries});
+  if (!libraries.empty()) t.add("libraries", {libraries});
   for (const auto& [part, description] : r.built.items()) t.rows.push_back({part, description.dump()});
-  if (!r.data.empty()) t.rows.push_back({"data", r.data.dump()});
+  if (!r.data.empty()) t.add("data", {r.data.dump()});
   std::string command;
   for (const Json& word : member_or_empty(p, "command"))
     command.append(command.empty() ? "" : " ").append(text_of(word));
-  t.rows.push_back({"command", command});
+  t.add("command", {command});
   d.push_back(std::move(t));
 }
 
@@ -204,7 +197,7 @@ void add_recipe(const RunRecord& r, Document& d) {
 
 // The run's own warnings, and what its provenance says against its numbers.
 void add_warnings(const RunRecord& r, Document& d) {
-  Table t;
+  Table t{.header = {"", "warning"}, .headless = true};
   const auto add = [&](const std::string& text) { t.rows.push_back({"!", text}); };
   for (const std::string& warning : r.warnings) add(warning);
   if (!r.non_finite.empty()) {

@@ -30,6 +30,13 @@ double sum(const std::vector<double>& samples) {
   return total + lost;
 }
 
+double olympic_mean(std::vector<double> runs) {
+  if (runs.size() < 5) throw std::invalid_argument("the Olympic mean of fewer than five runs");
+  std::sort(runs.begin(), runs.end());
+  if (std::isinf(runs[runs.size() - 2])) return runs.back();
+  return sum({runs.begin() + 1, runs.end() - 1}) / static_cast<double>(runs.size() - 2);
+}
+
 namespace {
 
 // The largest w with P(W < w) <= 0.025, where W is the signed-rank statistic of n samples: R's qsignrank(0.025, n), at least 1.

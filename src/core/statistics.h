@@ -15,6 +15,11 @@ double median(const std::vector<double>& samples);
 // Sum with Neumaier's compensation: the error does not grow with the number of steps.
 double sum(const std::vector<double>& samples);
 
+// MLPerf's score of several runs: the mean without the best and the worst one (MLPerf training rules, "Benchmark results"). A run that never
+// reached its target counts as infinity, so it is the worst; with two of them the mean is infinite too. Throws std::invalid_argument for fewer than
+// five runs.
+double olympic_mean(std::vector<double> runs);
+
 // Estimate and confidence interval of the centre of a symmetric distribution.
 struct Interval {
   double estimate = 0, low = 0, high = 0;

@@ -52,15 +52,6 @@ void sync_folder(const fs::path& path) {
   ::close(fd);
 }
 
-std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || fs::is_directory(path))
-    throw UsageError("Cannot read '" + path.string() + "'. Name an existing result file.");
-  return text.str();
-}
-
 // run_id of the result at `path`; "" where there is none that can be read.
 std::string run_id_at(const fs::path& path) {
   try {
@@ -96,6 +87,15 @@ int publish(const fs::path& temporary, const fs::path& path, bool replace) {
 }
 
 }  // namespace
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  if (in) text << in.rdbuf();
+  if (!in || fs::is_directory(path))
+    throw UsageError("Cannot read '" + path.string() + "'. Name an existing result file.");
+  return text.str();
+}
 
 fs::path journal_folder(const fs::path& path) { return with_suffix(path, ".journal"); }
 
@@ -170,9 +170,9 @@ bool write_result(const fs::path& path, const RunRecord& record, const WriteOpti
   return true;
 }
 
-RunRecord read_result(const fs::path& path) {
-  std::string text = read_text(path);
-  const std::string name = quote(path);
+RunRecord read_result(const fs::path& path) { return parse_result(read_text(path), quote(path)); }
+
+RunRecord parse_result(std::string text, const std::string& name) {
   const Json document = parse(text, name);
   if (!document.is_object() || !document.contains("schema_version"))
     throw DataError(name +

@@ -43,6 +43,11 @@ std::string result_text(const RunRecord& record);
 
 // Throws UsageError (no such file), DataError (truncated, edited, not a result, another schema version).
 RunRecord read_result(const std::filesystem::path& path);
+// The same of a text that was read already; `name` is what an error calls it.
+RunRecord parse_result(std::string text, const std::string& name);
+
+// The whole file. Throws UsageError where it cannot be read.
+std::string read_text(const std::filesystem::path& path);
 
 // `<path>.journal`
 std::filesystem::path journal_folder(const std::filesystem::path& path);

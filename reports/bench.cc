@@ -1,0 +1,142 @@
+#include "reports/bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "reports/numbers.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Json;
+
+// What Google Benchmark writes beside counters in an entry (its JSONReporter).
+const std::set<std::string> kOwnMembers = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
+                                           "real_time",    "cpu_time",                  "allocs_per_iter", "max_bytes_used"};
+
+double member_number(const Json& entry, const char* key, const std::string& where) {
+  const auto it = entry.find(key);
+  if (it == entry.end() || !it->is_number()) throw DataError(where + " has no number '" + std::string(key) + "'. Write it anew with --benchmark_format=json.");
+  return it->get<double>();
+}
+
+std::string member_text(const Json& entry, const char* key) {
+  const auto it = entry.find(key);
+  return it != entry.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+double unit_seconds(const Json& entry, const std::string& where) {
+  const std::string unit = member_text(entry, "time_unit");
+  for (const auto& [name, seconds] : {std::pair{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}})
+    if (unit == name) return seconds;
+  throw DataError(where + " has no 'time_unit' of ns, us, ms or s. Write it anew with --benchmark_format=json.");
+}
+
+void add_entry(const Json& entry, const std::string& where, Benchmark& b) {
+  if (entry.value("error_occurred", false) || entry.value("skipped", false)) {
+    const std::string message = member_text(entry, entry.contains("error_message") ? "error_message" : "skip_message");
+    b.remark = message.empty() ? "gave up without a message" : message;
+    return;
+  }
+  const double unit = unit_seconds(entry, where);
+  b.real_s.push_back(member_number(entry, "real_time", where) * unit);
+  b.cpu_s.push_back(member_number(entry, "cpu_time", where) * unit);
+  b.iterations.push_back(member_number(entry, "iterations", where));
+  for (const auto& [key, value] : entry.items())
+    if (value.is_number() && !kOwnMembers.contains(key)) b.counters[key].push_back(value.get<double>());
+  if (const std::string label = member_text(entry, "label"); !label.empty()) b.remark = label;
+}
+
+// With --benchmark_report_aggregates_only there are no repetitions: the aggregate that is a time of an iteration stands for them.
+bool is_median(const Json& entry) { return member_text(entry, "aggregate_name") == "median"; }
+
+std::string context_text(const Json& c) {
+  std::string text = member_text(c, "executable").empty() ? "An unnamed program" : member_text(c, "executable");
+  text += " on " + (member_text(c, "host_name").empty() ? "an unnamed host" : member_text(c, "host_name"));
+  const auto add = [&](const char* key, const char* after) {
+    if (const auto it = c.find(key); it != c.end() && it->is_number()) text += ", " + it->dump() + after;
+  };
+  add("num_cpus", " CPUs");
+  add("mhz_per_cpu", " MHz");
+  return text + (member_text(c, "date").empty() ? "" : ", " + member_text(c, "date")) + ".";
+}
+
+// What makes the times less than believable.
+Table cautions(const Json& c) {
+  Table t{.header = {"", "warning"}, .headless = true};
+  if (c.value("cpu_scaling_enabled", false)) t.rows.push_back({"!", "The frequency of the CPUs was not fixed (cpu_scaling_enabled): times vary with it."});
+  const auto load = c.find("load_avg"), cpus = c.find("num_cpus");
+  if (load != c.end() && load->is_array() && !load->empty() && (*load)[0].is_number() && cpus != c.end() && cpus->is_number() &&
+      (*load)[0].get<double>() > 0.5 * cpus->get<double>())
+    t.rows.push_back({"!", "The machine was busy when it began: a load of " + fixed("%.2f", (*load)[0].get<double>()) + " on " + cpus->dump() + " CPUs."});
+  return t;
+}
+
+Table rows_of(const BenchFile& file) {
+  std::set<std::string> counters;
+  for (const Benchmark& b : file.benchmarks)
+    for (const auto& [name, values] : b.counters) counters.insert(name);
+  Table t{.header = {"benchmark", "repetitions", "real time", "CPU time", "iterations"}, .right = {false}};
+  for (const std::string& name : counters) t.header.add_data(name);
+  t.right.resize(t.header.names().size(), true);
+  t.header.add("");
+  for (const Benchmark& b : file.benchmarks) {
+    Row row = {b.name};
+    const auto add = [&](const std::vector<double>& values, auto&& cell) { row.push_back(values.empty() ? Cell("-") : cell(median(values))); };
+    row.push_back(b.aggregated ? Cell("-") : whole(static_cast<std::int64_t>(b.real_s.size())));
+    add(b.real_s, short_seconds), add(b.cpu_s, short_seconds);
+    add(b.iterations, [](double n) { return Cell(fixed("%.0f", n), n); });
+    for (const std::string& name : counters) add(b.counters.contains(name) ? b.counters.at(name) : std::vector<double>(), [](double x) { return Cell(fixed("%.4g", x), x); });
+    row.push_back(!b.remark.empty()    ? b.remark
+                  : b.aggregated       ? "the program's own median: repetitions are not in the file"
+                  : b.real_s.empty()   ? "no repetition and no median in the file"
+                                       : "");
+    t.rows.push_back(std::move(row));
+  }
+  return t;
+}
+
+}  // namespace
+
+bool is_bench(const Json& document) {
+  return document.is_object() && document.contains("context") && document["context"].is_object() && document.contains("benchmarks") &&
+         document["benchmarks"].is_array();
+}
+
+BenchFile bench_from_json(const Json& document, const std::string& name) {
+  BenchFile file{.name = name, .context = document.at("context")};
+  std::map<std::string, std::size_t> place;
+  const auto benchmark_of = [&](const std::string& run) -> Benchmark& {
+    const auto [it, added] = place.try_emplace(run, file.benchmarks.size());
+    if (added) file.benchmarks.push_back({.name = run});
+    return file.benchmarks[it->second];
+  };
+  for (const bool aggregates : {false, true}) {
+    for (const Json& entry : document.at("benchmarks")) {
+      const std::string run = member_text(entry, entry.contains("run_name") ? "run_name" : "name");
+      if (run.empty()) throw DataError("'" + name + "' has a benchmark without a name. Write it anew with --benchmark_format=json.");
+      const bool aggregate = member_text(entry, "run_type") == "aggregate";
+      Benchmark& b = benchmark_of(run);
+      if (aggregate != aggregates || (aggregate && (!b.real_s.empty() || !is_median(entry)))) continue;
+      add_entry(entry, "'" + run + "' in '" + name + "'", b);
+      if (aggregate) b.aggregated = true, b.iterations.clear();  // there they are the count of repetitions
+    }
+  }
+  return file;
+}
+
+Document bench(const std::vector<BenchFile>& files) {
+  Document d;
+  for (const BenchFile& file : files) {
+    d.push_back(Heading{file.name});
+    d.push_back(Paragraph{context_text(file.context)});
+    d.push_back(rows_of(file));
+    if (Table warnings = cautions(file.context); !warnings.rows.empty()) d.push_back(std::move(warnings));
+  }
+  return d;
+}
+
+}  // namespace ttt::reports

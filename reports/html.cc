@@ -1,0 +1,209 @@
+#include "reports/html.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/statistics.h"
+#include "embedded_page.h"
+#include "reports/ablations.h"
+#include "reports/numbers.h"
+#include "reports/packed_text.h"
+#include "reports/plots.h"
+#include "reports/run_metrics.h"
+#include "reports/run_names.h"
+#include "reports/score.h"
+#include "reports/show.h"
+#include "result/provenance.h"
+#include "result/text.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Json;
+using result::RunRecord;
+
+// All inputs with names short enough for a plot; runs to a target apart from the rest.
+struct Named {
+  std::vector<NamedRun> all, runs;
+  std::vector<BenchFile> benches;
+};
+Named named(const Inputs& inputs) {
+  std::vector<std::string> files;
+  for (const ResultFile& r : inputs.results) files.push_back(r.run.name);
+  for (const BenchInput& b : inputs.benches) files.push_back(b.file.name);
+  const std::vector<std::string> names = short_names(files);
+  Named n;
+  for (std::size_t i = 0; i < inputs.results.size(); ++i) {
+    n.all.push_back({names[i], inputs.results[i].run.record});
+    if (n.all.back().record.steps.size() > 0 || !n.all.back().record.accuracy.empty()) n.runs.push_back(n.all.back());
+  }
+  for (std::size_t i = 0; i < inputs.benches.size(); ++i) {
+    n.benches.push_back(inputs.benches[i].file);
+    n.benches.back().name = names[inputs.results.size() + i];
+  }
+  return n;
+}
+
+Cell known(double x, Cell cell) { return x > 0 ? cell : Cell("-"); }
+Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::* stats) {
+  double best = -1;
+  for (const result::Evaluation& e : r.accuracy) best = std::max(best, (e.*stats)[0]);
+  return best < 0 ? Cell("-") : number("%.4f", best);
+}
+
+Document overview(const Named& n) {
+  Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation", "start-up", "images/s of a step",
+                     "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
+          .right = {false, false, true, true, true, true, true, true, true, true, true}};
+  for (const NamedRun& run : n.all) {
+    const RunRecord& r = run.record;
+    const TimeFactors f = time_factors(r);
+    const bool trained = r.steps.size() > 0;
+    const Cell unreached = trained ? "not reached" : "-";
+    const std::vector<double> rates = step_rates(r);
+    t.rows.push_back({run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
+                      f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
+                      trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s), known(f.startup_s, seconds(f.startup_s)),
+                      rates.empty() ? Cell("-") : number("%.2f", median(rates)), best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm),
+                      system_text(r), commit_text(r), r.recipe.name, r.kind});
+  }
+  for (const BenchFile& b : n.benches) {
+    Row row = {b.name};
+    row.resize(t.header.names().size(), Cell("-"));
+    row[11] = text_at(b.context, "num_cpus") + " CPUs";
+    row.back() = "micro-benchmarks";
+    t.rows.push_back(std::move(row));
+  }
+  return t.rows.empty() ? Document() : Document{std::move(t)};
+}
+
+Document left_out(const Inputs& inputs) {
+  if (inputs.left_out.empty()) return {};
+  Table t{.header = {"file", "why it was left out"}};
+  for (const LeftOut& l : inputs.left_out) t.rows.push_back({l.name, l.reason});
+  return {std::move(t)};
+}
+
+class Page {
+ public:
+  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables) {
+    if (plots.empty() && tables.empty()) return;
+    open(id, title);
+    if (!plots.empty()) body_ += "<div class=\"plots\">\n";
+    for (const Json& plot : plots) {
+      const std::string name = html_escaped(plot["title"].get<std::string>());
+      body_ += "<figure class=\"" + plot["kind"].get<std::string>() + "\"><figcaption>" + name + "</figcaption><div class=\"plot\"><canvas role=\"img\" data-plot=\"" +
+               std::to_string(plots_.size()) + "\" aria-label=\"" + name + ". " + html_escaped(plot["about"].get<std::string>()) + "\"></canvas></div></figure>\n";
+      plots_.push_back(plot);
+    }
+    if (!plots.empty()) body_ += "</div>\n";
+    body_ += render_html(tables, title) + "</section>\n";
+  }
+
+  void reports(const Named& n, const Inputs& inputs) {
+    if (n.all.empty()) return;
+    open("reports", "Each result");
+    for (std::size_t i = 0; i < n.all.size(); ++i)
+      body_ += "<details><summary>" + html_escaped(n.all[i].name) + ": " + html_escaped(std::string(result::verdict_name(n.all[i].record.verdict))) +
+               " <span class=\"about\">" + html_escaped(inputs.results[i].run.name) + "</span></summary>\n" + render_html(show_run(n.all[i].record), n.all[i].name) +
+               "</details>\n";
+    body_ += "</section>\n";
+  }
+
+  // The files themselves; page.js unpacks them.
+  void raw(const Inputs& inputs) {
+    open("raw", "Raw results");
+    body_ += "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to <code>report</code> again.</p>\n";
+    const auto add = [&](const std::string& file, const std::string& text) {
+      const std::string name = html_escaped(file);
+      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + result::sha256_hex(text) + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
+               std::to_string(text.size()) + " bytes, SHA-256 <code>" + result::sha256_hex(text) +
+               "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs JavaScript</span></p><pre tabindex=\"0\"></pre>" +
+               "<script type=\"text/plain\">" + pack_text(text) + "</script></details>\n";
+    };
+    for (const ResultFile& r : inputs.results) add(r.run.name, r.text);
+    for (const BenchInput& b : inputs.benches) add(b.file.name, b.text);
+    body_ += "</section>\n";
+  }
+
+  void method() {
+    open("method", "How every number is derived");
+    body_ += "<details><summary>METRICS.md of the report that made this page</summary><pre class=\"wrap\">" + escaped_lines(kPageMetrics) + "</pre></details></section>\n";
+  }
+
+  std::string text(const std::string& summary) const {
+    std::string plots = result::dump(plots_, -1), safe;  // inside <script>, "<" is what could end it
+    for (const char c : plots) c == '<' ? safe += "\\u003c" : safe += c;
+    const std::string chart(kPageChart), script(kPageScript);
+    const std::map<std::string_view, std::string> values = {{"csp", digest(chart) + " " + digest(script)},
+                                                            {"style", std::string(kPageStyle)},
+                                                            {"contents", contents_},
+                                                            {"summary", html_escaped(summary)},
+                                                            {"plots", safe},
+                                                            {"chart", chart},
+                                                            {"script", script},
+                                                            {"body", body_}};
+    std::string page;
+    for (std::string_view rest = kPageHtml; !rest.empty();) {  // one pass: what results say is not searched for "{{"
+      const std::size_t begin = rest.find("{{"), end = rest.find("}}", begin);
+      page += rest.substr(0, begin);
+      if (begin == std::string_view::npos) break;
+      page += values.at(rest.substr(begin + 2, end - begin - 2));
+      rest.remove_prefix(end + 2);
+    }
+    return page;
+  }
+
+ private:
+  void open(const std::string& id, const std::string& title) {
+    contents_ += "<li><a href=\"#" + id + "\">" + html_escaped(title) + "</a></li>";
+    body_ += "<section id=\"" + id + "\">\n<h2>" + html_escaped(title) + "</h2>\n";
+  }
+  static std::string escaped_lines(std::string_view text) {
+    std::string out;
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      out += html_escaped(std::string(text.substr(begin, end - begin))) + "\n";
+      begin = end + 1;
+    }
+    return out;
+  }
+  // As a content security policy names a script that may run.
+  static std::string digest(const std::string& script) {
+    const std::string hex = result::sha256_hex(script);
+    std::string bytes;
+    for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    return std::string("'sha256-").append(base64(bytes)).append("'");
+  }
+
+  std::string body_, contents_;
+  Json plots_ = Json::array();
+};
+
+std::string count(std::size_t n, const std::string& noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string html_page(const Inputs& inputs) {
+  const Named n = named(inputs);
+  std::vector<RunRecord> ablated;
+  std::vector<NamedRun> ablated_runs;
+  for (const NamedRun& r : n.all)
+    if (!r.record.comparisons.empty()) ablated_runs.push_back(r), ablated.push_back(r.record);
+  Page page;
+  page.section("left-out", "Left out", {}, left_out(inputs));
+  page.section("overview", "All results", time_plots(n.runs), overview(n));
+  page.section("score", "Scores of several runs", {}, has_score(n.runs) ? score(n.runs) : Document());
+  page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
+  page.section("steps", "Time of a step", step_plots(n.runs), {});
+  page.section("ablations", "What techniques are worth", ablation_plots(ablated_runs), ablations(ablated));
+  page.section("comparison", "Runs side by side", {}, n.runs.size() > 1 ? compare(n.runs) : Document());
+  page.section("micro", "Micro-benchmarks", {}, bench(n.benches));
+  page.reports(n, inputs);
+  page.raw(inputs);
+  page.method();
+  return page.text(count(n.all.size(), "result") + ", " + count(n.benches.size(), "file") + " of micro-benchmarks, " + std::to_string(inputs.left_out.size()) +
+                   " left out. Made by report " + result::version_text() + ".");
+}
+
+}  // namespace ttt::reports

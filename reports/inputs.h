@@ -1,0 +1,41 @@
+// Files for a report, of any mix of kinds; the kind is seen in the content.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "reports/bench.h"
+#include "reports/compare.h"
+
+namespace ttt::reports {
+
+// A file that could not be read, and why: the report says so and goes on with the others.
+struct LeftOut {
+  std::string name, reason;
+  int exit_code = 0;
+};
+
+struct ResultFile {
+  NamedRun run;
+  std::string text;  // of the file, to the byte
+};
+struct BenchInput {
+  BenchFile file;
+  std::string text;
+};
+using Input = std::variant<ResultFile, BenchInput>;
+
+struct Inputs {
+  std::vector<ResultFile> results;
+  std::vector<BenchInput> benches;
+  std::vector<LeftOut> left_out;
+  int exit_code() const { return left_out.empty() ? 0 : left_out.back().exit_code; }
+};
+
+// Throws UsageError (cannot be read) or DataError (truncated, edited, of neither kind).
+Input read_input(const std::string& file);
+
+Inputs read_inputs(const std::vector<std::string>& files);
+
+}  // namespace ttt::reports

@@ -1,0 +1,49 @@
+// Every header of a column and name of a row that a report may print. The test metrics_test looks each up in METRICS.md: what is printed is
+// derived there.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+
+namespace ttt::reports {
+
+inline constexpr std::string_view kLabels[] = {
+    "",  // a column of names, or of remarks
+    // Who and what.
+    "result", "file", "kind", "verdict", "system", "ranks", "nodes", "commit", "recipe", "warning", "key", "this run", "build", "libraries", "data",
+    "command", "why it was left out", "last", "seed",
+    // Time to target.
+    "time", "share of total", "epochs to target", "epochs trained", "x time per epoch", "time per epoch", "training", "= training",
+    "+ evaluation (exposed)", "evaluation", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
+    "+ after the run", "= total by the clock",
+    // Accuracy.
+    "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
+    // Steps.
+    "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
+    // Ablations.
+    "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase",
+    // Peaks of a machine.
+    "peak", "best", "samples", "work",
+    // Comparison of runs.
+    "A", "epochs [to target]", "x time per epoch [s]", "= training [s]", "evaluation [s]", "start-up [s]", "time to target [s]",
+    "images/s of a step, median", "time of a step, median [ms]", "95 % interval of its ratio",
+    // Scores.
+    "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread",
+    // Micro-benchmarks.
+    "benchmark", "repetitions", "real time", "CPU time", "iterations",
+};
+
+// A label that is in the list: any other text does not compile.
+class Label {
+ public:
+  template <std::size_t N>
+  consteval Label(const char (&text)[N]) : text_(text) {
+    if (std::find(std::begin(kLabels), std::end(kLabels), text_) == std::end(kLabels)) throw "declare this label in kLabels and derive it in METRICS.md";
+  }
+  constexpr std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
+
+}  // namespace ttt::reports

@@ -1,0 +1,33 @@
+// Numbers as the cells of a table: a text for people and the number behind it.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#include "reports/document.h"
+
+namespace ttt::reports {
+
+template <class... Args>
+std::string fixed(const char* pattern, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+// Three digits that matter whatever the size: 12.3 us, 4.56 ms, 1.23 s.
+inline std::string short_time(double s) {
+  if (s < 0) return std::string("-").append(short_time(-s));
+  if (s < 1e-6) return fixed("%.3g ns", s * 1e9);
+  if (s < 1e-3) return fixed("%.3g us", s * 1e6);
+  if (s < 1) return fixed("%.3g ms", s * 1e3);
+  return fixed("%.3f s", s);
+}
+
+inline Cell seconds(double s) { return {fixed("%.3f s", s), s, "s"}; }
+inline Cell short_seconds(double s) { return {short_time(s), s, "s"}; }
+inline Cell percent(double share) { return {fixed("%.1f %%", share * 100), share * 100, "%"}; }
+inline Cell number(const char* pattern, double x) { return {fixed(pattern, x), x}; }
+inline Cell whole(std::int64_t n) { return {std::to_string(n), static_cast<double>(n)}; }
+
+}  // namespace ttt::reports

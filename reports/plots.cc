@@ -1,0 +1,176 @@
+#include "reports/plots.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/ablations.h"
+#include "reports/run_metrics.h"
+#include "reports/run_names.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Evaluation;
+using result::Json;
+using result::RunRecord;
+
+constexpr std::size_t kBins = 40;
+
+// One plot of each AP against time and against epochs.
+Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& name, result::CocoStats Evaluation::* stats, bool by_epoch) {
+  Json series = Json::array(), lines = Json::array();
+  std::map<double, bool> targets;
+  for (const NamedRun& r : runs) {
+    Json points = Json::array();
+    for (const Evaluation& e : r.record.accuracy)
+      if ((e.*stats)[0] >= 0) points.push_back({by_epoch ? static_cast<double>(e.epoch) : e.wall_s, (e.*stats)[0]});
+    if (!points.empty()) series.push_back({{"name", r.name}, {"points", points}});
+    if (r.record.target) targets[stats == &Evaluation::bbox ? r.record.target->bbox_ap : r.record.target->segm_ap] = true;
+  }
+  if (series.empty()) return nullptr;
+  for (const auto& [target, unused] : targets) lines.push_back({{"name", "target"}, {"y", target}});
+  return {{"kind", "curve"},
+          {"title", name + (by_epoch ? " over epochs" : " over time")},
+          {"x", by_epoch ? "epochs" : "time since the start of the run [s]"},
+          {"y", name},
+          {"about", "One line for each run, one point for each evaluation. The numbers are in the reports of the runs below."},
+          {"series", series},
+          {"lines", lines}};
+}
+
+std::vector<double> log_edges(double low, double high) {
+  std::vector<double> edges;
+  for (std::size_t i = 0; i <= kBins; ++i) edges.push_back(low * std::pow(high / low, static_cast<double>(i) / kBins));
+  edges.front() = low, edges.back() = high;  // without the rounding of pow
+  return edges;
+}
+
+Json distribution(const std::vector<NamedRun>& runs) {
+  double low = 0, high = 0;
+  std::vector<std::pair<std::string, std::vector<double>>> all;
+  for (const NamedRun& r : runs) {
+    std::vector<double> ms;
+    for (const double s : r.record.steps.step_s)
+      if (s > 0) ms.push_back(1e3 * s);
+    if (ms.empty()) continue;
+    const auto [least, most] = std::minmax_element(ms.begin(), ms.end());
+    low = all.empty() ? *least : std::min(low, *least);
+    high = std::max(high, *most);
+    all.emplace_back(r.name, std::move(ms));
+  }
+  if (all.empty()) return nullptr;
+  if (!(high > low)) low *= 0.99, high *= 1.01;  // all alike: one bin around them
+  const std::vector<double> edges = log_edges(low, high);
+  Json series = Json::array();
+  for (const auto& [name, ms] : all) {
+    const std::vector<double> shares = histogram(ms, edges);
+    Json points = Json::array();
+    for (std::size_t i = 0; i < shares.size(); ++i) points.push_back({edges[i], shares[i]});
+    points.push_back({edges.back(), shares.back()});
+    series.push_back({{"name", name}, {"points", points}});
+  }
+  return {{"kind", "curve"},
+          {"title", "Distribution of step times"},
+          {"x", "time of a step [ms]"},
+          {"y", "share of the steps [%]"},
+          {"about", "Share of a run's steps in each of " + std::to_string(kBins) + " bins, equal on a logarithmic scale, from the shortest to the longest step of all runs."},
+          {"log", true},
+          {"stepped", true},
+          {"series", series},
+          {"lines", Json::array()}};
+}
+
+// Rows of a stack and one series for each name that any row has; a row without it has a gap, not a zero.
+struct Stack {
+  std::vector<std::string> rows, names;
+  std::vector<std::map<std::string, double>> values;
+
+  void add(const std::string& row, const std::vector<std::pair<std::string, double>>& parts) {
+    rows.push_back(row);
+    values.emplace_back();
+    for (const auto& [name, value] : parts) {
+      values.back()[name] = value;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  Json json(const std::string& title, const std::string& x, const std::string& about) const {
+    if (rows.empty()) return nullptr;
+    Json series = Json::array();
+    for (const std::string& name : names) {
+      Json column = Json::array();
+      for (const auto& row : values) column.push_back(row.contains(name) ? Json(row.at(name)) : Json());
+      series.push_back({{"name", name}, {"values", column}});
+    }
+    return {{"kind", "stack"}, {"title", title}, {"x", x}, {"about", about}, {"rows", rows}, {"series", series}};
+  }
+};
+
+std::vector<Json> present(std::vector<Json> plots) {
+  std::erase_if(plots, [](const Json& p) { return p.is_null(); });
+  return plots;
+}
+
+}  // namespace
+
+std::vector<double> histogram(const std::vector<double>& samples, const std::vector<double>& edges) {
+  std::vector<double> shares(edges.size() - 1, 0.0);
+  for (const double x : samples) {
+    const auto above = static_cast<std::size_t>(std::upper_bound(edges.begin(), edges.end(), x) - edges.begin());
+    shares[std::clamp<std::size_t>(above, 1, shares.size()) - 1] += 1;
+  }
+  for (double& s : shares) s *= 100.0 / static_cast<double>(samples.size());
+  return shares;
+}
+
+std::vector<Json> accuracy_plots(const std::vector<NamedRun>& runs) {
+  return present({accuracy_plot(runs, "box AP", &Evaluation::bbox, false), accuracy_plot(runs, "mask AP", &Evaluation::segm, false),
+                  accuracy_plot(runs, "box AP", &Evaluation::bbox, true), accuracy_plot(runs, "mask AP", &Evaluation::segm, true)});
+}
+
+std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
+  Stack stack;
+  for (const NamedRun& r : runs) {
+    const TimeFactors f = time_factors(r.record);
+    if (f.total_s <= 0) continue;
+    stack.add(r.name + (f.reached ? "" : " (target not reached)"),
+              {{"training", f.training_s}, {"evaluation", f.evaluation_s}, {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}});
+  }
+  return present({stack.json("Time to target by its factors", "s", "The parts of each run's time to target; the numbers are in the table of all results.")});
+}
+
+std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
+  Stack stack;
+  for (const NamedRun& r : runs) {
+    std::vector<std::pair<std::string, double>> parts;
+    for (const PhaseShare& p : phase_shares(r.record)) parts.emplace_back(p.name, 100 * p.share);
+    if (!parts.empty()) stack.add(r.name, parts);
+  }
+  return present({distribution(runs), stack.json("Shares of the phases of a step", "share of the time of all steps [%]",
+                                                 "The share of each phase in the time of all steps of a run; the numbers are in the reports of the runs below.")});
+}
+
+std::vector<Json> ablation_plots(const std::vector<NamedRun>& runs) {
+  std::vector<Json> plots;
+  for (const NamedRun& r : runs) {
+    Json rows = Json::array();
+    for (const result::Comparison& c : r.record.comparisons) {
+      const auto e = measured_effect(c);
+      if (!e) continue;
+      rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline},
+                      {"low", 100 * e->low},
+                      {"estimate", 100 * e->estimate},
+                      {"high", 100 * e->high},
+                      {"finding", finding_text(*e)}});
+    }
+    if (rows.empty()) continue;
+    plots.push_back({{"kind", "forest"},
+                     {"title", "Effects on the time of a step: " + r.name},
+                     {"x", "change of the step's time [%], 95 % interval; negative is faster"},
+                     {"about", "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no change. The numbers are in the tables below."},
+                     {"rows", rows}});
+  }
+  return plots;
+}
+
+}  // namespace ttt::reports

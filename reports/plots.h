@@ -1,0 +1,26 @@
+// What the plots of the HTML report show, computed here; page.js only draws it.
+//
+// Kinds of a plot:
+//   curve   {"title", "x", "y", "log"?: x is logarithmic, "stepped"?, "series": [{"name", "points": [[x, y], ...]}], "lines": [{"name", "y"}]}
+//   stack   {"title", "x", "rows": [name], "series": [{"name", "values": [one for each row]}]}
+//   forest  {"title", "x", "rows": [{"name", "low", "estimate", "high", "finding"}]}
+// Each has "kind" and "about": what a reader who does not see it should know.
+#pragma once
+
+#include <vector>
+
+#include "reports/compare.h"
+#include "result/json.h"
+
+namespace ttt::reports {
+
+// Runs have short names here. A plot without anything to show is left out.
+std::vector<result::Json> accuracy_plots(const std::vector<NamedRun>& runs);
+std::vector<result::Json> time_plots(const std::vector<NamedRun>& runs);  // factors of the time to target
+std::vector<result::Json> step_plots(const std::vector<NamedRun>& runs);  // distribution of step times, shares of phases
+std::vector<result::Json> ablation_plots(const std::vector<NamedRun>& runs);
+
+// Share of the samples in each bin, in %; `edges` rises, its ends hold all samples.
+std::vector<double> histogram(const std::vector<double>& samples, const std::vector<double>& edges);
+
+}  // namespace ttt::reports

@@ -1,0 +1,62 @@
+#include "reports/run_names.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace ttt::reports {
+
+using result::Json;
+
+std::string text_at(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end()) return "-";
+  return it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+std::string processor_text(const result::RunRecord& r) {
+  const auto nodes = r.system.find("nodes");
+  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
+  return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
+}
+
+std::string system_text(const result::RunRecord& r) {
+  const std::string ranks = text_at(r.system, "world_size");
+  return processor_text(r) + ", " + ranks + (ranks == "1" ? " rank" : " ranks");
+}
+
+std::string commit_text(const result::RunRecord& r) {
+  return text_at(r.provenance, "commit").substr(0, 10) + (r.provenance.value("dirty", false) ? " with changes" : "");
+}
+
+std::string letters(std::size_t i) {
+  const char last = static_cast<char>('A' + i % 26);
+  return i < 26 ? std::string(1, last) : letters(i / 26 - 1) + last;
+}
+
+std::vector<std::string> short_names(const std::vector<std::string>& files) {
+  namespace fs = std::filesystem;
+  // The last `n` parts of a path; all of them where there are fewer.
+  const auto tail = [](const std::string& file, std::size_t n) {
+    fs::path path(file), name;
+    if (path.extension() == ".json") path.replace_extension();
+    const std::vector<fs::path> parts(path.begin(), path.end());
+    for (std::size_t i = parts.size() - std::min(n, parts.size()); i < parts.size(); ++i) name /= parts[i];
+    return name.string();
+  };
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::size_t most = static_cast<std::size_t>(std::count(files[i].begin(), files[i].end(), '/')) + 1;
+    std::size_t n = 1;
+    const auto is_taken = [&] {
+      for (std::size_t j = 0; j < files.size(); ++j)
+        if (j != i && tail(files[j], n) == tail(files[i], n)) return true;
+      return false;
+    };
+    while (n < most && is_taken()) ++n;
+    names.push_back(tail(files[i], n));
+    if (is_taken()) names.back() = files[i] + " #" + std::to_string(i + 1);  // a file that was named twice
+  }
+  return names;
+}
+
+}  // namespace ttt::reports

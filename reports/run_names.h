@@ -1,0 +1,24 @@
+// What runs are called in tables; what a result does not say is "-", not an empty text or a zero.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "result/run_record.h"
+
+namespace ttt::reports {
+
+// A member as text, "-" where it is missing.
+std::string text_at(const result::Json& object, const char* key);
+
+std::string processor_text(const result::RunRecord& record);  // "2 x Intel(R) Xeon(R) Processor": nodes and their processor
+std::string system_text(const result::RunRecord& record);     // the same and the number of ranks
+std::string commit_text(const result::RunRecord& record);     // ten digits, and whether the tree had changes
+
+// "A", "B", ... "Z", "AA", ...
+std::string letters(std::size_t i);
+
+// Names of files for plots: without ".json", and with as few of the folders as tell them apart.
+std::vector<std::string> short_names(const std::vector<std::string>& files);
+
+}  // namespace ttt::reports

@@ -1,0 +1,78 @@
+// Olympic means of groups of runs, and when there is none.
+#include "reports/score.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/result/toy_record.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::RunRecord;
+using result::Verdict;
+
+// Runs that reach the target after these many seconds; 0: not at all.
+std::vector<NamedRun> runs(const std::vector<double>& times) {
+  std::vector<NamedRun> all;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    RunRecord r = test::toy_record();
+    r.recipe.settings["seed"] = i;
+    r.provenance["dirty"] = false;
+    r.accuracy[1].wall_s = times[i];
+    if (times[i] == 0) r.verdict = Verdict::kNotConverged, r.accuracy.pop_back();
+    all.push_back({"run" + std::to_string(i), r});
+  }
+  return all;
+}
+
+std::string text(const std::vector<NamedRun>& r) { return render_text(score(r), 200); }
+
+TEST(Score, IsTheMeanWithoutBestAndWorst) {
+  const auto five = runs({10, 20, 40, 30, 90});
+  EXPECT_TRUE(has_score(five));
+  const Document d = score(five);
+  const Row& mean = std::get<Table>(d[1]).rows[0];
+  EXPECT_EQ(mean[0].text, "Olympic mean");
+  EXPECT_EQ(mean[1].values, std::vector<double>{30});  // start to stop
+  EXPECT_EQ(mean[2].values, std::vector<double>{32});  // and 2 s of start-up
+  EXPECT_NE(text(five).find("no: the slowest"), std::string::npos);
+}
+
+TEST(Score, OneRunWithoutTheTargetIsTheSlowest) {
+  const Document d = score(runs({10, 20, 0, 30, 40}));
+  const Table& t = std::get<Table>(d[1]);
+  EXPECT_EQ(t.rows[0][1].values, std::vector<double>{30});
+  EXPECT_EQ(t.rows[3][0].text, "slowest");
+  EXPECT_EQ(t.rows[3][1].text, "not reached");
+  EXPECT_EQ(t.rows[4][1].text, "-");  // no spread
+}
+
+TEST(Score, TwoWithoutTheTargetOrFourRunsHaveNone) {
+  EXPECT_FALSE(has_score(runs({10, 0, 0, 30, 40})));
+  EXPECT_NE(text(runs({10, 0, 0, 30, 40})).find("No score: 2 of 5 runs did not reach the target"), std::string::npos);
+  EXPECT_NE(text(runs({10, 20, 30, 40})).find("No score: the Olympic mean needs 5 runs of one system and recipe, here are 4."), std::string::npos);
+}
+
+TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroups) {
+  for (const int what : {0, 1, 2, 3}) {
+    auto five = runs({10, 20, 40, 30, 90});
+    RunRecord& r = five[4].record;
+    if (what == 0) r.recipe.settings["solver"]["lr"] = 0.5;
+    if (what == 1) r.system["world_size"] = 99;
+    if (what == 2) r.provenance["commit"] = "other";
+    if (what == 3) r.data["train_sha256"] = "other";
+    EXPECT_FALSE(has_score(five)) << what;
+    EXPECT_NE(text(five).find("here are 1."), std::string::npos) << what;
+  }
+}
+
+TEST(Score, ShortenedRunsAndAblationsDoNotCount) {
+  auto six = runs({10, 20, 40, 30, 90, 1});
+  six[5].record.verdict = Verdict::kSmoke;
+  six.push_back({"ablation", test::toy_ablation()});
+  EXPECT_EQ(std::get<Table>(score(six)[1]).rows[0][1].values, std::vector<double>{30});
+  EXPECT_NE(text(six).find("not counted: run5 (time_to_target, smoke), ablation (ablation, passed)"), std::string::npos) << text(six);
+}
+
+}  // namespace
+}  // namespace ttt::reports
