@@ -1,8 +1,13 @@
 #include "reports/ablations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <set>
+
+#include "core/statistics.h"
+#include "reports/convergence.h"
 
 namespace ttt::reports {
 namespace {
@@ -29,13 +34,51 @@ std::string promise_text(const Comparison& c) {
   return text;
 }
 
-Row row(const Comparison& c) {
+std::string fixed(double x, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*f", digits, x);
+  return text;
+}
+
+// With a unit's prefix from a thousand on: 1.23 M.
+std::string amount(double x) {
+  constexpr const char* kPrefix[] = {"", " k", " M", " G", " T"};
+  std::size_t i = 0;
+  for (; x >= 1000 && i + 1 < std::size(kPrefix); ++i) x /= 1000;
+  return fixed(x, x < 0.1 ? 4 : x < 10 ? 2 : x < 100 ? 1 : 0) + kPrefix[i];
+}
+
+// Main effects and interactions of a factorial design, from every combination's effect on the logarithm of the step time (none: 0).
+void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
+  std::set<std::string> names;
+  for (const Comparison* c : rows) names.insert(c->factors.begin(), c->factors.end());
+  const std::vector<std::string> factors(names.begin(), names.end());
+  std::map<std::set<std::string>, double> log_effect = {{{}, 0.0}};
+  for (const Comparison* c : rows)
+    if (const auto e = measured_effect(*c)) log_effect[{c->factors.begin(), c->factors.end()}] = std::log1p(e->estimate);
+  if (log_effect.size() != std::size_t{1} << factors.size()) {
+    d.push_back(Paragraph{"No main effects: not every combination was measured."});
+    return;
+  }
+  Table t{.header = {"factor", "main effect", "alone", "beside all others"}, .right = {false, true, true, true}};
+  const auto cell = [](double log) { return Cell(percent(std::expm1(log)), 100 * std::expm1(log), "%"); };
+  for (const std::string& f : factors) {
+    double sum = 0;
+    for (const auto& [on, log] : log_effect) sum += on.contains(f) ? log : -log;
+    std::set<std::string> others = names;
+    others.erase(f);
+    t.rows.push_back({f, cell(sum / static_cast<double>(log_effect.size() / 2)), cell(log_effect.at({f})), cell(log_effect.at(names) - log_effect.at(others))});
+  }
+  d.push_back(std::move(t));
+}
+
+Row row(const Comparison& c, const result::RunRecord& record) {
   const std::string variant = variant_text(c);
   const auto e = measured_effect(c);
-  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "-", promise_text(c), ""};
+  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "-", promise_text(c), "", ""};
   const auto pairs = static_cast<double>(c.samples.size());
   return {variant, {percent(e->estimate), 100 * e->estimate, "%"}, {percent(e->low) + " to " + percent(e->high), 100 * e->low, 100 * e->high, "%"},
-          finding_text(*e), {std::to_string(c.samples.size()), pairs}, promise_text(c), cause_text(c)};
+          finding_text(*e), {std::to_string(c.samples.size()), pairs}, promise_text(c), cause_text(c), counters_text(c, record.peaks)};
 }
 
 }  // namespace
@@ -66,6 +109,33 @@ std::string cause_text(const Comparison& c) {
   return name.empty() ? "" : name + " " + milliseconds(largest) + " of " + milliseconds(total);
 }
 
+std::string counters_text(const Comparison& c, const std::vector<result::Peak>& peaks) {
+  struct Change {
+    double size;
+    std::string text;
+  };
+  std::vector<Change> changes;
+  for (const auto& [name, pair] : c.counters.items()) {
+    const double a = pair[0].get<double>(), b = pair[1].get<double>(), larger = std::max(a, b);
+    // Half an event in a step is chance; what differs by less than 5 % is no cause to name.
+    if (larger < (name == "cpu_s" || name == "straggler_index" ? 0.0 : 0.5) || std::abs(b - a) < 0.05 * larger) continue;
+    changes.push_back({std::abs(b - a) / larger, name + " " + amount(a) + " -> " + amount(b)});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.size > y.size; });
+  std::string text;
+  for (std::size_t i = 0; i < changes.size() && i < 4; ++i) text += (i ? "; " : "") + changes[i].text;
+  if (const auto share = share_of_peak(c, peaks)) text += (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed(100 * *share, 0) + " % of the flop/s peak";
+  return text;
+}
+
+std::optional<double> share_of_peak(const Comparison& c, const std::vector<result::Peak>& peaks) {
+  const auto peak = std::find_if(peaks.begin(), peaks.end(), [](const result::Peak& p) { return p.name == "matrix_multiply"; });
+  const auto flops = c.counters.find("flops");
+  if (peak == peaks.end() || peak->samples.empty() || flops == c.counters.end() || c.samples.size() == 0) return std::nullopt;
+  const double rate = (*flops)[1].get<double>() / median(c.samples.variant_s);
+  return rate > 0 ? std::optional(rate / *std::max_element(peak->samples.begin(), peak->samples.end())) : std::nullopt;
+}
+
 Document comparison_blocks(const result::RunRecord& record) {
   Document d;
   std::vector<std::string> order;
@@ -77,11 +147,13 @@ Document comparison_blocks(const result::RunRecord& record) {
   for (const std::string& name : order) {
     const Comparison& first = *by_name[name].front();
     d.push_back(Heading{name + ": " + first.question});
-    d.push_back(Paragraph{"Expected: " + first.expectation + " Step time against '" + first.baseline + "':"});
-    Table t{.header = {"variant", "step time", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase"},
-            .right = {false, true, true, false, true, false, false}};
-    for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c));
+    const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
+    d.push_back(Paragraph{"Expected: " + first.expectation + " Step time against '" + (one_baseline ? first.baseline : std::string("the rung before")) + "':"});
+    Table t{.header = {"variant", "step time", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed"},
+            .right = {false, true, true, false, true, false, false, false}};
+    for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, record));
     d.push_back(std::move(t));
+    if (first.design == "factorial") add_factorial(by_name[name], d);
   }
   return d;
 }
@@ -95,7 +167,9 @@ Document ablations(const std::vector<result::RunRecord>& records) {
     d.push_back(Paragraph{ranks + (ranks == "1" ? " rank, " : " ranks, ") + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
                           r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
     const Document rows = comparison_blocks(r);
-    if (rows.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
+    const Document trained = convergence_blocks(r);
+    if (rows.empty() && trained.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
+    d.insert(d.end(), trained.begin(), trained.end());
     d.insert(d.end(), rows.begin(), rows.end());
   }
   return d;

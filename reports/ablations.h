@@ -18,6 +18,12 @@ Document ablations(const std::vector<result::RunRecord>& records);
 // The phase that explains most of a measured difference: "backward -3.10 ms of -3.42 ms"; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
 
+// The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137"; and the variant's share of the peak.
+std::string counters_text(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
+
+// The variant's rate of floating-point operations over the machine's matrix multiply; nothing where either is unknown.
+std::optional<double> share_of_peak(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
+
 // The variant, with the setting under which it ran and the number of its repetition where there are several.
 std::string variant_text(const result::Comparison& comparison);
 

@@ -21,7 +21,8 @@ inline constexpr std::string_view kLabels[] = {
     // Steps.
     "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
     // Ablations.
-    "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase",
+    "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
+    "reached", "change of epochs",
     // Peaks of a machine.
     "peak", "best", "samples", "work",
     // Comparison of runs.

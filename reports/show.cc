@@ -4,6 +4,7 @@
 
 #include "core/statistics.h"
 #include "reports/ablations.h"
+#include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
 
@@ -219,8 +220,9 @@ Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
   if (!record.peaks.empty()) add_peaks(record, d);
-  if (!record.comparisons.empty()) {
-    const Document rows = comparison_blocks(record);
+  if (!record.comparisons.empty() || !record.convergence.empty()) {
+    const Document trained = convergence_blocks(record), rows = comparison_blocks(record);
+    d.insert(d.end(), trained.begin(), trained.end());
     d.insert(d.end(), rows.begin(), rows.end());
   } else if (record.kind != "roofline") {  // which has no training
     add_factors(record, d);

@@ -18,12 +18,6 @@
 namespace ttt {
 namespace {
 
-int threads_of(const train::Recipe& recipe, const comm::Team& team) {
-  if (recipe.train.threads > 0) return static_cast<int>(recipe.train.threads);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::max(1, cores / team.local_size);
-}
-
 void resolve_batch(train::Recipe& recipe, const comm::Team& team) {
   auto& t = recipe.train;
   if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
@@ -65,6 +59,12 @@ std::string data_folder(const train::Recipe& recipe, const harness::RunContext& 
 
 }  // namespace
 
+int threads_of_rank(const train::Recipe& recipe, const comm::Team& team) {
+  if (recipe.train.threads > 0) return static_cast<int>(recipe.train.threads);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::max(1, cores / team.local_size);
+}
+
 Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context) {
   Run run;
   run.recipe = wanted;
@@ -75,7 +75,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   }
   resolve_batch(recipe, team);
   check_save_weights(recipe.train.save_weights);
-  const int threads = threads_of(recipe, team);
+  const int threads = threads_of_rank(recipe, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
   if (recipe.train.keep_memory) run.memory = keep_freed_memory() ? "kept" : "as the user set malloc";

@@ -22,6 +22,8 @@ struct Run {
   train::Parts parts;
 };
 
+// Threads of a rank's tensor operations: train.threads, or its share of the node's cores.
+int threads_of_rank(const train::Recipe& recipe, const comm::Team& team);
 // Collective over `team`, which must outlive the run. Throws UsageError where the recipe contradicts the launch or the data.
 Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.

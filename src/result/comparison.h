@@ -36,7 +36,7 @@ struct Comparison {
   std::vector<std::string> factors;          // of a combination: what is on in the variant
   std::int64_t repetition = 0;
   // measured; not_supported here; same_build: both sides are built alike, so there is nothing to compare; promise_broken: the numbers differ
-  // more than promised, so no time was taken.
+  // more than promised, so no time was taken; incorrect: a number that is no result (a loss that is not finite).
   std::string status = "measured";
   std::string reason;                        // of a status other than measured
   std::string promise;                       // bitwise, close, other_work

@@ -19,7 +19,7 @@ std::size_t allowed_misses(std::size_t n) { return std::max<std::size_t>(1, n ==
 void Judgement::add(const Pairing& pairing, const result::Comparison& r) {
   measured_ += r.status == "measured";
   not_supported_ += r.status == "not_supported";
-  if (r.status == "same_build" || r.status == "promise_broken") broken_.push_back(r.ablation + ", " + r.variant + ": " + r.reason);
+  if (r.status == "same_build" || r.status == "promise_broken" || r.status == "incorrect") broken_.push_back(r.ablation + ", " + r.variant + ": " + r.reason);
   if (!pairing.built_alike || r.status != "measured") return;
   // A known effect: none, or the planted one, which must also be told from none.
   const double truth = pairing.variant.planted;

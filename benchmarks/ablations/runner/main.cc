@@ -3,11 +3,14 @@
 #include <cstdio>
 #include <filesystem>
 
+#include <ATen/Parallel.h>
+
 #include "ablations/runner/judge.h"
 #include "ablations/runner/runner.h"
 #include "comm/world.h"
 #include "core/error.h"
 #include "embedded_recipes.h"
+#include "roofline/peaks.h"
 #include "train/launch.h"
 
 namespace {
@@ -72,6 +75,11 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
           }};
   listener.say(plan.text);
   context.clock.start_run();
+  if (recipe.ablate.peaks_s > 0) {
+    at::set_num_threads(threads_of_rank(recipe, world.team()));
+    const auto peaks = roofline::measure_peaks(*world.communicator(), {.seconds_each = recipe.ablate.peaks_s, .ranks_of_node = world.local_size()});
+    context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
+  }
   run_plan(plan, recipe, world, context, listener);
   context.clock.end_run();
   return judgement.outcome();

@@ -3,19 +3,12 @@
 #include <ATen/Parallel.h>
 
 #include <numeric>
-#include <thread>
 
 #include "ablations/runner/train_arm.h"
 #include "core/allocator.h"
 
 namespace ttt::ablations {
 namespace {
-
-// As a training rank would have it: train.threads, or its share of the node's cores.
-int threads_of(const Bench& bench) {
-  if (bench.recipe.train.threads > 0) return static_cast<int>(bench.recipe.train.threads);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / bench.world.local_size());
-}
 
 // Rank 0's values on every rank.
 std::map<std::string, double> on_every_rank(const std::map<std::string, double>& mine, comm::Communicator& comm) {
@@ -30,7 +23,7 @@ std::map<std::string, double> on_every_rank(const std::map<std::string, double>&
 }  // namespace
 
 OperationArm::OperationArm(const Bench& bench, Operation operation, std::function<void()> enter)
-    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of(bench)) {
+    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of_rank(bench.recipe, bench.world.team())) {
   if (bench.recipe.train.keep_memory) keep_freed_memory();  // as a training rank does
 }
 

@@ -143,7 +143,11 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
                               .limit_s = std::clamp(share_s, 0.1, c.limit_s),
                               .min_rounds = c.min_rounds, .max_rounds = c.max_rounds,
                               .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
-      row = run_pair(p, recipe, limits, world, context);
+      try {
+        row = run_pair(p, recipe, limits, world, context);
+      } catch (const Incorrect& e) {  // agreed over the ranks (a loss that is not finite): the others can still be measured
+        row.status = "incorrect", row.reason = e.what();
+      }
     }
     const bool repeated = p.repetition > 0 || (&p != &plan.pairings.back() && (&p)[1].repetition > 0);
     listener.say(heading(row, repeated) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));

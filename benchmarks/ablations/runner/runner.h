@@ -18,6 +18,7 @@ struct RunnerConfig {
   std::int64_t repetitions = 0;
   std::int64_t seeds = 0;
   double target_box_ap = -1, target_mask_ap = -1;
+  double peaks_s = 0.5;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -37,6 +38,7 @@ struct RunnerConfig {
     v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says", at_least(0));
     v("target_box_ap", s.target_box_ap, "box AP to which those trainings go; negative: as the ablation says", between(-1, 1));
     v("target_mask_ap", s.target_mask_ap, "mask AP of the same evaluation; negative: as the ablation says", between(-1, 1));
+    v("peaks_s", s.peaks_s, "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not measured", at_least(0));
   }
 };
 

@@ -1,0 +1,82 @@
+#include "reports/convergence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/statistics.h"
+#include "reports/ablations.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::ConvergenceRow;
+using result::Training;
+
+std::string number(const char* format, double x) {
+  char text[48];
+  std::snprintf(text, sizeof text, format, x);
+  return text;
+}
+
+std::vector<Training> of_variant(const ConvergenceRow& row, const std::string& variant) {
+  std::vector<Training> out;
+  std::copy_if(row.trainings.begin(), row.trainings.end(), std::back_inserter(out), [&](const Training& t) { return t.variant == variant; });
+  return out;
+}
+
+std::vector<double> log_epochs(const std::vector<Training>& trainings) {
+  std::vector<double> out;
+  for (const Training& t : trainings) out.push_back(std::log(t.epochs));
+  return out;
+}
+
+// Of trainings that all reached the target: one that did not would count as if it had at its last epoch.
+void add_change(Row& row, const std::vector<Training>& baseline, const std::vector<Training>& trainings) {
+  const auto reached = [](const std::vector<Training>& t) { return std::all_of(t.begin(), t.end(), [](const Training& x) { return x.reached; }); };
+  const auto shift = reached(baseline) && reached(trainings) ? rank_sum_interval(log_epochs(baseline), log_epochs(trainings)) : std::nullopt;
+  if (!shift) {
+    row.insert(row.end(), {"-", "-", "too few trainings, or not all reached the target"});
+    return;
+  }
+  const Interval e{std::expm1(shift->estimate), std::expm1(shift->low), std::expm1(shift->high)};
+  const std::string ends = number("%+.0f %%", 100 * e.low) + " to " + number("%+.0f %%", 100 * e.high);
+  row.insert(row.end(), {{number("%+.0f %%", 100 * e.estimate), 100 * e.estimate, "%"}, {ends, 100 * e.low, 100 * e.high, "%"},
+                         e.high < 0 ? "fewer epochs" : e.low > 0 ? "more epochs" : "no difference shown at this precision"});
+}
+
+Row variant_row(const ConvergenceRow& all, const std::string& variant) {
+  const std::vector<Training> trainings = of_variant(all, variant), baseline = of_variant(all, all.baseline);
+  std::vector<double> epochs, seconds;
+  std::size_t reached = 0;
+  for (const Training& t : trainings) epochs.push_back(t.epochs), seconds.push_back(t.seconds), reached += t.reached;
+  const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
+  Row row = {variant,
+             std::to_string(reached) + " of " + std::to_string(trainings.size()),
+             {number("%.2f", median(epochs)) + " (" + number("%.2f", *least) + " to " + number("%.2f", *most) + ")", median(epochs)},
+             {number("%.1f s", median(seconds)), median(seconds), "s"}};
+  if (variant == all.baseline) row.insert(row.end(), {"", "", "the baseline"});
+  else add_change(row, baseline, trainings);
+  return row;
+}
+
+}  // namespace
+
+Document convergence_blocks(const result::RunRecord& record) {
+  Document d;
+  for (const ConvergenceRow& row : record.convergence) {
+    d.push_back(Heading{row.ablation + ": " + row.question});
+    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + number("%.3g", row.target_box_ap) + " and mask AP " +
+                          number("%.3g", row.target_mask_ap) + ", evaluated every " + number("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
+    Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval", "finding"},
+            .right = {false, true, true, true, true, true, false}};
+    std::vector<std::string> variants;
+    for (const Training& training : row.trainings)
+      if (std::find(variants.begin(), variants.end(), training.variant) == variants.end()) variants.push_back(training.variant);
+    for (const std::string& variant : variants) t.rows.push_back(variant_row(row, variant));
+    d.push_back(std::move(t));
+  }
+  return d;
+}
+
+}  // namespace ttt::reports
