@@ -13,6 +13,7 @@ namespace ttt {
 // Data, model and communicators of one rank, alive for the run.
 struct Run {
   train::Recipe recipe;  // resolved: classes, batch and threads are numbers, not "automatic"
+  std::unique_ptr<trace::Recorder> trace;  // null without train.trace_steps; the parts record there, a train::TraceCollection reads it
   std::unique_ptr<comm::Communicator> gradients, control;
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
