@@ -105,6 +105,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.parts.trace = run.trace.get();
   run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace});
   set_model(run, model::host_ops(run.pool));
+  run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
 }
 
@@ -123,6 +124,11 @@ void set_model(Run& run, model::DetectionOps ops) {
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
       run.pool, device);
+}
+
+void store_trace(Run& run, harness::RunContext& context) {
+  if (auto trace = run.traces->collect(context.clock.run_start_s()))
+    context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
 }
 
 result::Json describe(const Run& run) {

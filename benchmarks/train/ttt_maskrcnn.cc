@@ -6,7 +6,6 @@
 #include "embedded_recipes.h"
 #include "train/launch.h"
 #include "train/parts.h"
-#include "train/trace_collection.h"
 
 namespace {
 
@@ -44,13 +43,11 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
             progress.note(ended_epoch(e));
           }};
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  train::TraceCollection traces(run.trace.get(), *run.control);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
-  if (auto trace = traces.collect(context.clock.run_start_s()))
-    context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
+  store_trace(run, context);
   return {.verdict = ending.verdict, .reason = ending.reason};
 }
 
