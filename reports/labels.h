@@ -30,6 +30,14 @@ inline constexpr std::string_view kLabels[] = {
     "images/s of a step, median", "time of a step, median [ms]", "95 % interval of its ratio",
     // Scores.
     "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread",
+    // Timeline.
+    "rank", "lane", "images", "working", "waiting for room", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks",
+    "comm_exposed",
+    // Scaling.
+    "runs", "global batch", "images per rank", "speed-up", "efficiency", "reached", "time per epoch [s]", "time ratio", "= epochs ratio",
+    "x epoch-time ratio", "x rest",
+    // Accuracy over time.
+    "epochs", "goal", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most",
     // Micro-benchmarks.
     "benchmark", "repetitions", "real time", "CPU time", "iterations",
 };

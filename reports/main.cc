@@ -5,10 +5,13 @@
 
 #include "core/error.h"
 #include "reports/ablations.h"
+#include "reports/accuracy.h"
 #include "reports/command_line.h"
 #include "reports/html.h"
+#include "reports/scaling.h"
 #include "reports/score.h"
 #include "reports/show.h"
+#include "reports/timeline.h"
 #include "result/journal.h"
 #include "result/provenance.h"
 #include "result/result_file.h"
@@ -111,6 +114,59 @@ std::function<int()> declare_html(CLI::App& command) {
   };
 }
 
+std::function<int()> declare_scaling(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    std::vector<std::string> allowed;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of runs with different numbers of ranks, several seeds of each where there are any")->required();
+  command.add_option("--allow", a->allowed, "Key of a recipe that may differ (train.schedule.lr); repeat it for several")->allow_extra_args(false);
+  add_output_options(command, a->output);
+  return [a] {
+    const reports::Runs all = reports::read_all(a->files);
+    print(reports::scaling(all.runs, a->allowed), a->output);
+    return all.exit_code;
+  };
+}
+
+std::function<int()> declare_accuracy(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    reports::AccuracyOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of runs; seeds of one recipe are taken together")->required();
+  command.add_option("--ap", a->options.thresholds, "AP (0 to 1) whose first reaching is asked for, beside the target; repeat it for several")
+      ->allow_extra_args(false)->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--interpolate", a->options.interpolate, "Take AP as a straight line between evaluations; by default the first evaluation that reached it counts");
+  add_output_options(command, a->output);
+  return [a] {
+    const reports::Runs all = reports::read_all(a->files);
+    if (!all.runs.empty()) print(reports::accuracy(all.runs, a->options), a->output);
+    return all.exit_code;
+  };
+}
+
+std::function<int()> declare_timeline(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    std::string out;
+    bool force = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of runs with train.trace_steps")->required();
+  command.add_option("--out", a->out, "Write the spans of all files there, in Chrome's trace event format: open it in ui.perfetto.dev or chrome://tracing");
+  command.add_flag("--force", a->force, "Replace --out where it exists");
+  add_output_options(command, a->output);
+  return [a] {
+    const reports::Runs all = reports::read_all(a->files);
+    if (!a->out.empty() && !all.runs.empty()) {
+      reports::write_page(a->out, reports::chrome_trace(all.runs), a->force);
+      return all.exit_code;
+    }
+    for (const reports::NamedRun& run : all.runs) print(reports::timeline(run), a->output);
+    return all.exit_code;
+  };
+}
+
 std::function<int()> declare_recover(CLI::App& command) {
   struct Arguments {
     std::string journal, out;
@@ -137,6 +193,9 @@ constexpr reports::Command kCommands[] = {
     {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's", declare_score},
     {"bench", "Micro-benchmarks: the JSON output of Google Benchmark programs as a table", declare_bench},
     {"html", "One page with all results, plots and raw data, to open in a browser", declare_html},
+    {"scaling", "What more ranks bring: speed-up, efficiency, and time to target as epochs times time per epoch", declare_scaling},
+    {"accuracy", "AP at every evaluation, and when thresholds were reached: over epochs and time, over several seeds", declare_accuracy},
+    {"timeline", "What the threads of a run did when: communication against the phases of the steps, or a file for trace viewers (--out)", declare_timeline},
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
 };
 

@@ -42,6 +42,12 @@ void check_save_weights(const std::string& path) {
     throw UsageError("train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
 }
 
+void check_trace(const train::TrainConfig& t) {
+  if (t.trace_steps > 0 && t.max_steps > 0 && t.trace_from >= t.max_steps)
+    throw UsageError("train.trace_from = " + std::to_string(t.trace_from) + " is after the last step of train.max_steps = " + std::to_string(t.max_steps) +
+                     ": nothing would be recorded. Lower the one or raise the other.");
+}
+
 void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
   const auto in_data = static_cast<std::int64_t>(images.categories().size()) + 1;
   if (recipe.model.classes == 0) recipe.model.classes = in_data;
@@ -75,6 +81,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   }
   resolve_batch(recipe, team);
   check_save_weights(recipe.train.save_weights);
+  check_trace(recipe.train);
   const int threads = threads_of_rank(recipe, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
@@ -94,8 +101,11 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
                                                  data::OrderSettings{.seed = static_cast<std::uint64_t>(recipe.seed),
                                                                      .global_batch = recipe.train.global_batch,
                                                                      .rank = team.rank, .ranks = team.size});
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order);
+  if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
+  run.parts.trace = run.trace.get();
+  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace});
   set_model(run, model::host_ops(run.pool));
+  run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
 }
 
@@ -114,6 +124,11 @@ void set_model(Run& run, model::DetectionOps ops) {
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
       run.pool, device);
+}
+
+void store_trace(Run& run, harness::RunContext& context) {
+  if (auto trace = run.traces->collect(context.clock.run_start_s()))
+    context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
 }
 
 result::Json describe(const Run& run) {

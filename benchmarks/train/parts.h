@@ -6,6 +6,7 @@
 
 #include "comm/world.h"
 #include "harness/app.h"
+#include "train/trace_collection.h"
 #include "train/trainer.h"
 
 namespace ttt {
@@ -13,7 +14,9 @@ namespace ttt {
 // Data, model and communicators of one rank, alive for the run.
 struct Run {
   train::Recipe recipe;  // resolved: classes, batch and threads are numbers, not "automatic"
+  std::unique_ptr<trace::Recorder> trace;  // where the parts record; null without train.trace_steps
   std::unique_ptr<comm::Communicator> gradients, control;
+  std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
   std::shared_ptr<const data::TrainOrder> order;
@@ -29,6 +32,9 @@ Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
 void set_model(Run& run, model::DetectionOps ops);
 result::Json describe(const Run& run);
+// Collective, after the run's clock was started and the steps were taken: what all ranks recorded goes into the result of rank 0. Nothing
+// without train.trace_steps. A result has one trace: the last that was stored.
+void store_trace(Run& run, harness::RunContext& context);
 // Of LibTorch, MPI and HDF5, for the result's provenance.
 std::map<std::string, result::LibraryVersion> library_versions(const comm::World& world);
 

@@ -47,6 +47,7 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
+  store_trace(run, context);
   return {.verdict = ending.verdict, .reason = ending.reason};
 }
 

@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "core/trace.h"
 
 namespace ttt::comm {
 
@@ -43,6 +46,15 @@ class Communicator {
   // Rank `root` gets the bytes of every rank in rank order, the others an empty vector. Host memory.
   virtual std::vector<std::string> gather(const std::string& bytes, int root) = 0;
   virtual void barrier() = 0;
+
+  // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves on a device, the host
+  // does not see. number_next: what the next one is called there.
+  void trace(trace::Lane* lane) { lane_ = lane; }
+  void number_next(std::int32_t number) { number_ = number; }
+
+ protected:
+  trace::Lane* lane_ = nullptr;
+  std::int32_t number_ = 0;
 };
 
 // One rank alone: every collective is the identity.

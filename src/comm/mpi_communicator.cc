@@ -78,7 +78,7 @@ class MpiCommunicator final : public Communicator {
 
   void all_reduce_sum(float* data, std::size_t count) override {
     run(next("all_reduce_sum(float)", count * sizeof(float)),
-        [=, this](const Call& call) { all_reduce<float, Sum>(channel_, call, data, count, scratch_); });
+        [=, this, number = number_](const Call& call) { sum(call, data, count, number); });
   }
   void all_reduce_sum(double* data, std::size_t count) override {
     run(next("all_reduce_sum(double)", count * sizeof(double)),
@@ -93,9 +93,7 @@ class MpiCommunicator final : public Communicator {
     if (!progress_) progress_ = std::make_unique<ProgressThread>(channel_.cancelled);
     Call call = next("all_reduce_sum_async(float)", count * sizeof(float));
     call.policy = kBackground;
-    return progress_->start([=, this, call = std::move(call)] {
-      guarded([&] { all_reduce<float, Sum>(channel_, call, data, count, scratch_); });
-    });
+    return progress_->start([=, this, number = number_, call = std::move(call)] { guarded([&] { sum(call, data, count, number); }); });
   }
 
   void broadcast(void* data, std::size_t bytes, int root) override {
@@ -124,6 +122,11 @@ class MpiCommunicator final : public Communicator {
   void check_root(int root) const {
     if (root < 0 || root >= channel_.size)
       throw Error("Root rank " + std::to_string(root) + " is outside this communicator: use 0 to " + std::to_string(channel_.size - 1) + ".");
+  }
+
+  void sum(const Call& call, float* data, std::size_t count, std::int32_t number) {
+    const trace::Scope span(lane_, trace::Event::kAllReduce, number, static_cast<std::int64_t>(call.bytes));
+    all_reduce<float, Sum>(channel_, call, data, count, scratch_);
   }
 
   template <class Body>

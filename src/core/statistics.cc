@@ -59,7 +59,26 @@ std::size_t critical_rank(std::size_t n) {
   return ways.size() - 1;
 }
 
+// The largest k with P(X < k) <= 0.025, where X counts heads of n fair coins; 0 where there is none.
+std::size_t critical_heads(std::size_t n) {
+  const auto N = static_cast<double>(n);
+  double below = 0;
+  for (std::size_t k = 0; k <= n / 2; ++k) {
+    const auto K = static_cast<double>(k);
+    below += std::exp(std::lgamma(N + 1) - std::lgamma(K + 1) - std::lgamma(N - K + 1) - N * std::log(2.0));
+    if (below > 0.025) return k;
+  }
+  return n / 2;
+}
+
 }  // namespace
+
+std::optional<Bounds> median_interval(std::vector<double> samples) {
+  const std::size_t k = critical_heads(samples.size());
+  if (k == 0) return std::nullopt;
+  std::sort(samples.begin(), samples.end());
+  return Bounds{samples[k - 1], samples[samples.size() - k]};
+}
 
 std::optional<Interval> signed_rank_interval(const std::vector<double>& samples) {
   const std::size_t n = samples.size();

@@ -20,6 +20,13 @@ double sum(const std::vector<double>& samples);
 // five runs.
 double olympic_mean(std::vector<double> runs);
 
+// Bounds of the median between which it lies with at least 95 %, whatever the distribution: the order statistics that the sign test does not
+// reject (Hollander, Wolfe and Chicken 2013, section 3.6). Nothing below 6 samples.
+struct Bounds {
+  double low = 0, high = 0;
+};
+std::optional<Bounds> median_interval(std::vector<double> samples);
+
 // Estimate and confidence interval of the centre of a symmetric distribution.
 struct Interval {
   double estimate = 0, low = 0, high = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/trace.h"
 #include "data/host_batch.h"
 #include "data/jpeg.h"
 #include "data/order.h"
@@ -23,6 +24,7 @@ class ImageWorker {
   JpegDecoder decoder;
   RgbImage image;
   ImageTransform transform;
+  trace::Lane* lane = nullptr;  // where its work is recorded
 };
 
 struct StageSeconds {

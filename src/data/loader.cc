@@ -27,6 +27,9 @@ Loader::Loader(const ShardSet& set, const DataSettings& settings, std::shared_pt
   if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   for (std::int64_t b = 0; b * per_batch_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
   for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
+  // One worker may do all images of a step, and of the batches ahead; each may be followed by a wait.
+  for (std::size_t t = 0; start.trace && t < workers_.size(); ++t)
+    workers_[t]->lane = &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(per_batch_) + 2);
   try {
     for (std::int64_t t = 0; t < settings_.workers; ++t) threads_.emplace_back([this, t] { work(*workers_[t]); });
   } catch (...) {
@@ -64,19 +67,20 @@ void Loader::begin(std::int64_t batch, Slot& slot) {
   }
 }
 
-void Loader::fill_one(Slot& slot, std::int64_t image, ImageWorker& worker) {
+void Loader::fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageWorker& worker) {
   StageSeconds spent;
   if (slot.errors[per_batch_] == nullptr) {
     try {
+      const trace::Scope span(worker.lane, trace::Event::kImage, batch);
       spent = slot.builder->fill(image, worker);
     } catch (...) {
       slot.errors[image] = std::current_exception();
     }
   }
-  finish_if_last(slot, spent);
+  finish_if_last(slot, batch, spent, worker.lane);
 }
 
-void Loader::finish_if_last(Slot& slot, const StageSeconds& spent) {
+void Loader::finish_if_last(Slot& slot, std::int64_t batch, const StageSeconds& spent, trace::Lane* lane) {
   {
     const std::lock_guard lock(mutex_);
     slot.spent = {slot.spent.read + spent.read, slot.spent.decode + spent.decode, slot.spent.transform + spent.transform};
@@ -86,6 +90,7 @@ void Loader::finish_if_last(Slot& slot, const StageSeconds& spent) {
   bool failed = false;
   for (const std::exception_ptr& e : slot.errors) failed |= e != nullptr;
   try {
+    const trace::Scope span(lane, trace::Event::kFinishBatch, batch);
     if (!failed) slot.builder->finish(slot.spent);
   } catch (...) {
     slot.errors[per_batch_] = std::current_exception();
@@ -101,14 +106,18 @@ void Loader::work(ImageWorker& worker) {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto ring = static_cast<std::int64_t>(ring_.size());
-    room_.wait(lock, [&] { return stopping_ || past_end(next_batch_) || (!paused_ && next_batch_ < released_ + ring); });
+    const auto may_go_on = [&] { return stopping_ || past_end(next_batch_) || (!paused_ && next_batch_ < released_ + ring); };
+    if (!may_go_on()) {
+      const trace::Scope span(worker.lane, trace::Event::kWaitRoom);
+      room_.wait(lock, may_go_on);
+    }
     if (stopping_ || past_end(next_batch_)) return;
     Slot& slot = ring_[next_batch_ % ring];
     if (next_image_ == 0) begin(next_batch_, slot);
-    const std::int64_t image = next_image_++;
+    const std::int64_t batch = next_batch_, image = next_image_++;
     if (next_image_ == per_batch_) next_image_ = 0, ++next_batch_;
     lock.unlock();
-    fill_one(slot, image, worker);
+    fill_one(slot, batch, image, worker);
     lock.lock();
   }
 }
@@ -138,7 +147,7 @@ const HostBatch* Loader::next() {
   if (threads_.empty()) {
     const double begin_s = now_s();
     begin(consumed_, slot);
-    for (std::int64_t k = 0; k < per_batch_; ++k) fill_one(slot, k, *workers_[0]);
+    for (std::int64_t k = 0; k < per_batch_; ++k) fill_one(slot, consumed_, k, *workers_[0]);
     wait_s_ += now_s() - begin_s;
     return take(slot);
   }

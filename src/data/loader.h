@@ -21,6 +21,7 @@ struct LoaderStart {
   std::int64_t first_batch = 0;  // resume: the global step
   std::int64_t gt_capacity = 0;  // 0: gt_capacity(set, settings); give the training set's to a loader for evaluation
   bool targets = true;           // false in evaluation: gt_count is 0 everywhere
+  trace::Recorder* trace = nullptr;  // records what each worker does; outlives the loader
 };
 
 // The sequence of batches is a function of (set, settings, order, start): equal to the bit for any number of workers.
@@ -53,9 +54,9 @@ class Loader {
 
   void work(ImageWorker& worker);
   void stop();
-  void fill_one(Slot& slot, std::int64_t image, ImageWorker& worker);
+  void fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageWorker& worker);
   void begin(std::int64_t batch, Slot& slot);
-  void finish_if_last(Slot& slot, const StageSeconds& spent);
+  void finish_if_last(Slot& slot, std::int64_t batch, const StageSeconds& spent, trace::Lane* lane);
   void announce(std::int64_t batch) const;
   const HostBatch* take(Slot& slot);
   bool past_end(std::int64_t batch) const { return batches_ >= 0 && batch >= batches_; }

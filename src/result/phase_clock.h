@@ -5,12 +5,19 @@
 #include <mutex>
 
 #include "core/clock.h"
+#include "core/trace.h"
 #include "result/run_record.h"
 
 namespace ttt::result {
 
 enum class Phase { kDataWait, kForward, kBackward, kCommExposed, kOptimizer, kOther };
 static_assert(static_cast<std::size_t>(Phase::kOther) + 1 == kPhaseNames.size());
+// A trace calls the phases by the same names, and numbers them alike.
+static_assert([] {
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
+    if (kPhaseNames[i] != trace::kEventNames[i]) return false;
+  return true;
+}());
 
 // Splits a step's time: at any moment one phase runs. The host's clock; on a GPU the phases are the host's view.
 //
@@ -23,6 +30,9 @@ class PhaseClock {
   using Now = double (*)();
   explicit PhaseClock(Now now = now_s) : now_(now) { start_step(); }
 
+  // Phases and steps are recorded there from now on, with the readings of which the sums are made; null: nowhere.
+  void trace(trace::Lane* lane) { lane_ = lane; }
+
   void start_step() {
     spent_ = {};
     current_ = Phase::kOther;
@@ -32,12 +42,15 @@ class PhaseClock {
   void enter(Phase phase) {
     const double now = now_();
     spent_[static_cast<std::size_t>(current_)] += now - mark_;
+    if (lane_ && now > mark_) lane_->add({.start_s = mark_, .end_s = now, .event = static_cast<trace::Event>(current_)});
     mark_ = now;
     current_ = phase;
   }
   void end_step(StepSample& sample) {
     enter(Phase::kOther);
     sample.step_s = mark_ - step_start_;
+    if (lane_)
+      lane_->add({.start_s = step_start_, .end_s = mark_, .number = static_cast<std::int32_t>(sample.step), .event = trace::Event::kStep});
     sample.phase_s = spent_;
     // What the additions rounded away belongs to `other`, so that the phases add up to the step.
     double named = 0;
@@ -52,6 +65,7 @@ class PhaseClock {
   std::array<double, kPhaseNames.size()> spent_{};
   Phase current_ = Phase::kOther;
   double step_start_ = 0, mark_ = 0;
+  trace::Lane* lane_ = nullptr;
 };
 
 // init | run (train, evaluation) | the rest. Made first thing in main; read() at any time, from any thread.
@@ -72,6 +86,11 @@ class RunClock {
   }
   void end_run() { set(run_end_, ended_); }
 
+  // The moment at which the run started, on this process's now_s(); 0 before.
+  double run_start_s() const {
+    const std::lock_guard lock(mutex_);
+    return run_start_;
+  }
   // Since the run started; 0 before.
   double wall_s() const { return read().run_s; }
 

@@ -201,6 +201,7 @@ Json to_json(const RunRecord& r) {
     Json& rows = j["peaks"] = Json::array();
     for (const Peak& p : r.peaks) rows.push_back(peak_json(p));
   }
+  if (r.trace) j["trace"] = trace_json(*r.trace);
   j["non_finite"] = std::move(non_finite);
   j["warnings"] = r.warnings;
   return j;
@@ -234,6 +235,7 @@ RunRecord run_record_from_json(const Json& document) {
       r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
   if (document.contains("peaks"))
     for (const Json& p : get_array(document, "peaks", "")) r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
+  if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
                             get<std::string>(n, "value", "non_finite")});

@@ -13,6 +13,7 @@
 #include "result/comparison.h"
 #include "result/json.h"
 #include "result/peak.h"
+#include "result/trace_record.h"
 
 namespace ttt::result {
 
@@ -133,6 +134,7 @@ struct RunRecord {
   std::vector<Comparison> comparisons;      // of an ablation
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
+  std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

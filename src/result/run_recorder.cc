@@ -36,6 +36,7 @@ Json without_samples(const RunRecord& record) {
   copy.accuracy.clear();
   copy.non_finite.clear();
   copy.warnings.clear();
+  copy.trace.reset();
   return to_json(copy);
 }
 

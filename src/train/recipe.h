@@ -22,6 +22,7 @@ struct TrainConfig {
   bool keep_memory = true;
   std::string weights, weights_backbone;
   std::string save_weights;
+  std::int64_t trace_steps = 0, trace_from = 10;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
@@ -41,6 +42,8 @@ struct TrainConfig {
     v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
     v("weights_backbone", s.weights_backbone, "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
+    v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
+    v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");

@@ -5,30 +5,51 @@
 namespace ttt::train {
 namespace {
 
+// Where a reducer over `comm` notes its buckets.
+trace::Lane* trace_buckets(trace::Recorder& recorder, comm::Communicator& comm, std::size_t buckets) {
+  comm.trace(&recorder.lane("gradients travel", buckets));
+  return &recorder.lane("gradients ready", buckets);
+}
+
+void note_ready(trace::Lane* lane, std::size_t bucket, std::size_t count) {
+  if (!lane) return;
+  const double now = now_s();
+  lane->add({.start_s = now, .end_s = now, .bytes = static_cast<std::int64_t>(count * sizeof(float)), .number = static_cast<std::int32_t>(bucket),
+             .event = trace::Event::kBucketReady});
+}
+
 class Blocking final : public GradientReducer {
  public:
   Blocking(std::span<float> gradients, comm::Communicator& comm) : gradients_(gradients), comm_(comm) {}
+  void launch() override { note_ready(lane_, 0, gradients_.size()); }
   void finish() override { comm_.all_reduce_sum(gradients_.data(), gradients_.size()); }
   result::Json describe() const override { return {{"kind", "blocking"}, {"communicator", comm_.name()}}; }
+  void trace(trace::Recorder& recorder) override { lane_ = trace_buckets(recorder, comm_, 1); }
 
  private:
   std::span<float> gradients_;
   comm::Communicator& comm_;
+  trace::Lane* lane_ = nullptr;
 };
 
 class FlatAsync final : public GradientReducer {
  public:
   FlatAsync(std::span<float> gradients, comm::Communicator& comm) : gradients_(gradients), comm_(comm) {}
-  void launch() override { work_ = comm_.all_reduce_sum_async(gradients_.data(), gradients_.size()); }
+  void launch() override {
+    note_ready(lane_, 0, gradients_.size());
+    work_ = comm_.all_reduce_sum_async(gradients_.data(), gradients_.size());
+  }
   void finish() override {
     work_->wait();
     work_.reset();
   }
   result::Json describe() const override { return {{"kind", "flat_async"}, {"communicator", comm_.name()}}; }
+  void trace(trace::Recorder& recorder) override { lane_ = trace_buckets(recorder, comm_, 1); }
 
  private:
   std::span<float> gradients_;
   comm::Communicator& comm_;
+  trace::Lane* lane_ = nullptr;
   std::unique_ptr<comm::Work> work_;
 };
 
@@ -55,7 +76,8 @@ class Bucketed final : public GradientReducer {
     for (Bucket& b : buckets_) b.waiting = b.parameters;
   }
   void ready(std::size_t parameter) override {
-    --buckets_[bucket_of_[parameter]].waiting;
+    const std::size_t bucket = bucket_of_[parameter];
+    if (--buckets_[bucket].waiting == 0) note_ready(lane_, bucket, buckets_[bucket].count);
     // In order, whatever order backward took on this rank: collectives must match across ranks.
     while (works_.size() < buckets_.size() && buckets_[works_.size()].waiting == 0) start_next();
   }
@@ -72,6 +94,7 @@ class Bucketed final : public GradientReducer {
     for (const Bucket& b : buckets_) sizes.push_back(b.count * sizeof(float));
     return {{"kind", "bucketed"}, {"communicator", comm_.name()}, {"bucket_bytes", sizes}};
   }
+  void trace(trace::Recorder& recorder) override { lane_ = trace_buckets(recorder, comm_, buckets_.size()); }
 
  private:
   struct Bucket {
@@ -81,11 +104,13 @@ class Bucketed final : public GradientReducer {
 
   void start_next() {
     const Bucket& b = buckets_[works_.size()];
+    comm_.number_next(static_cast<std::int32_t>(works_.size()));
     works_.push_back(comm_.all_reduce_sum_async(gradients_.data() + b.begin, b.count));
   }
 
   std::span<float> gradients_;
   comm::Communicator& comm_;
+  trace::Lane* lane_ = nullptr;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_;  // by parameter
   std::vector<std::unique_ptr<comm::Work>> works_;

@@ -11,6 +11,7 @@
 
 #include "comm/communicator.h"
 #include "core/fields.h"
+#include "core/trace.h"
 #include "result/json.h"
 
 namespace ttt::train {
@@ -39,6 +40,8 @@ class GradientReducer {
   virtual void launch() {}
   virtual void finish() = 0;  // the array holds the sum over ranks
   virtual result::Json describe() const = 0;
+  // Records when each bucket was ready and when it travelled. A reducer that sends all at once has one bucket.
+  virtual void trace(trace::Recorder& /*recorder*/) {}
 };
 
 // `gradients`: memory that `comm` reduces; must outlive the reducer. `offsets`: where each parameter begins, ascending from

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
+#include "core/trace.h"
 #include "data/loader.h"
 #include "eval/evaluator.h"
 #include "result/phase_clock.h"
@@ -17,6 +18,7 @@ namespace ttt::train {
 
 // The parts of a run, built from its recipe; an ablation exchanges one of them.
 struct Parts {
+  trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
   std::unique_ptr<Step> step;
@@ -30,6 +32,7 @@ struct Parts {
     hooks.reset();
     reducer = std::move(next);
     hooks = std::make_unique<GradientHooks>(model->parameters(), *reducer);
+    if (trace) reducer->trace(*trace);
   }
 };
 
@@ -44,6 +47,7 @@ class StepLoop {
 
   std::int64_t step() const { return step_; }  // steps done
   result::PhaseClock& phases() { return phases_; }
+  trace::Lane* lane() { return lane_; }  // of the thread that takes the steps; null where nothing is recorded
 
  private:
   const Recipe& recipe_;
@@ -53,6 +57,7 @@ class StepLoop {
   at::Device device_;
   std::int64_t step_ = 0;
   result::PhaseClock phases_;
+  trace::Lane* lane_ = nullptr;
   const data::HostBatch* batch_ = nullptr;  // the coming step's; valid until the loader is asked again
 };
 

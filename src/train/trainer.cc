@@ -86,6 +86,7 @@ Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
 }
 
 std::optional<result::Evaluation> Trainer::evaluate() {
+  const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, loop_.step() / steps_per_epoch_);
   observer_.clock.start_evaluation();
   average_running_statistics();
   const eval::AveragePrecision ap = parts_.evaluator->evaluate(*parts_.model);

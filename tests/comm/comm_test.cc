@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "comm/clock_offset.h"
 #include "core/clock.h"
 #include "core/rng.h"
 #include "mpi_main.h"
@@ -174,6 +175,20 @@ TEST_F(Comm, TwoCommunicatorsDoNotMix) {
   else second->wait(), first->wait();
   EXPECT_TRUE(same_bits(a, ordered_sum(5, size_, n)));
   EXPECT_TRUE(same_bits(b, ordered_sum(6, size_, n)));
+}
+
+// All ranks of a test share one clock, so what is planted is what must be found, within what the barriers prove.
+TEST_F(Comm, ClockOffsetsHoldThePlantedOnesWithinTheirUncertainty) {
+  const auto own = +[] { return now_s(); }, shifted = +[] { return now_s() + 1000.0 * test_world().rank(); };
+  for (const double planted : {0.0, 1000.0}) {
+    const std::vector<ClockOffset> offsets = clock_offsets(*comm_, 64, planted > 0 ? shifted : own);
+    ASSERT_EQ(offsets.size(), rank_ == 0 ? static_cast<std::size_t>(size_) : 0u);
+    for (std::size_t r = 0; r < offsets.size(); ++r) {
+      const double rounding = 1e-9;  // of a clock that reads days in seconds
+      EXPECT_LE(std::abs(offsets[r].offset_s - planted * static_cast<double>(r)), offsets[r].uncertainty_s + rounding) << r;
+      EXPECT_LT(offsets[r].uncertainty_s, 0.1) << r;  // of 64 barriers at least one was not interrupted for so long
+    }
+  }
 }
 
 TEST_F(Comm, DroppedWorkIsStillDone) {

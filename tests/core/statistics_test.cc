@@ -37,6 +37,22 @@ TEST(Statistics, OlympicMeanDropsTheBestAndTheWorst) {
   EXPECT_EQ(olympic_mean({10, never, never, 30, 40}), never);
 }
 
+// Ranks of the interval as tables of the sign test have them (Conover, Practical Nonparametric Statistics).
+TEST(Statistics, MedianIntervalHasTheTabulatedRanks) {
+  std::vector<double> samples;
+  for (int i = 1; i < 6; ++i) samples.push_back(i);
+  EXPECT_FALSE(median_interval(samples));
+  for (const auto& [n, rank] : {std::pair{6, 1}, {8, 1}, {9, 2}, {12, 3}, {15, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {100, 40}}) {
+    while (samples.size() < static_cast<std::size_t>(n)) samples.push_back(static_cast<double>(samples.size() + 1));
+    std::reverse(samples.begin(), samples.end());
+    const auto bounds = median_interval(samples);
+    std::sort(samples.begin(), samples.end());
+    ASSERT_TRUE(bounds) << n;
+    EXPECT_EQ(bounds->low, rank) << n;
+    EXPECT_EQ(bounds->high, n + 1 - rank) << n;
+  }
+}
+
 TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
   TTT_NEED_PYTHON("numpy, scipy");
   test::TempFolder folder;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -69,6 +70,33 @@ TEST_F(LoaderTest, PausesChangeNothing) {
     loader.pause(false);
     EXPECT_TRUE(same(*loader.next(), want[i])) << i;
     loader.pause(true);  // with images at hand and a ring that is not full
+  }
+}
+
+TEST_F(LoaderTest, RecordsEveryImageAndEveryBatch) {
+  DataSettings s = tiny_settings(80);
+  s.prefetch = 2;
+  for (const std::int64_t workers : {0, 3}) {
+    s.workers = workers;
+    trace::Recorder recorder(0, 6);
+    recorder.before_step(0);
+    take(s, 6, {.trace = &recorder});  // ends before the loader does: its threads have stopped
+    std::map<std::int32_t, int> images, batches;
+    std::int64_t waits = 0;
+    EXPECT_EQ(recorder.lanes().size(), static_cast<std::size_t>(std::max<std::int64_t>(1, workers)));
+    for (const trace::Lane* lane : recorder.lanes()) {
+      EXPECT_EQ(lane->dropped(), 0);
+      for (const trace::Span& span : lane->spans()) {
+        if (span.event == trace::Event::kImage) ++images[span.number];
+        if (span.event == trace::Event::kFinishBatch) ++batches[span.number];
+        if (span.event == trace::Event::kWaitRoom) ++waits;
+      }
+    }
+    for (std::int32_t b = 0; b < 6; ++b) {
+      EXPECT_EQ(images[b], 4) << "batch " << b << ", " << workers << " workers";
+      EXPECT_EQ(batches[b], 1);
+    }
+    EXPECT_EQ(waits > 0, workers > 0);  // nobody asks for the ring's last batches: workers end waiting
   }
 }
 

@@ -53,6 +53,37 @@ TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
   }
 }
 
+TEST(Trace, ReadsBackAndRefusesWhatIsNoTrace) {
+  RunRecord r = toy_record();
+  EXPECT_FALSE(run_record_from_json(to_json(r)).trace.has_value());  // as in files from before traces
+  r.trace = test::toy_trace();
+  const Json whole = to_json(r);
+  EXPECT_EQ(to_json(run_record_from_json(parse(dump(whole), "j"))), whole);
+  const auto changed = [&](const char* pointer, const Json& value) {
+    Json j = whole;
+    j["trace"].at(Json::json_pointer(pointer)) = value;
+    return message_of([&] { run_record_from_json(j); });
+  };
+  EXPECT_NE(changed("/ranks/0/lanes/1/bytes", Json::array({1})).find("'gradients ready'"), std::string::npos);
+  EXPECT_NE(changed("/ranks/0/lanes/0/event/3", 99).find("unknown event"), std::string::npos);
+  EXPECT_NE(changed("/ranks/0/lanes/0/end_s/3", 1).find("before it starts"), std::string::npos);
+  EXPECT_NE(changed("/ranks/1/clock_offset_s", "x").find("trace.ranks.clock_offset_s"), std::string::npos);
+  EXPECT_NE(changed("/from_step", 0.5).find("trace.from_step"), std::string::npos);
+}
+
+// Nanoseconds do not tear a span out of the one that holds it.
+TEST(Trace, ShiftTakesTheOffsetAndKeepsTheNesting) {
+  TraceRank rank = test::toy_trace().ranks[1];
+  shift(rank, 10.1);
+  const TraceLane& main = rank.lanes[0];
+  EXPECT_EQ(main.start_s[0], -0.1);
+  for (std::size_t i = 0; i < 7; ++i) {
+    EXPECT_GE(main.start_s[i], main.start_s[7]);
+    EXPECT_LE(main.end_s[i], main.end_s[7]);
+    EXPECT_EQ(std::round(main.end_s[i] * 1e9) / 1e9, main.end_s[i]);
+  }
+}
+
 TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
   const Json whole = to_json(test::toy_ablation());
   EXPECT_EQ(to_json(run_record_from_json(whole)), whole);

@@ -82,7 +82,9 @@ TEST(ResultFile, SatisfiesTheSchema) {
 TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TTT_NEED_PYTHON("jsonschema");
   TempFolder folder;
-  for (const RunRecord& r : {toy_record(), test::toy_ablation(), test::toy_roofline()}) {
+  RunRecord traced = toy_record();
+  traced.trace = test::toy_trace(1);
+  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR

@@ -53,6 +53,30 @@ inline result::RunRecord toy_record() {
   return r;
 }
 
+// Two steps of half a second, from 10 s on. An all-reduce of two buckets lies a third each behind backward, the wait for data and comm_exposed;
+// on rank 1 the first bucket starts 1/32 s later.
+inline result::TraceRecord toy_trace(std::int64_t ranks = 2) {
+  result::TraceRecord t{.from_step = 3, .steps = 2};
+  t.events.assign(trace::kEventNames.begin(), trace::kEventNames.end());
+  using trace::Event;
+  for (std::int64_t r = 0; r < ranks; ++r) {
+    result::TraceLane main{.name = "main"}, travel{.name = "gradients travel"}, ready{.name = "gradients ready"};
+    const auto add = [](result::TraceLane& l, Event e, double start, double end, std::int64_t number = 0, std::int64_t bytes = 0) {
+      l.event.push_back(static_cast<std::int64_t>(e)), l.start_s.push_back(start), l.end_s.push_back(end), l.number.push_back(number), l.bytes.push_back(bytes);
+    };
+    for (std::int64_t step = 3; step < 5; ++step) {
+      const double b = 10 + 0.5 * static_cast<double>(step - 3), late = 0.03125 * static_cast<double>(r);
+      add(main, Event::kOther, b, b + 0.0625), add(main, Event::kForward, b + 0.0625, b + 0.125), add(main, Event::kBackward, b + 0.125, b + 0.25);
+      add(main, Event::kDataWait, b + 0.25, b + 0.3125), add(main, Event::kCommExposed, b + 0.3125, b + 0.4375);
+      add(main, Event::kOptimizer, b + 0.4375, b + 0.46875), add(main, Event::kOther, b + 0.46875, b + 0.5), add(main, Event::kStep, b, b + 0.5, step);
+      add(ready, Event::kBucketReady, b + 0.1875 + late, b + 0.1875 + late, 0, 1000), add(ready, Event::kBucketReady, b + 0.25, b + 0.25, 1, 500);
+      add(travel, Event::kAllReduce, b + 0.1875 + late, b + 0.28125, 0, 1000), add(travel, Event::kAllReduce, b + 0.28125, b + 0.375, 1, 500);
+    }
+    t.ranks.push_back({.rank = r, .clock_offset_s = r ? 0.25 : 0, .clock_uncertainty_s = r ? 1e-6 : 0, .lanes = {main, ready, travel}});
+  }
+  return t;
+}
+
 // An ablation with one measured row, of seven rounds of four steps in which the variant takes a quarter longer, and one that cannot run here.
 inline result::RunRecord toy_ablation() {
   result::RunRecord r = toy_record();

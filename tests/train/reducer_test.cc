@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "tests/comm/mpi_main.h"
+#include "train/trace_collection.h"
 
 namespace ttt::train {
 namespace {
@@ -83,6 +84,28 @@ TEST(Reducer, KindsStartTheirCollectivesAtTheirTime) {
   }
 }
 
+TEST(Reducer, RecordsWhenEachBucketWasReady) {
+  std::vector<float> gradients(107);
+  Recorder comm;
+  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, gradients, kOffsets, comm);
+  trace::Recorder recorder(0, 1);
+  reducer->trace(recorder);
+  recorder.before_step(0);
+  reducer->begin();
+  for (const std::size_t p : {2, 3, 4, 5, 1, 0}) reducer->ready(p);
+  reducer->launch();
+  reducer->finish();
+  const auto spans = recorder.lane("gradients ready", 1).spans();
+  ASSERT_EQ(spans.size(), 3u);
+  const std::vector<int> bucket = {1, 2, 0}, bytes = {240, 28, 160};  // as they filled; sent in order later
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(spans[i].event, trace::Event::kBucketReady);
+    EXPECT_EQ(spans[i].number, bucket[i]);
+    EXPECT_EQ(spans[i].bytes, bytes[i]);
+    EXPECT_EQ(spans[i].start_s, spans[i].end_s);
+  }
+}
+
 TEST(Reducer, RefusesParametersOutsideTheArray) {
   std::vector<float> gradients(100);
   Recorder comm;
@@ -123,6 +146,47 @@ TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
         ASSERT_EQ(gradients[i], sum) << kind << ", step " << step << ", element " << i;
       }
     }
+  }
+}
+
+// The progress thread records, rank 0 gets every rank's spans.
+TEST(Reducer, TracesOfAllRanksHoldEveryByteOfEveryStep) {
+  const auto comm = test_world().communicator();
+  std::vector<float> gradients(50000);
+  std::vector<std::int64_t> offsets;
+  for (std::int64_t at = 0; at < 50000; at += 5000) offsets.push_back(at);
+  for (const char* kind : {"blocking", "flat_async", "bucketed"}) {
+    trace::Recorder recorder(2, 3);
+    TraceCollection collection(&recorder, *comm);
+    const double zero_s = now_s();
+    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 40000}, gradients, offsets, *comm);
+    reducer->trace(recorder);
+    for (int step = 0; step < 6; ++step) {
+      recorder.before_step(step);
+      reducer->begin();
+      for (std::size_t p = 0; p < offsets.size(); ++p) reducer->ready(p);
+      reducer->launch();
+      reducer->finish();
+    }
+    const auto trace = collection.collect(zero_s);
+    ASSERT_EQ(trace.has_value(), comm->rank() == 0);
+    if (!trace) continue;
+    ASSERT_EQ(static_cast<int>(trace->ranks.size()), comm->size());
+    for (const result::TraceRank& rank : trace->ranks) {
+      for (const result::TraceLane& lane : rank.lanes) {
+        std::int64_t bytes = 0;
+        for (const std::int64_t b : lane.bytes) bytes += b;
+        EXPECT_EQ(bytes, 3 * 200000) << kind << ", " << lane.name;
+        EXPECT_EQ(lane.size(), std::string(kind) == "bucketed" ? 15u : 3u) << kind;
+        for (std::size_t i = 0; i < lane.size(); ++i) {
+          EXPECT_EQ(lane.number[i], std::string(kind) == "bucketed" ? static_cast<std::int64_t>(i % 5) : 0);
+          EXPECT_GE(lane.start_s[i] + rank.clock_uncertainty_s, 0);
+          EXPECT_LT(lane.end_s[i], 100);
+        }
+      }
+      EXPECT_EQ(rank.lanes.size(), 2u);
+    }
+    comm->trace(nullptr);  // the recorder goes, the communicator stays
   }
 }
 

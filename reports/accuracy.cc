@@ -1,0 +1,142 @@
+#include "reports/accuracy.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "reports/groups.h"
+#include "reports/numbers.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Evaluation;
+using result::RunRecord;
+
+// When something was reached.
+struct Moment {
+  double epochs = 0, wall_s = 0;
+};
+
+// What must reach a threshold: a name, and the AP that counts (of both targets the one that is further behind).
+struct Goal {
+  std::string name;
+  std::function<double(const Evaluation&)> margin;  // AP minus threshold: reached where not negative
+};
+
+// Passes over the training images; counted epochs where the number of images is unknown.
+double epochs_of(const RunRecord& r, const Evaluation& e) {
+  const double images = train_images_of(r);
+  return images > 0 ? static_cast<double>(e.images) / images : static_cast<double>(e.epoch);
+}
+
+std::optional<Moment> reached(const RunRecord& r, const Goal& goal, bool interpolate) {
+  const Evaluation* before = nullptr;
+  for (const Evaluation& e : r.accuracy) {
+    const double margin = goal.margin(e);
+    const Moment here{epochs_of(r, e), e.wall_s};
+    if (margin >= 0) {
+      if (!interpolate || !before) return here;  // nothing is known before the first evaluation
+      const double last = goal.margin(*before), part = -last / (margin - last);
+      const Moment from{epochs_of(r, *before), before->wall_s};
+      return Moment{from.epochs + part * (here.epochs - from.epochs), from.wall_s + part * (here.wall_s - from.wall_s)};
+    }
+    before = &e;
+  }
+  return std::nullopt;
+}
+
+std::vector<Goal> goals(const NamedRun& first, const std::vector<double>& thresholds) {
+  std::vector<Goal> all;
+  for (const double t : thresholds) {
+    all.push_back({"box AP " + fixed("%.3f", t), [t](const Evaluation& e) { return e.bbox[0] - t; }});
+    all.push_back({"mask AP " + fixed("%.3f", t), [t](const Evaluation& e) { return e.segm[0] - t; }});
+  }
+  if (const auto target = first.record.target)
+    all.push_back({"target: box AP " + fixed("%.3f", target->bbox_ap) + " and mask AP " + fixed("%.3f", target->segm_ap),
+                   [target](const Evaluation& e) { return std::min(e.bbox[0] - target->bbox_ap, e.segm[0] - target->segm_ap); }});
+  return all;
+}
+
+Cell ap(double value) { return value < 0 ? Cell("-") : number("%.4f", value); }
+
+Table evaluations(const RunRecord& r) {
+  Table t{.header = {"epoch", "epochs", "images", "wall", "box AP", "mask AP", "reached"}, .right = {true, true, true, true, true, true, false}};
+  for (const Evaluation& e : r.accuracy) {
+    const bool box = r.target && e.bbox[0] >= r.target->bbox_ap, mask = r.target && e.segm[0] >= r.target->segm_ap;
+    t.rows.push_back({whole(e.epoch), number("%.2f", epochs_of(r, e)), whole(e.images), Cell(fixed("%.1f s", e.wall_s), e.wall_s, "s"), ap(e.bbox[0]), ap(e.segm[0]),
+                      box && mask ? "both" : box ? "box" : mask ? "mask" : ""});
+  }
+  return t;
+}
+
+// One row for each goal: when each run reached it, or of several runs how these moments are distributed.
+Table first_reached(const std::vector<const NamedRun*>& runs, const std::vector<Goal>& all, bool interpolate) {
+  Table t{.header = {"goal", "reached", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most"},
+          .right = {false, true, true, true, true, true, true, true}};
+  for (const Goal& goal : all) {
+    std::vector<double> epochs, wall_s;
+    for (const NamedRun* run : runs)
+      if (const auto moment = reached(run->record, goal, interpolate)) epochs.push_back(moment->epochs), wall_s.push_back(moment->wall_s);
+    Row row = {goal.name, std::to_string(epochs.size()) + " of " + std::to_string(runs.size())};
+    const auto add = [&](const std::vector<double>& values, const char* form, const char* unit) {
+      for (const double q : {0.0, 0.5, 1.0}) {
+        const double x = values.empty() ? 0 : quantile(values, q);
+        row.push_back(values.empty() ? Cell("-") : Cell(fixed(form, x), x, unit));
+      }
+    };
+    add(epochs, "%.2f", ""), add(wall_s, "%.1f s", "s");
+    t.rows.push_back(std::move(row));
+  }
+  return t;
+}
+
+// Runs that are seeds of one experiment: the same settings but the seed, the same ranks and data.
+std::vector<std::vector<const NamedRun*>> experiments(const std::vector<NamedRun>& runs) {
+  std::vector<std::vector<const NamedRun*>> groups;
+  const auto same = [](const NamedRun& a, const NamedRun& b) {
+    return differences(a.record, b.record, {"seed"}).empty() && ranks_of(a.record) == ranks_of(b.record) &&
+           a.record.data.value("train_sha256", std::string()) == b.record.data.value("train_sha256", std::string());
+  };
+  for (const NamedRun& run : runs) {
+    const auto it = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return same(*g.front(), run); });
+    if (it != groups.end()) it->push_back(&run);
+    else groups.push_back({&run});
+  }
+  return groups;
+}
+
+// Why the runs of this group are not those of the first.
+std::string apart_text(const NamedRun& first, const NamedRun& run) {
+  const auto d = differences(first.record, run.record, {"seed"});
+  if (!d.empty()) return d.front().text;
+  if (ranks_of(first.record) != ranks_of(run.record)) return std::to_string(ranks_of(first.record)) + " against " + std::to_string(ranks_of(run.record)) + " ranks";
+  return "other training data";
+}
+
+}  // namespace
+
+Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& options) {
+  Document d;
+  for (const NamedRun& run : runs) {
+    d.push_back(Heading{run.name + ": " + std::string(result::verdict_name(run.record.verdict))});
+    if (run.record.accuracy.empty()) d.push_back(Paragraph{"No evaluation took place."});
+    else d.push_back(evaluations(run.record));
+  }
+  const auto groups = experiments(runs);
+  for (const auto& group : groups) {
+    const std::vector<Goal> all = goals(*group.front(), options.thresholds);
+    if (all.empty()) continue;
+    std::string title = group.size() == 1 ? "When " + group.front()->name + " got there" : "When " + std::to_string(group.size()) + " runs of one recipe got there";
+    if (group.front() != groups.front().front()) title += " (" + apart_text(*groups.front().front(), *group.front()) + ")";
+    d.push_back(Heading{title});
+    d.push_back(Paragraph{options.interpolate ? "On a straight line between the evaluations before and after; not before the first evaluation."
+                                              : "The first evaluation that was at or above it: later than it happened, by less than the time between evaluations."});
+    d.push_back(first_reached(group, all, options.interpolate));
+  }
+  return d;
+}
+
+}  // namespace ttt::reports

@@ -1,0 +1,17 @@
+// AP over epochs and time, of one run or of several seeds.
+#pragma once
+
+#include <vector>
+
+#include "reports/compare.h"
+
+namespace ttt::reports {
+
+struct AccuracyOptions {
+  std::vector<double> thresholds;  // of AP; empty: the runs' targets alone
+  bool interpolate = false;        // when a threshold was crossed on a straight line between two evaluations, instead of the first that reached it
+};
+
+Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& options);
+
+}  // namespace ttt::reports

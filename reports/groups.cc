@@ -1,0 +1,51 @@
+#include "reports/groups.h"
+
+#include <algorithm>
+
+#include "core/statistics.h"
+#include "reports/numbers.h"
+
+namespace ttt::reports {
+namespace {
+
+constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights", "train.threads"};
+
+// An integer of a part that describes itself; 0 where it is not there.
+std::int64_t integer(const result::Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed) {
+  std::vector<Difference> out;
+  for (const std::string& text : setting_differences(a.recipe.settings, b.recipe.settings)) {
+    const Difference d{.key = text.substr(0, text.find(": ")), .text = text,
+                       .unknown = text.find(": null against ") != std::string::npos || text.ends_with(" against null")};
+    const bool harmless = std::find(std::begin(kHarmless), std::end(kHarmless), d.key) != std::end(kHarmless);
+    if (!harmless && std::find(allowed.begin(), allowed.end(), d.key) == allowed.end()) out.push_back(d);
+  }
+  return out;
+}
+
+Centre centre(const std::vector<double>& samples) {
+  Centre c{.median = median(samples), .low = *std::min_element(samples.begin(), samples.end()),
+           .high = *std::max_element(samples.begin(), samples.end()), .runs = samples.size()};
+  if (const auto bounds = median_interval(samples)) c.low = bounds->low, c.high = bounds->high, c.interval = true;
+  return c;
+}
+
+Cell centre_cell(const char* pattern, const Centre& c) {
+  Cell cell = number(pattern, c.median);
+  if (c.runs > 1) cell.text += " (" + fixed(pattern, c.low) + " to " + fixed(pattern, c.high) + ")";
+  return cell;
+}
+
+std::int64_t ranks_of(const result::RunRecord& r) { return std::max<std::int64_t>(1, integer(r.system, "world_size")); }
+
+std::int64_t global_batch_of(const result::RunRecord& r) { return integer(r.built, "global_batch"); }
+
+double train_images_of(const result::RunRecord& r) { return static_cast<double>(integer(r.data, "train_images")); }
+
+}  // namespace ttt::reports

@@ -1,0 +1,165 @@
+#include "reports/scaling.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "core/statistics.h"
+#include "reports/groups.h"
+#include "reports/numbers.h"
+#include "reports/run_metrics.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::RunRecord;
+
+// All runs with one number of ranks.
+struct Size {
+  std::int64_t ranks = 1, nodes = 1, global_batch = 0;
+  std::vector<double> images_per_s;                    // of training, one number for each run
+  std::vector<double> epochs, epoch_s, time_to_target_s;  // of the runs that reached their target
+};
+
+std::int64_t nodes_of(const RunRecord& r) {
+  const auto nodes = r.system.find("nodes");
+  return nodes != r.system.end() && nodes->is_array() ? static_cast<std::int64_t>(nodes->size()) : 0;
+}
+
+std::string member(const result::Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? "" : it->is_string() ? it->get<std::string>() : it->dump();
+}
+
+// What makes a ratio of two runs say something else than what the ranks bring: refused, or a caution.
+void check_pair(const NamedRun& a, const NamedRun& b, const std::vector<std::string>& allowed, std::vector<std::string>& cautions) {
+  const std::string both = "'" + a.name + "' and '" + b.name + "'";
+  for (const Difference& d : differences(a.record, b.record, {"seed", "train.global_batch", "train.images_per_rank"})) {
+    const bool may_differ = std::find(allowed.begin(), allowed.end(), d.key) != allowed.end();
+    if (!d.unknown && !may_differ)
+      throw UsageError(both + " differ in " + d.text + ": their ratio would not be that of the ranks alone. Leave one out, or --allow " + d.key +
+                       " if the difference belongs to the scaling.");
+    cautions.push_back(both + (may_differ ? " differ, as allowed, in " : " are of different versions: ") + d.text + ".");
+  }
+  const std::string data_a = member(a.record.data, "train_sha256"), data_b = member(b.record.data, "train_sha256");
+  if (data_a != data_b) throw UsageError(both + " trained on different data (data.train_sha256). Leave one out.");
+  if (member(a.record.provenance, "commit") != member(b.record.provenance, "commit")) cautions.push_back(both + " are of different commits.");
+  const auto cpu = [](const RunRecord& r) { return nodes_of(r) > 0 ? member(r.system.at("nodes")[0], "cpu") : ""; };
+  if (cpu(a.record) != cpu(b.record)) cautions.push_back(both + " ran on different processors.");
+  if (a.record.steps.step_ranks != b.record.steps.step_ranks) cautions.push_back(both + " reduced step times over ranks in different ways.");
+}
+
+std::map<std::int64_t, Size> by_ranks(const std::vector<NamedRun>& runs) {
+  std::map<std::int64_t, Size> sizes;
+  for (const NamedRun& run : runs) {
+    const RunRecord& r = run.record;
+    if (r.steps.size() == 0) throw UsageError("'" + run.name + "' has no steps: it says nothing about throughput. Leave it out.");
+    const std::int64_t batch = global_batch_of(r);
+    if (batch == 0) throw UsageError("'" + run.name + "' does not say its global batch (built.global_batch). Leave it out.");
+    Size& s = sizes[ranks_of(r)];
+    if (s.global_batch != 0 && s.global_batch != batch)
+      throw UsageError("Runs with " + std::to_string(ranks_of(r)) + " ranks have global batches of " + std::to_string(s.global_batch) + " and " +
+                       std::to_string(batch) + " ('" + run.name + "'). Name runs of one of them.");
+    s.ranks = ranks_of(r), s.global_batch = batch, s.nodes = std::max(s.nodes, nodes_of(r));
+    double images = 0;
+    for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
+    s.images_per_s.push_back(images / sum(r.steps.step_s));
+    const TimeFactors f = time_factors(r);
+    if (!f.reached || f.epochs <= 0) continue;
+    s.epochs.push_back(f.epochs), s.epoch_s.push_back(f.epoch_s), s.time_to_target_s.push_back(f.time_to_target_s);
+  }
+  return sizes;
+}
+
+// "strong": one global batch, however many share it. "weak": each rank has its share whatever their number.
+std::string kind_of(const std::map<std::int64_t, Size>& sizes) {
+  if (sizes.size() < 2)
+    throw UsageError("All results have " + std::to_string(sizes.begin()->first) + " ranks. Scaling needs results with at least two numbers of ranks.");
+  const Size& first = sizes.begin()->second;
+  bool strong = true, weak = true;
+  std::string list;
+  for (const auto& [ranks, s] : sizes) {
+    strong &= s.global_batch == first.global_batch;
+    weak &= s.global_batch * first.ranks == first.global_batch * ranks;
+    list += (list.empty() ? "" : ", ") + std::to_string(s.global_batch) + " on " + std::to_string(ranks);
+  }
+  if (strong) return "Strong scaling: the global batch stays";
+  if (weak) return "Weak scaling: the images of a rank stay";
+  throw UsageError("This is neither strong scaling (one global batch) nor weak scaling (one number of images on each rank): global batches are " + list +
+                   " ranks. Name results of one of the two.");
+}
+
+Table throughput(const std::map<std::int64_t, Size>& sizes) {
+  Table t{.header = {"ranks", "nodes", "runs", "global batch", "images per rank", "images/s of training", "speed-up", "efficiency"},
+          .right = std::vector<bool>(8, true)};
+  const Size& first = sizes.begin()->second;
+  for (const auto& [ranks, s] : sizes) {
+    const Centre rate = centre(s.images_per_s);
+    const double speed_up = rate.median / median(first.images_per_s);
+    t.rows.push_back({whole(ranks), whole(s.nodes), whole(static_cast<std::int64_t>(s.images_per_s.size())), whole(s.global_batch),
+                      number("%.4g", static_cast<double>(s.global_batch) / static_cast<double>(ranks)), centre_cell("%.2f", rate), number("%.3f", speed_up),
+                      percent(speed_up * static_cast<double>(first.ranks) / static_cast<double>(ranks))});
+  }
+  return t;
+}
+
+Table targets(const std::map<std::int64_t, Size>& sizes) {
+  Table t{.header = {"ranks", "reached", "epochs to target", "time per epoch [s]", "time to target [s]", "time ratio", "= epochs ratio", "x epoch-time ratio", "x rest"},
+          .right = std::vector<bool>(9, true)};
+  const Size& first = sizes.begin()->second;
+  for (const auto& [ranks, s] : sizes) {
+    const std::string reached = std::to_string(s.epochs.size()) + " of " + std::to_string(s.images_per_s.size());
+    if (s.epochs.empty()) {
+      t.rows.push_back({whole(ranks), reached, "-", "-", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    const Centre epochs = centre(s.epochs), epoch_s = centre(s.epoch_s), time = centre(s.time_to_target_s);
+    Row ratios(4, Cell("-"));
+    if (!first.epochs.empty()) {
+      const double e = epochs.median / median(first.epochs), p = epoch_s.median / median(first.epoch_s), all = time.median / median(first.time_to_target_s);
+      const double values[4] = {all, e, p, all / (e * p)};
+      for (std::size_t i = 0; i < 4; ++i) ratios[i] = number("%.3f", values[i]);
+    }
+    Row row = {whole(ranks), reached, centre_cell("%.2f", epochs), centre_cell("%.3f", epoch_s), centre_cell("%.2f", time)};
+    row.insert(row.end(), ratios.begin(), ratios.end());
+    t.rows.push_back(std::move(row));
+  }
+  return t;
+}
+
+std::string precision_text(const std::map<std::int64_t, Size>& sizes) {
+  std::size_t fewest = sizes.begin()->second.images_per_s.size(), most = 0;
+  for (const auto& [ranks, s] : sizes) fewest = std::min(fewest, s.images_per_s.size()), most = std::max(most, s.images_per_s.size());
+  std::string text = "Medians over the runs of one number of ranks.";
+  if (most > 1) text += " In brackets, from six runs on, the 95 % interval of the median; of fewer, the range.";
+  if (fewest == 1) text += " A single run says nothing about its own precision.";
+  return text;
+}
+
+}  // namespace
+
+Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::string>& allowed) {
+  if (runs.size() < 2) throw UsageError("Scaling needs at least two results that can be read. Name two files.");
+  std::vector<std::string> cautions;
+  for (std::size_t i = 1; i < runs.size(); ++i) check_pair(runs[0], runs[i], allowed, cautions);
+  for (const NamedRun& run : runs) {
+    if (run.record.provenance.value("dirty", false)) cautions.push_back("'" + run.name + "' was built from a tree with uncommitted changes.");
+    if (!reaching_evaluation(run.record)) cautions.push_back("'" + run.name + "' did not reach a target: it counts for throughput only.");
+  }
+  const std::map<std::int64_t, Size> sizes = by_ranks(runs);
+  Document d = {Heading{kind_of(sizes)}, Paragraph{precision_text(sizes) + " Ratios are to " + std::to_string(sizes.begin()->first) +
+                                                   (sizes.begin()->first == 1 ? " rank." : " ranks.")}};
+  d.push_back(throughput(sizes));
+  if (std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return !s.second.epochs.empty(); })) {
+    d.push_back(Heading{"Time to target"});
+    d.push_back(targets(sizes));
+  }
+  if (cautions.empty()) return d;
+  Table t{.header = {"", "warning"}, .headless = true};
+  for (const std::string& c : cautions) t.rows.push_back({"!", c});
+  d.push_back(Heading{"Before these numbers are compared"});
+  d.push_back(std::move(t));
+  return d;
+}
+
+}  // namespace ttt::reports

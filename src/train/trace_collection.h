@@ -1,0 +1,33 @@
+// The ranks' traces on one clock.
+#pragma once
+
+#include <optional>
+
+#include "comm/clock_offset.h"
+#include "result/trace_record.h"
+
+namespace ttt::train {
+
+// Made before the steps and asked after them: it compares the ranks' clocks at both ends and takes the offset in between as linear, since
+// clocks of two nodes drift apart by up to some ten microseconds in a second.
+class TraceCollection {
+ public:
+  // Collective where `recorder` (which outlives this) is not null, which it is on every rank or on none.
+  TraceCollection(trace::Recorder* recorder, comm::Communicator& comm);
+
+  // Collective. Rank 0 gets the spans of all ranks, since `zero_s` on its now_s(); the others, and a run without a recorder, nothing.
+  std::optional<result::TraceRecord> collect(double zero_s);
+
+ private:
+  struct Measured {
+    double at_s = 0;
+    std::vector<comm::ClockOffset> offsets;
+  };
+  Measured measure();
+
+  trace::Recorder* recorder_;
+  comm::Communicator& comm_;
+  Measured first_;
+};
+
+}  // namespace ttt::train
