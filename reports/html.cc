@@ -189,7 +189,7 @@ std::string html_page(const Inputs& inputs) {
   std::vector<RunRecord> ablated;
   std::vector<NamedRun> ablated_runs;
   for (const NamedRun& r : n.all)
-    if (!r.record.comparisons.empty()) ablated_runs.push_back(r), ablated.push_back(r.record);
+    if (!r.record.comparisons.empty() || !r.record.convergence.empty()) ablated_runs.push_back(r), ablated.push_back(r.record);
   Page page;
   page.section("left-out", "Left out", {}, left_out(inputs));
   page.section("overview", "All results", time_plots(n.runs), overview(n));

@@ -115,6 +115,8 @@ def main():
         assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4
         shown = sh(report, "ablations", out, "--width", "200").stdout
         assert "mpirun -n 2" in shown and "kept" not in shown and "not checked" in shown, shown
+        done, _, _ = measure(ablate, folder, 1, "zero_grad", settings=["train.trace_steps=5"])
+        assert done.returncode == 2 and "train.trace_steps" in done.stderr, done.stderr
         print("ok: names, list, not supported")
 
         done, result, out = measure(ablate, folder, 2, "reducer", settings=["ablate.peaks_s=0.1"])
@@ -123,7 +125,7 @@ def main():
         for row in result["comparisons"]:
             check_row(row, "reducer")
             assert row["promise"] == "bitwise" and row["gate"]["largest_difference"] == 0
-        shown = sh(report, "ablations", out, "--width", "200").stdout
+        shown = sh(report, "ablations", out, "--width", "500").stdout
         assert "flat_async" in shown and "same bits, kept" in shown and "of the flop/s peak" in shown, shown
         assert {p["name"] for p in result["peaks"]} >= {"matrix_multiply", "memory_copy", "all_reduce"}, result["peaks"]
         with open(folder + "/torn.json", "w") as f:

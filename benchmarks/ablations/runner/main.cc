@@ -59,6 +59,8 @@ void list() {
 }
 
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
+  if (recipe.train.trace_steps > 0)
+    throw UsageError("train.trace_steps: a comparison keeps no trace. Run ttt_maskrcnn with the settings of one side for that.");
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;
   const Listener listener{
