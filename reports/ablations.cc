@@ -72,8 +72,8 @@ void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
   d.push_back(std::move(t));
 }
 
-Row row(const Comparison& c, const result::RunRecord& record) {
-  const std::string variant = variant_text(c);
+Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
+  const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
   if (!e) return {variant, "-", "-", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "-", promise_text(c), "", ""};
   const auto pairs = static_cast<double>(c.samples.size());
@@ -148,10 +148,10 @@ Document comparison_blocks(const result::RunRecord& record) {
     const Comparison& first = *by_name[name].front();
     d.push_back(Heading{name + ": " + first.question});
     const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
-    d.push_back(Paragraph{"Expected: " + first.expectation + " Step time against '" + (one_baseline ? first.baseline : std::string("the rung before")) + "':"});
+    d.push_back(Paragraph{"Expected: " + first.expectation + " Step time" + (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
     Table t{.header = {"variant", "step time", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed"},
             .right = {false, true, true, false, true, false, false, false}};
-    for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, record));
+    for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
     if (first.design == "factorial") add_factorial(by_name[name], d);
   }

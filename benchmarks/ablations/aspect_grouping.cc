@@ -14,7 +14,7 @@ Ablation ablate_aspect_grouping() {
           .expectation = "A batch is padded to its largest image: with both kinds in it, a quarter or more of the pixels is padding. Measured on images of "
                          "4:3 and 3:4 where no data is given.",
           .promise = Promise::kOtherWork,  // batches of other images
-          .variants = {padded("mixed, one size", "fixed", false), padded("mixed, batch's size", "batch", false), padded("grouped, two sizes", "two", true)},
+          .variants = {padded("mixed: one size", "fixed", false), padded("grouped: two sizes", "two", true), padded("mixed: batch's size", "batch", false)},
           .block_steps = 4};
 }
 

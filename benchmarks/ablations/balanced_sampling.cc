@@ -61,7 +61,7 @@ Ablation ablate_balanced_sampling() {
           .expectation = "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is a shorter step. With "
                          "fixed shapes there is nothing to balance.",
           .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same
-          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .rebuild = deal_by_cost}},
+          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .rebuild = deal_by_cost, .replaces = {"loader"}}},
           .unsupported = needs_ranks};
 }
 

@@ -1,7 +1,5 @@
-#include <ATen/core/grad_mode.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
-#include <ATen/ops/norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/zeros.h>
@@ -16,8 +14,8 @@ namespace {
 // formats: [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
 class Block {
  public:
-  Block(const train::Recipe& r, at::MemoryFormat format) {
-    const std::int64_t n = r.train.images_per_rank, c = r.model.backbone.width, side = r.data.short_side / 4;
+  Block(const train::Recipe& r, std::int64_t images, at::MemoryFormat format) {
+    const std::int64_t n = images, c = r.model.backbone.width, side = r.data.short_side / 4;
     const auto made = [&](at::IntArrayRef shape, std::uint64_t seed) { return normal_tensor(shape, seed).contiguous(format); };
     x_ = made({n, c, side, side}, 1).requires_grad_();
     for (std::uint64_t i = 0; i < 2; ++i) {
@@ -26,7 +24,7 @@ class Block {
     }
     upstream_ = made({n, c, side, side}, 9);
   }
-  std::vector<double> step() {
+  void step() {
     x_.mutable_grad().reset();
     at::Tensor y = x_;
     for (int i = 0; i < 2; ++i) {
@@ -34,18 +32,20 @@ class Block {
       y = at::batch_norm(at::conv2d(y, weight_[i], {}, 1, 1), scale_[i], shift_[i], {}, {}, /*training=*/true, 0.1, 1e-5, false).relu();
     }
     y.backward(upstream_);
-    at::NoGradGuard no_grad;
-    return {weight_[0].grad().norm().item<double>(), weight_[1].grad().norm().item<double>()};
+    y_ = y;
+  }
+  std::vector<double> outputs() const {
+    return {inner_product(y_), inner_product(x_.grad()), inner_product(weight_[0].grad()), inner_product(weight_[1].grad())};
   }
 
  private:
-  at::Tensor x_, upstream_, weight_[2], scale_[2], shift_[2];
+  at::Tensor x_, y_, upstream_, weight_[2], scale_[2], shift_[2];
 };
 
 Variant variant(const char* name, at::MemoryFormat format) {
   return {.name = name, .arm = [name, format](const Bench& bench) -> std::unique_ptr<Arm> {
-            const auto block = std::make_shared<Block>(bench.recipe, format);
-            return std::make_unique<OperationArm>(bench, Operation{.description = {{"memory_format", name}}, .run = [block](std::int64_t) { return block->step(); }});
+            const auto block = std::make_shared<Block>(bench.recipe, images_of_rank(bench), format);
+            return std::make_unique<OperationArm>(bench, Operation{.description = {{"memory_format", name}}, .run = [block](std::int64_t) { block->step(); }, .outputs = [block] { return block->outputs(); }});
           }};
 }
 
@@ -61,7 +61,7 @@ Ablation ablate_channels_last() {
           .variants = {variant("NCHW", at::MemoryFormat::Contiguous), variant("channels last", at::MemoryFormat::ChannelsLast)},
           .settings = {{.name = "first stage of the recipe"},
                        {.name = "first stage of ResNet-50, 2 images of 320",
-                        .change = [](train::Recipe& r) { r.train.images_per_rank = 2, r.model.backbone.width = 64, r.data.short_side = 320; }}}};
+                        .change = [](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = 2, r.model.backbone.width = 64, r.data.short_side = 320; }}}};
 }
 
 }  // namespace ttt::ablations

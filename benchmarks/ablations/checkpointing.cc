@@ -60,7 +60,7 @@ Ablation ablate_checkpointing() {
           .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "activations kept"},
-                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model); }}}};
+                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model); }, .replaces = {"step"}}}};
 }
 
 }  // namespace ttt::ablations

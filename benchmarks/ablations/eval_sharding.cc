@@ -14,12 +14,13 @@ class Evaluation {
         *run_.eval_images, eval::EvaluatorConfig{.data = r.data, .batch = r.train.eval_batch, .legacy_boxes = r.model.legacy_boxes}, *alone_, run_.pool,
         at::Device(r.device));
   }
-  std::vector<double> step() {
-    eval::AveragePrecision ap;
-    if (sharded_ || control_->rank() == 0) ap = run_.parts.evaluator->evaluate(*run_.parts.model);
-    control_->broadcast(&ap, sizeof ap, 0);
-    std::vector<double> out(ap.bbox.begin(), ap.bbox.end());
-    out.insert(out.end(), ap.segm.begin(), ap.segm.end());
+  void step() {
+    if (sharded_ || control_->rank() == 0) ap_ = run_.parts.evaluator->evaluate(*run_.parts.model);
+    control_->broadcast(&ap_, sizeof ap_, 0);
+  }
+  std::vector<double> outputs() const {
+    std::vector<double> out(ap_.bbox.begin(), ap_.bbox.end());
+    out.insert(out.end(), ap_.segm.begin(), ap_.segm.end());
     return out;
   }
 
@@ -27,12 +28,14 @@ class Evaluation {
   Run run_;
   std::unique_ptr<comm::Communicator> control_, alone_;
   bool sharded_;
+  eval::AveragePrecision ap_;
 };
 
 Variant variant(const char* name, bool sharded) {
   return {.name = name, .arm = [name, sharded](const Bench& bench) -> std::unique_ptr<Arm> {
             const auto evaluation = std::make_shared<Evaluation>(bench, sharded);
-            return std::make_unique<OperationArm>(bench, Operation{.description = {{"evaluation", name}}, .run = [evaluation](std::int64_t) { return evaluation->step(); }});
+            return std::make_unique<OperationArm>(bench, Operation{.description = {{"evaluation", name}}, .run = [evaluation](std::int64_t) { evaluation->step(); },
+                                                                   .outputs = [evaluation] { return evaluation->outputs(); }});
           }};
 }
 

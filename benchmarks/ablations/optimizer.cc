@@ -57,7 +57,7 @@ class TensorSgd final : public train::Optimizer {
 Variant tensor_sgd(const char* name, bool foreach) {
   return {.name = name, .rebuild = [foreach](Run& run) {
             run.parts.optimizer = std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, foreach);
-          }};
+          }, .replaces = {"optimizer"}};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ Ablation ablate_pinned_memory() {
           .question = "What is it worth to decode into pinned memory and to copy on a stream of its own?",
           .expectation = "The copy overlaps with the step before; from pageable memory it passes through a staging buffer and the host waits.",
           .promise = Promise::kBitwise,
-          .variants = {{.name = "pageable"}, {.name = "pinned"}, {.name = "pinned, copy stream"}},
+          .variants = {{.name = "pageable"}, {.name = "pinned"}, {.name = "pinned with copy stream"}},
           .unsupported = [](const Place& place) { return needs_cuda(place, "A copy from host to device memory"); }};
 }
 

@@ -77,7 +77,8 @@ Variant variant(const char* name, bool none) {
           .rebuild = [none](Run& run) {
             run.parts.step = std::make_unique<OwnGradientsStep>(*run.parts.model, none);
             run.parts.optimizer = std::make_unique<OwnGradientsSgd>(*run.parts.model, run.recipe.train.optimizer);
-          }};
+          },
+          .replaces = {"step", "optimizer"}};
 }
 
 }  // namespace

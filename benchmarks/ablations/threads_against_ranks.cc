@@ -7,6 +7,7 @@ Ablation ablate_threads_against_ranks() {
     train::Recipe r = bench.recipe;
     if (r.train.global_batch == 0) r.train.global_batch = r.train.images_per_rank * bench.world.size();
     r.train.threads = bench.world.size();
+    r.data.workers *= bench.world.size();  // as many as the ranks have together
     const Bench alone{r, bench.world, bench.context};
     return std::make_unique<AloneArm>(alone, Variant{.name = "one rank"});
   };
@@ -18,6 +19,7 @@ Ablation ablate_threads_against_ranks() {
           .variants = {{.name = "ranks of one thread", .change = [](train::Recipe& r) { r.train.threads = 1; }}, {.name = "one rank of threads", .arm = one_rank}},
           .unsupported = [](const Place& place) {
             if (const std::string reason = needs_ranks(place); !reason.empty()) return reason;
+            if (place.nodes > 1) return std::string("one rank has the cores of one node: start it on one");
             return place.cores >= place.ranks ? std::string()
                                               : std::string("a rank may use ") + std::to_string(place.cores) + " core, so it has no use for threads: start it with mpirun --bind-to none, and at most as many ranks as cores";
           }};

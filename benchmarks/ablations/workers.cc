@@ -3,7 +3,7 @@
 namespace ttt::ablations {
 
 static Variant workers(std::int64_t n, std::int64_t prefetch) {
-  return {.name = std::to_string(n) + (n == 1 ? " worker" : " workers") + ", prefetch " + std::to_string(prefetch),
+  return {.name = std::to_string(n) + (n == 1 ? " worker" : " workers") + " prefetch " + std::to_string(prefetch),
           .change = [n, prefetch](train::Recipe& r) { r.data.workers = n, r.data.prefetch = prefetch; }};
 }
 
@@ -15,7 +15,7 @@ Ablation ablate_workers() {
           .promise = Promise::kBitwise,
           .variants = {workers(0, 2), workers(1, 1), workers(1, 2), workers(1, 4), workers(2, 2)},
           .block_steps = 6,
-          .settle_steps = 2};  // after a pause a loader first fills its ring again
+          .settle_steps = 2};  // what the other side's workers still had at hand when they were paused
 }
 
 }  // namespace ttt::ablations

@@ -1,8 +1,6 @@
 // Measures this machine's ceilings as a training run would meet them: mpirun -n 2 ./roofline, then report show FILE.
 #include <ATen/Parallel.h>
 
-#include <thread>
-
 #include "comm/world.h"
 #include "core/fields.h"
 #include "harness/app.h"
@@ -26,8 +24,8 @@ struct RooflineRecipe {
 };
 
 harness::Outcome measure(const RooflineRecipe& recipe, harness::RunContext& context, const comm::World& world) {
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = recipe.threads > 0 ? static_cast<int>(recipe.threads) : std::max(1, cores / world.local_size());
+  make_mkl_reproducible();  // as in a training
+  const int threads = threads_of_rank(recipe.threads, world.team());
   at::set_num_threads(threads);
   const auto comm = world.communicator();
   context.recorder.update([&](result::RunRecord& r) {

@@ -18,24 +18,6 @@
 namespace ttt {
 namespace {
 
-void resolve_batch(train::Recipe& recipe, const comm::Team& team) {
-  auto& t = recipe.train;
-  if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
-  if (t.global_batch % team.size != 0)
-    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(team.size) +
-                     " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
-  t.images_per_rank = t.global_batch / team.size;
-}
-
-// With several threads, MKL's matrix products depend on where in memory their arrays lie, and so differ from run to run, unless it is told
-// before its first call to be reproducible: measured here as different losses after some fifty steps, at no cost in time. Other makers'
-// processors would pay with MKL's slowest code, so there it is left to the user.
-void make_mkl_reproducible() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx2")) ::setenv("MKL_CBWR", "AUTO,STRICT", /*overwrite=*/0);
-#endif
-}
-
 void check_save_weights(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
@@ -65,10 +47,27 @@ std::string data_folder(const train::Recipe& recipe, const harness::RunContext& 
 
 }  // namespace
 
-int threads_of_rank(const train::Recipe& recipe, const comm::Team& team) {
-  if (recipe.train.threads > 0) return static_cast<int>(recipe.train.threads);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return std::max(1, cores / team.local_size);
+int threads_of_rank(std::int64_t wanted, const comm::Team& team) {
+  if (wanted > 0) return static_cast<int>(wanted);
+  const int online = static_cast<int>(std::max(1u, std::thread::hardware_concurrency())), usable = usable_cores();
+  return std::max(1, std::min(online / team.local_size, usable > 0 ? usable : online));
+}
+
+void resolve_batch(train::TrainConfig& t, const comm::Team& team) {
+  if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
+  if (t.global_batch % team.size != 0)
+    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(team.size) +
+                     " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
+  t.images_per_rank = t.global_batch / team.size;
+}
+
+// With several threads, MKL's matrix products depend on where in memory their arrays lie, and so differ from run to run, unless it is told
+// before its first call to be reproducible: measured here as different losses after some fifty steps, at no cost in time. Other makers'
+// processors would pay with MKL's slowest code, so there it is left to the user.
+void make_mkl_reproducible() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx2")) ::setenv("MKL_CBWR", "AUTO,STRICT", /*overwrite=*/0);
+#endif
 }
 
 Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context) {
@@ -79,10 +78,10 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
     cuda::open_cuda_library();  // throws where there is no driver or no device
     throw NotSupported("device = \"cuda\": this version has its detection kernels for CPUs only. Use --device cpu.");
   }
-  resolve_batch(recipe, team);
+  resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
   check_trace(recipe.train);
-  const int threads = threads_of_rank(recipe, team);
+  const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
   if (recipe.train.keep_memory) run.memory = keep_freed_memory() ? "kept" : "as the user set malloc";

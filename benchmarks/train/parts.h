@@ -25,8 +25,12 @@ struct Run {
   train::Parts parts;
 };
 
-// Threads of a rank's tensor operations: train.threads, or its share of the node's cores.
-int threads_of_rank(const train::Recipe& recipe, const comm::Team& team);
+// Threads of a rank's tensor operations: `wanted` (train.threads), or where that is 0 its share of the node's cores, as far as it may use them.
+int threads_of_rank(std::int64_t wanted, const comm::Team& team);
+// Fills in global_batch and images_per_rank, each from the other. Throws UsageError where the ranks do not divide the batch.
+void resolve_batch(train::TrainConfig& train, const comm::Team& team);
+// Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
+void make_mkl_reproducible();
 // Collective over `team`, which must outlive the run. Throws UsageError where the recipe contradicts the launch or the data.
 Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.

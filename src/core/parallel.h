@@ -4,6 +4,8 @@
 // Callers hand the pool on explicitly; a null pool means "on the calling thread".
 #pragma once
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -15,6 +17,13 @@
 #include <vector>
 
 namespace ttt {
+
+// The cores that this process may use: a launcher may bind it to fewer than the node has. 0: unknown.
+inline int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
 
 class ThreadPool {
  public:

@@ -13,22 +13,24 @@ class Rounds {
   Rounds(Arm& a, Arm& b, const PairedSettings& settings) : a_(a), b_(b), settings_(settings) {}
 
   double run(std::int64_t round, result::PairedSamples* samples) {
-    const std::vector<double> a1 = a_.block(length()), b1 = b_.block(length()), b2 = b_.block(length()), a2 = a_.block(length());
+    const bool b_begins = round % 2 == 1;
+    Arm &first = b_begins ? b_ : a_, &second = b_begins ? a_ : b_;
+    const std::vector<double> f1 = first.block(length()), s1 = second.block(length()), s2 = second.block(length()), f2 = first.block(length());
     if (samples) {
-      add(*samples, round, 0, a1, b1);
-      add(*samples, round, 1, a2, b2);
+      add(*samples, round, 0, b_begins, b_begins ? s1 : f1, b_begins ? f1 : s1);
+      add(*samples, round, 1, !b_begins, b_begins ? s2 : f2, b_begins ? f2 : s2);
     }
     step_ += 2 * length();
-    return sum(a1) + sum(b1) + sum(b2) + sum(a2);
+    return sum(f1) + sum(s1) + sum(s2) + sum(f2);
   }
 
  private:
   int length() const { return settings_.settle_steps + settings_.block_steps; }
-  void add(result::PairedSamples& s, std::int64_t round, int half, const std::vector<double>& a, const std::vector<double>& b) const {
+  void add(result::PairedSamples& s, std::int64_t round, int half, bool variant_first, const std::vector<double>& a, const std::vector<double>& b) const {
     for (int i = settings_.settle_steps; i < length(); ++i) {
       s.round.push_back(round);
       s.step.push_back(step_ + half * length() + i);
-      s.variant_first.push_back(half);
+      s.variant_first.push_back(variant_first);
       s.baseline_s.push_back(a[i]);
       s.variant_s.push_back(b[i]);
     }

@@ -1,7 +1,7 @@
 // Times two variants in turns on the same work, until the difference is known well enough.
 //
-// A round is four blocks, A B B A: each side runs a block first once and second once on the same steps, so a machine that drifts costs both
-// alike. Samples of one step on both sides are a pair.
+// A round is four blocks, A B B A, and every second round B A A B: each side runs a block first once and second once on the same steps, so a
+// machine that drifts costs both alike, and what is done between rounds comes before either. Samples of one step on both sides are a pair.
 #pragma once
 
 #include <functional>

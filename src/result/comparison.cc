@@ -107,14 +107,15 @@ Json convergence_json(const ConvergenceRow& row) {
                          {"box_ap", t.box_ap}, {"mask_ap", t.mask_ap}});
   return {{"ablation", row.ablation}, {"question", row.question}, {"expectation", row.expectation}, {"baseline", row.baseline},
           {"target_box_ap", row.target_box_ap}, {"target_mask_ap", row.target_mask_ap}, {"eval_every_epochs", row.eval_every_epochs},
-          {"trainings", trainings}};
+          {"trainings", trainings}, {"problem", row.problem}};
 }
 
 ConvergenceRow convergence_from_json(const Json& j, const std::string& path) {
   ConvergenceRow row{.ablation = get<std::string>(j, "ablation", path), .question = get<std::string>(j, "question", path),
                      .expectation = get<std::string>(j, "expectation", path), .baseline = get<std::string>(j, "baseline", path),
                      .target_box_ap = get<double>(j, "target_box_ap", path), .target_mask_ap = get<double>(j, "target_mask_ap", path),
-                     .eval_every_epochs = get<double>(j, "eval_every_epochs", path)};
+                     .eval_every_epochs = get<double>(j, "eval_every_epochs", path),
+                     .problem = get<std::string>(j, "problem", path)};
   std::size_t i = 0;
   for (const Json& t : get_array(j, "trainings", path)) {
     const std::string at = path + ".trainings[" + std::to_string(i++) + "]";

@@ -65,6 +65,7 @@ struct ConvergenceRow {
   std::string ablation, question, expectation, baseline;
   double target_box_ap = 0, target_mask_ap = 0, eval_every_epochs = 0;
   std::vector<Training> trainings;
+  std::string problem;  // that ended them early; empty: none
 };
 
 Json convergence_json(const ConvergenceRow& row);

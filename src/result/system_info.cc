@@ -1,6 +1,5 @@
 #include "result/system_info.h"
 
-#include <sched.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "core/parallel.h"
 #include "result/text.h"
 
 namespace ttt::result {
@@ -32,12 +32,6 @@ std::string first_word(const std::string& file) {
   std::string word;
   in >> word;
   return word;
-}
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
 }  // namespace

@@ -57,6 +57,19 @@ def interrupt(ablate, folder):
     print("ok: interrupted, rows kept:", len(result["comparisons"]))
 
 
+def everything(ablate, folder):
+    """On two ranks: what can run keeps its promise, what cannot says why, and nobody waits for a rank that went another way."""
+    done_before = {"reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums", "null", "planted", "initialisation"}
+    names = sorted({os.path.basename(f)[:-3] for f in glob.glob(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations/*.cc")} - done_before)
+    done, result, _ = measure(ablate, folder, 2, *names, settings=["ablate.limit_s=0.1", "data.workers=1"])
+    assert done.returncode == 0, done.stderr
+    refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
+    assert {r["ablation"] for r in result["comparisons"]} == set(names)
+    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "pinned_memory", "set_to_none"}, refused
+    assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
+    print("ok: everything on two ranks,", len(result["comparisons"]), "rows")
+
+
 def designs(ablate, report, folder):
     two = ["zero_grad=each", "optimizer"]
     expected = {"leave_one_out": [(2, 1), (2, 1)], "ladder": [(0, 1), (1, 2), (0, 2)], "factorial": [(0, 1), (0, 1), (0, 2)], "null": [(None, None)] * 2}
@@ -78,6 +91,10 @@ def designs(ablate, report, folder):
     assert done.returncode == 2 and "two or more" in done.stderr, done.stderr
     done, _, _ = measure(ablate, folder, 1, "zero_grad", "channels_last", "--design", "ladder")
     assert done.returncode == 2 and "'channels_last'" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "zero_grad", "checkpointing", "--design", "ladder")
+    assert done.returncode == 2 and "'zero_grad' and 'checkpointing' both set the step" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "workers", "read_path", "--design", "factorial")
+    assert done.returncode == 2 and "data.workers" in done.stderr, done.stderr
     done, _, _ = measure(ablate, folder, 1, "zero_grad=ech", "optimizer", "--design", "ladder")
     assert done.returncode == 2 and "'each'" in done.stderr, done.stderr
     print("ok: designs")
@@ -103,7 +120,9 @@ def main():
         assert f"\n{name} " in "\n" + listed, name
         assert os.path.realpath(os.path.join(os.path.dirname(ablate), "ablate_" + name)) == os.path.realpath(ablate), name
     assert "expected:" in listed and "promises:" in listed
-    assert "ablat" not in sh("grep", "-rliE", "ablat", src, "--include=*.cc").stdout.replace("result/comparison.cc", ""), "src/ never learns that ablations exist"
+    for file in glob.glob(src + "/**/*.[ch]*", recursive=True):  # src/ never learns that ablations exist; result/ stores their rows
+        code = "\n".join(line.split("//")[0] for line in open(file))
+        assert "ablat" not in code.lower() or "/result/" in file, file
 
     with tempfile.TemporaryDirectory() as folder:
         done, _, _ = measure(ablate, folder, 1)
@@ -150,13 +169,14 @@ def main():
         rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
         assert len(rows) == 7 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
         a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
-        assert b < 0.9 * a, (a, b)
+        assert b < 0.95 * a, (a, b)  # of 64 pixels, little is the backbone's
         a, b = rows["checkpointing", ""]["counters"]["flops"]
         assert b > a, (a, b)
         a, b = rows["bias_removal", "64 filters 3x3 on 32x64x64x64"]["counters"]["flops"]
         assert a == b == 3 * 2 * 32 * 64 * 64 * 64 * 64 * 9, (a, b)  # forward, gradients of input and of weight
         print("ok: operations")
 
+        everything(ablate, folder)
         designs(ablate, report, folder)
         converge(ablate, report, folder)
 
@@ -173,7 +193,7 @@ def main():
         print("ok: a broken promise")
 
         done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1, settings=["ablate.repetitions=2"])
-        assert done.returncode in (0, 5), done.stderr
+        assert done.returncode == 0 and "too few for a proof" in result["reason"], (done.returncode, done.stderr)
         assert len(result["comparisons"]) == 2 and result["comparisons"][1]["repetition"] == 1
         for row in result["comparisons"]:
             s = row["samples"]

@@ -40,7 +40,7 @@ TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
   EXPECT_EQ(s.baseline_s, s.variant_s);
   for (std::size_t i = 0; i < s.size(); ++i) {
     EXPECT_EQ(s.baseline_s[i], 1.0 + static_cast<double>(s.step[i]));  // the step's own number
-    EXPECT_EQ(s.variant_first[i], static_cast<std::int64_t>(i / 3 % 2));
+    EXPECT_EQ(s.variant_first[i], static_cast<std::int64_t>((i / 3 + i / 6) % 2));  // A B B A, B A A B, ...
     EXPECT_EQ(s.round[i], static_cast<std::int64_t>(i / 6));
     EXPECT_GE(s.step[i] % 5, 2);  // the first two of a block of five do not count
   }

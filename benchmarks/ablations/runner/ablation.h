@@ -31,6 +31,7 @@ struct Variant {
   std::function<void(train::Recipe&)> change;
   // Exchanges parts for what src/ does not have: the slow or historical alternative, kept in the ablation's file.
   std::function<void(Run&)> rebuild;
+  std::vector<std::string> replaces = {};  // the parts that it exchanges: "step", "optimizer", "loader", "model" (and with it all but the loader)
   // Called before each turn: settings of the process that the other side wants otherwise.
   std::function<void()> enter;
   // Another side than a training step (operation_arm.h). `change` is applied to the bench's recipe before.
@@ -47,7 +48,8 @@ struct Setting {
 // Where an ablation is asked to run.
 struct Place {
   int ranks = 1;
-  int cores = 1;          // that this process may use
+  int cores = 1;          // that a process may use, the least over ranks
+  int nodes = 1;
   std::string device = "cpu";
 };
 

@@ -19,10 +19,10 @@ class Arm : public harness::Arm {
  public:
   // What was built.
   virtual result::Json describe() const = 0;
-  // The numbers by which the gate compares the sides: of every step so far, so many for each (losses of training, checksums of an operation).
+  // The numbers by which the gate compares the sides, of all that ran so far (losses of training, inner products of an operation's results).
   // This rank's.
   virtual const std::vector<double>& outputs() const = 0;
-  virtual std::size_t outputs_per_step() const = 0;
+  virtual std::string place_of(std::size_t output) const = 0;  // "step 12", the gate's steps included
   virtual comm::Communicator& control() = 0;  // over all ranks of the launch
 
   // From here on, phases and counters count.

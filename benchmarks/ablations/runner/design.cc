@@ -1,8 +1,11 @@
 #include "ablations/runner/design.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/error.h"
+#include "result/field_table.h"
 
 namespace ttt::ablations {
 namespace {
@@ -83,6 +86,33 @@ Pairing combination(const std::vector<Chosen>& chosen, const std::string& design
   return p;
 }
 
+// What a factor writes, on or off: keys of the recipe that any of its two variants changes, and parts that it exchanges.
+std::set<std::string> written(const Chosen& c, const train::Recipe& recipe) {
+  std::set<std::string> out;
+  const result::FieldTable plain = result::field_table(recipe);
+  for (const std::size_t v : {std::size_t{0}, c.on}) {
+    const Variant& variant = c.ablation.variants[v];
+    train::Recipe changed = recipe;
+    if (variant.change) variant.change(changed);
+    const result::FieldTable table = result::field_table(changed);
+    for (std::size_t i = 0; i < plain.fields.size(); ++i)
+      if (table.fields[i].value != plain.fields[i].value) out.insert(plain.fields[i].key);
+    for (const std::string& part : variant.replaces) {
+      out.insert("the " + part);
+      if (part == "model") out.insert({"the step", "the optimizer"});
+    }
+  }
+  return out;
+}
+
+void check_disjoint(const std::vector<Chosen>& chosen, const train::Recipe& recipe) {
+  std::map<std::string, std::string> writer;
+  for (const Chosen& c : chosen)
+    for (const std::string& what : written(c, recipe))
+      if (const auto [at, fresh] = writer.emplace(what, c.ablation.name); !fresh)
+        throw UsageError("'" + at->second + "' and '" + c.ablation.name + "' both set " + what + ", so one would undo the other: combine only one of them.");
+}
+
 void check_factors(const std::vector<Chosen>& chosen, const std::string& design) {
   if (chosen.size() < 2) throw UsageError("--design " + design + " combines ablations: name two or more.");
   if (design == "factorial" && chosen.size() > 4)
@@ -95,8 +125,9 @@ void check_factors(const std::vector<Chosen>& chosen, const std::string& design)
   }
 }
 
-std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::string& design, const Place& place) {
+std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, const train::Recipe& recipe) {
   check_factors(chosen, design);
+  check_disjoint(chosen, recipe);
   std::vector<Pairing> out;
   const std::size_t n = chosen.size();
   Factors all;
@@ -125,10 +156,11 @@ std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::
 
 }  // namespace
 
-std::vector<Pairing> pairings(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, std::int64_t repetitions) {
+std::vector<Pairing> pairings(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, std::int64_t repetitions,
+                              const train::Recipe& recipe) {
   if (design == "one_off") return one_off(chosen, place, repetitions);
   if (design == "null") return null(chosen, place, repetitions);
-  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(chosen, design, place);
+  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(chosen, design, place, recipe);
   throw UsageError("There is no design '" + design + "': one_off, leave_one_out, ladder, factorial or null.");
 }
 

@@ -11,8 +11,10 @@ std::string joined(const std::vector<std::string>& v) {
   return out;
 }
 
+constexpr std::size_t kFewest = 8;  // intervals that prove anything together
+
 // How many of n intervals of 95 % may miss what is there: 5 of 40, 2 of 20. Of 40 true intervals more than 5 miss in 1.4 % of such proofs.
-std::size_t allowed_misses(std::size_t n) { return std::max<std::size_t>(1, n == 20 ? 2 : n / 8); }
+std::size_t allowed_misses(std::size_t n) { return n / 8; }
 
 }  // namespace
 
@@ -29,12 +31,18 @@ void Judgement::add(const Pairing& pairing, const result::Comparison& r) {
   proof.missed += !e || e->low > truth || e->high < truth || (truth > 0 && e->low <= 0);
 }
 
+void Judgement::add(const result::ConvergenceRow& row) {
+  trainings_ += row.trainings.size();
+  if (!row.problem.empty()) broken_.push_back(row.ablation + ": " + row.problem);
+}
+
 harness::Outcome Judgement::outcome() const {
   std::vector<std::string> proven, disproven;
-  for (const auto& [name, p] : proofs_)
-    (p.missed <= allowed_misses(p.n) ? proven : disproven)
-        .push_back(name + ": " + std::to_string(p.n - p.missed) + " of " + std::to_string(p.n) + " intervals say what is there, " +
-                   std::to_string(allowed_misses(p.n)) + " may miss it");
+  for (const auto& [name, p] : proofs_) {
+    const std::string counts = name + ": " + std::to_string(p.n - p.missed) + " of " + std::to_string(p.n) + " intervals say what is there, ";
+    if (p.n < kFewest) proven.push_back(counts + "too few for a proof");
+    else (p.missed <= allowed_misses(p.n) ? proven : disproven).push_back(counts + std::to_string(allowed_misses(p.n)) + " may miss it");
+  }
   if (!broken_.empty()) return {result::Verdict::kIncorrect, joined(broken_)};
   if (!disproven.empty()) return {result::Verdict::kIncorrect, joined(disproven)};
   if (measured_ + trainings_ == 0)

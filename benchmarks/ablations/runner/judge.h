@@ -12,7 +12,7 @@ namespace ttt::ablations {
 class Judgement {
  public:
   void add(const Pairing& pairing, const result::Comparison& row);
-  void add(const result::ConvergenceRow& row) { trainings_ += row.trainings.size(); }
+  void add(const result::ConvergenceRow& row);
   // passed: every row was measured or says why not, every promise was kept, and the measuring found what it had to find.
   harness::Outcome outcome() const;
 

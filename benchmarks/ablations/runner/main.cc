@@ -61,6 +61,7 @@ void list() {
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   if (recipe.train.trace_steps > 0)
     throw UsageError("train.trace_steps: a comparison keeps no trace. Run ttt_maskrcnn with the settings of one side for that.");
+  make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;
   const Listener listener{
@@ -78,7 +79,7 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
   listener.say(plan.text);
   context.clock.start_run();
   if (recipe.ablate.peaks_s > 0) {
-    at::set_num_threads(threads_of_rank(recipe, world.team()));
+    at::set_num_threads(threads_of_rank(recipe.train.threads, world.team()));
     const auto peaks = roofline::measure_peaks(*world.communicator(), {.seconds_each = recipe.ablate.peaks_s, .ranks_of_node = world.local_size()});
     context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
   }

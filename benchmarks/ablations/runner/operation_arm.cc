@@ -6,6 +6,7 @@
 
 #include "ablations/runner/train_arm.h"
 #include "core/allocator.h"
+#include "core/error.h"
 
 namespace ttt::ablations {
 namespace {
@@ -23,7 +24,7 @@ std::map<std::string, double> on_every_rank(const std::map<std::string, double>&
 }  // namespace
 
 OperationArm::OperationArm(const Bench& bench, Operation operation, std::function<void()> enter)
-    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of_rank(bench.recipe, bench.world.team())) {
+    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of_rank(bench.recipe.train.threads, bench.world.team())) {
   if (bench.recipe.train.keep_memory) keep_freed_memory();  // as a training rank does
 }
 
@@ -35,12 +36,14 @@ std::vector<double> OperationArm::block(int steps) {
   const Usage before = Usage::now();
   for (int i = 0; i < steps; ++i) {
     const double start_s = now_s();
-    const std::vector<double> outputs = operation_.run(done_++);
+    operation_.run(done_++);
     seconds.push_back(now_s() - start_s);
-    outputs_.insert(outputs_.end(), outputs.begin(), outputs.end());
   }
   usage_ += Usage::now() - before;
   counted_ += steps;
+  const std::vector<double> outputs = operation_.outputs();
+  outputs_.insert(outputs_.end(), outputs.begin(), outputs.end());
+  ++turns_;
   std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
   control_->all_reduce_max(seconds.data(), seconds.size());
   std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
@@ -64,8 +67,16 @@ AloneArm::AloneArm(const Bench& bench, const Variant& variant) : control_(bench.
 std::vector<double> AloneArm::block(int steps) {
   control_->barrier();
   std::vector<double> seconds(static_cast<std::size_t>(steps));
-  if (inner_) seconds = inner_->block(steps);
+  std::string error;
+  if (inner_) try {
+      seconds = inner_->block(steps);
+    } catch (const Incorrect& e) {  // all ranks must hear of it
+      error = e.what();
+    }
+  seconds.push_back(error.empty() ? 0 : 1);
   control_->all_reduce_max(seconds.data(), seconds.size());
+  if (seconds.back() > 0) throw Incorrect(error.empty() ? "The rank that trains alone has a loss that is not finite." : error);
+  seconds.pop_back();
   return seconds;
 }
 

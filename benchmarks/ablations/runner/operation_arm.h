@@ -7,8 +7,8 @@ namespace ttt::ablations {
 
 struct Operation {
   result::Json description;
-  // The work of one step; on both sides the same for the same number. Returns what the gate compares, always as many numbers.
-  std::function<std::vector<double>(std::int64_t step)> run;
+  std::function<void(std::int64_t step)> run;      // the work of one step; on both sides the same for the same number
+  std::function<std::vector<double>()> outputs;    // of the last step: what the gate compares. Asked after each turn, not timed
 };
 
 // Runs the operation on every rank at the same time; a step takes what the slowest rank takes.
@@ -19,7 +19,7 @@ class OperationArm final : public Arm {
   std::vector<double> block(int steps) override;
   result::Json describe() const override { return operation_.description; }
   const std::vector<double>& outputs() const override { return outputs_; }
-  std::size_t outputs_per_step() const override { return done_ > 0 ? outputs_.size() / static_cast<std::size_t>(done_) : 1; }
+  std::string place_of(std::size_t output) const override { return "turn " + std::to_string(output * turns_ / std::max<std::size_t>(1, outputs_.size())); }
   comm::Communicator& control() override { return *control_; }
   void start_counting() override { usage_ = {}, counted_ = 0; }
   Counters counters(int steps) override;
@@ -31,6 +31,7 @@ class OperationArm final : public Arm {
   std::vector<double> outputs_;
   Usage usage_;
   int threads_ = 1;
+  std::size_t turns_ = 0;
   std::int64_t done_ = 0, counted_ = 0;
 };
 
@@ -41,7 +42,7 @@ class AloneArm final : public Arm {
   std::vector<double> block(int steps) override;
   result::Json describe() const override;
   const std::vector<double>& outputs() const override;
-  std::size_t outputs_per_step() const override { return model::kLosses; }
+  std::string place_of(std::size_t output) const override { return "step " + std::to_string(output / model::kLosses); }
   comm::Communicator& control() override { return *control_; }
   void start_counting() override;
   std::map<std::string, double> phases() override;

@@ -24,18 +24,18 @@ Json built_difference(const Json& a, const Json& b) {
 struct Difference {
   double largest = 0;
   bool any = false;
-  std::int64_t first_step = -1;  // of this rank
+  std::string first;  // where, on this rank; empty: on another one
 };
 Difference difference(Arm& a, Arm& b) {
   double shared[2] = {0, 0};
-  std::int64_t first = -1;
+  std::string first;
   const std::size_t n = std::min(a.outputs().size(), b.outputs().size());
   if (a.outputs().size() != b.outputs().size()) shared[0] = 1e9, shared[1] = 1;  // not even as many
   for (std::size_t i = 0; i < n; ++i) {
     const double x = a.outputs()[i], y = b.outputs()[i];
     if (std::memcmp(&x, &y, sizeof x) == 0) continue;
     shared[1] = 1;
-    if (first < 0) first = static_cast<std::int64_t>(i / a.outputs_per_step());
+    if (first.empty()) first = a.place_of(i);
     const double d = std::abs(x - y) / std::max(std::abs(x), 1e-6);
     shared[0] = std::max(shared[0], std::isfinite(d) ? d : 1e9);
   }
@@ -102,7 +102,7 @@ class PairRun {
     row_.samples = harness::measure_pairs(*a_, *b_, settings, [&] { a_->start_counting(), b_->start_counting(); }, [&] { return interrupted(); });
     if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
       row_.largest_difference = d.largest;
-      return refused("promise_broken", "a number of step " + std::to_string(d.first_step) + " of the measurement differed, promised were the same bits in every step");
+      return refused("promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step");
     }
     pair_up(row_.phases, a_->phases(), b_->phases());
     pair_up(row_.counters, a_->counters(limits_.observed_steps), b_->counters(limits_.observed_steps));

@@ -1,7 +1,5 @@
 #include "ablations/runner/runner.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -11,6 +9,7 @@
 #include "ablations/runner/convergence.h"
 #include "ablations/runner/pair_run.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "harness/nearest.h"
 
 namespace ttt::ablations {
@@ -18,10 +17,20 @@ namespace {
 
 using result::Comparison;
 
-// The cores that this process may use: mpirun binds ranks to fewer than the node has.
-int usable_cores() {
-  cpu_set_t set;
-  return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+// The least over ranks: they must all decide alike.
+Place place_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
+  double minus_cores = -std::max(1, usable_cores());
+  control.all_reduce_max(&minus_cores, 1);
+  return {.ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
+}
+
+// A reason on one rank (its environment, its node) is a reason on all.
+void agree(std::vector<Pairing>& pairings, comm::Communicator& control) {
+  std::vector<double> refused;
+  for (const Pairing& p : pairings) refused.push_back(p.unsupported.empty() ? 0 : 1);
+  control.all_reduce_max(refused.data(), refused.size());
+  for (std::size_t i = 0; i < pairings.size(); ++i)
+    if (refused[i] > 0 && pairings[i].unsupported.empty()) pairings[i].unsupported = "another rank cannot: its node or environment differs from this one's";
 }
 
 std::size_t variant_index(const Ablation& a, const std::string& name) {
@@ -89,8 +98,10 @@ std::vector<Chosen> chosen(const RunnerConfig& config) {
 }
 
 Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world) {
-  const Place place{.ranks = world.size(), .cores = usable_cores(), .device = recipe.device};
-  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions)};
+  const auto control = world.communicator();
+  const Place place = place_of(recipe, world, *control);
+  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions, recipe)};
+  agree(plan.pairings, *control);
   if (recipe.ablate.design == "one_off")
     for (const Chosen& c : ablations)
       if (c.ablation.convergence.seeds > 0) plan.trainings.push_back(c.ablation);
@@ -101,11 +112,11 @@ Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe,
   const double seconds = std::min(recipe.ablate.budget_s, static_cast<double>(measured) * recipe.ablate.limit_s);
   char text[320];
   std::snprintf(text, sizeof text,
-                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min at most, less where intervals are narrow early",
+                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; %.0f min of measuring at most, less where intervals are narrow early, and some seconds to build each",
                 ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
                 std::ceil(seconds / 60));
   plan.text = text;
-  if (trainings > 0) plan.text += "; and " + std::to_string(trainings) + " trainings to a target, first";
+  if (trainings > 0) plan.text += "; first, " + std::to_string(trainings) + " trainings to a target, which end when they reach it";
   return plan;
 }
 
@@ -122,10 +133,13 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
     result::ConvergenceRow row;
     try {
       train_to_target(a, recipe, world, context, listener.say, row);
+    } catch (const Incorrect& e) {  // agreed over the ranks, as below
+      row.problem = e.what();
     } catch (const Interrupted&) {
       listener.converged(row);
       throw;
     }
+    if (!row.problem.empty()) listener.say(a.name + ": " + row.problem);
     listener.converged(row);
   }
   const auto control = world.communicator();
@@ -147,6 +161,8 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
         row = run_pair(p, recipe, limits, world, context);
       } catch (const Incorrect& e) {  // agreed over the ranks (a loss that is not finite): the others can still be measured
         row.status = "incorrect", row.reason = e.what();
+      } catch (const NotSupported& e) {  // of the data, which all ranks read alike
+        row.status = "not_supported", row.reason = e.what();
       }
     }
     const bool repeated = p.repetition > 0 || (&p != &plan.pairings.back() && (&p)[1].repetition > 0);

@@ -14,7 +14,7 @@ class TrainArm final : public Arm {
   result::Json describe() const override { return ::ttt::describe(run_); }
   // The five losses of every step, one step behind the other.
   const std::vector<double>& outputs() const override { return losses_; }
-  std::size_t outputs_per_step() const override { return model::kLosses; }
+  std::string place_of(std::size_t output) const override { return "step " + std::to_string(output / model::kLosses); }
   comm::Communicator& control() override { return *run_.control; }
 
   void start_counting() override { phase_s_ = {}, usage_ = {}, counted_ = 0, straggler_sum_ = 0; }

@@ -119,7 +119,7 @@ Normalised batch_norm(ThreadPool* pool, const at::Tensor& x, const at::Tensor& w
                       bool relu, comm::Communicator* sync) {
   // An undefined tensor is no argument of an autograd function; an empty optional is.
   const auto out = BatchNorm::apply(x, weight, bias, residual.defined() ? std::optional(residual) : std::nullopt, eps, relu, pool, sync);
-  return {.y = out[0], .mean = out[1], .variance = out[2], .rows = out[3].item<std::int64_t>()};
+  return {.y = out[0], .mean = out[1], .variance = out[2], .rows = sync ? out[3].item<std::int64_t>() : x.numel() / x.size(1)};
 }
 
 at::Tensor roi_align(ThreadPool* pool, const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois, const at::Tensor& roi_image) {
