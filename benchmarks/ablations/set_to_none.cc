@@ -73,7 +73,10 @@ class OwnGradientsSgd final : public train::Optimizer {
 
 Variant variant(const char* name, bool none) {
   return {.name = name,
-          .change = [](train::Recipe& r) { r.train.optimizer.bias_lr_factor = 1, r.train.optimizer.decay_bias = true; },
+          .change = [](train::Recipe& r) {
+            r.train.optimizer.bias_lr_factor = 1, r.train.optimizer.decay_bias = true;
+            r.train.reducer.kind = "none";  // reducers need gradients in one allocation, where there is nothing to set to none
+          },
           .rebuild = [none](Run& run) {
             run.parts.step = std::make_unique<OwnGradientsStep>(*run.parts.model, none);
             run.parts.optimizer = std::make_unique<OwnGradientsSgd>(*run.parts.model, run.recipe.train.optimizer);
@@ -87,11 +90,8 @@ Ablation ablate_set_to_none() {
   return {.name = "set_to_none",
           .question = "Where every gradient is a tensor of its own: should it be set to zero, or given up, so that backward makes a new one?",
           .expectation = "Without zeros to write and to add to, a pass over memory less for each; in exchange an allocation each.",
-          .promise = Promise::kBitwise,  // x + 0 is x
-          .variants = {variant("set to zero", false), variant("set to none", true)},
-          .unsupported = [](const Place& place) {
-            return place.ranks == 1 ? std::string() : std::string("the reducers need gradients in one allocation, where there is nothing to set to none: start it on one rank");
-          }};
+          .promise = Promise::kBitwise,  // x + 0 is x; every rank by itself, without a reduction
+          .variants = {variant("set to zero", false), variant("set to none", true)}};
 }
 
 }  // namespace ttt::ablations

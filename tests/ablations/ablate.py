@@ -65,7 +65,7 @@ def everything(ablate, folder):
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
-    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "pinned_memory", "set_to_none"}, refused
+    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "pinned_memory"}, refused
     assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
     print("ok: everything on two ranks,", len(result["comparisons"]), "rows")
 
