@@ -28,7 +28,7 @@ class ConvNorm {
     z_ = ops_.batch_norm(y, scale_, shift_, {}, 1e-5, true, nullptr).y;
     z_.backward(upstream_);
   }
-  std::vector<double> outputs() const { return {inner_product(z_), inner_product(x_.grad()), inner_product(weight_.grad())}; }
+  std::vector<double> outputs() const { return {signature(z_), signature(x_.grad()), signature(weight_.grad())}; }
 
  private:
   model::DetectionOps ops_;
@@ -51,7 +51,7 @@ Ablation ablate_bias_removal() {
           .question = "What does the bias of a convolution cost that a normalisation takes away again?",
           .expectation = "The bias itself is fused into the convolution; its gradient, which is zero but for rounding, is one more sum over all pixels.",
           .promise = Promise::kClose,
-          .rtol = 1e-4,  // a normalised value of order 1 loses a few roundings of y + 0.1; an inner product averages them
+          .rtol = 1e-4,  // a normalised value of order 1 loses a few roundings of y + 0.1; a signature averages them
           .variants = {variant("with bias", true), variant("without", false)},
           .settings = {{.name = "first stage of the recipe"},
                        {.name = "64 filters 3x3 on 32x64x64x64",

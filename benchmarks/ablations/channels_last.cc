@@ -35,7 +35,7 @@ class Block {
     y_ = y;
   }
   std::vector<double> outputs() const {
-    return {inner_product(y_), inner_product(x_.grad()), inner_product(weight_[0].grad()), inner_product(weight_[1].grad())};
+    return {signature(y_), signature(x_.grad()), signature(weight_[0].grad()), signature(weight_[1].grad())};
   }
 
  private:

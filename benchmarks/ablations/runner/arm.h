@@ -19,7 +19,7 @@ class Arm : public harness::Arm {
  public:
   // What was built.
   virtual result::Json describe() const = 0;
-  // The numbers by which the gate compares the sides, of all that ran so far (losses of training, inner products of an operation's results).
+  // The numbers by which the gate compares the sides, of all that ran so far (losses of training, signatures of an operation's results).
   // This rank's.
   virtual const std::vector<double>& outputs() const = 0;
   virtual std::string place_of(std::size_t output) const = 0;  // "step 12", the gate's steps included

@@ -39,7 +39,7 @@ std::vector<Pairing> null(const std::vector<Chosen>& chosen, const Place& place,
     for (std::int64_t repetition = 0; repetition < std::max<std::int64_t>(1, repetitions); ++repetition) {
       Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
       p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition;
-      p.variant.name += " again", p.variant.planted = 0;
+      p.variant.name += " again";
       out.push_back(std::move(p));
     }
   return out;

@@ -24,7 +24,7 @@ void Judgement::add(const Pairing& pairing, const result::Comparison& r) {
   if (r.status == "same_build" || r.status == "promise_broken" || r.status == "incorrect") broken_.push_back(r.ablation + ", " + r.variant + ": " + r.reason);
   if (!pairing.built_alike || r.status != "measured") return;
   // A known effect: none, or the planted one, which must also be told from none.
-  const double truth = pairing.variant.planted;
+  const double truth = (1 + pairing.variant.planted) / (1 + pairing.baseline.planted) - 1;
   const auto e = result::effect(r.samples);
   Proof& proof = proofs_[r.ablation];
   ++proof.n;

@@ -71,8 +71,13 @@ void pair_up(Json& out, const Values& a, const Values& b) {
 class PairRun {
  public:
   PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world, const harness::RunContext& context)
-      : pairing_(pairing), limits_(limits), context_(context), a_(make_arm(pairing, pairing.baseline, recipe, world, context)),
-        b_(make_arm(pairing, pairing.variant, recipe, world, context)), row_(empty_row(pairing)) {}
+      : pairing_(pairing), limits_(limits), context_(context), row_(empty_row(pairing)) {
+    // Which side is built first decides where its memory lies, which is worth some tenths of a per cent: repetitions take turns.
+    const bool b_first = pairing.repetition % 2 == 1;
+    if (b_first) b_ = make_arm(pairing, pairing.variant, recipe, world, context);
+    a_ = make_arm(pairing, pairing.baseline, recipe, world, context);
+    if (!b_first) b_ = make_arm(pairing, pairing.variant, recipe, world, context);
+  }
 
   Comparison run() {
     row_.built = built_difference(a_->describe(), b_->describe());
