@@ -8,6 +8,7 @@
 
 #include "core/statistics.h"
 #include "reports/convergence.h"
+#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -158,19 +159,21 @@ Document comparison_blocks(const result::RunRecord& record) {
   return d;
 }
 
-Document ablations(const std::vector<result::RunRecord>& records) {
+Document ablations(const std::vector<NamedRun>& runs) {
   Document d;
-  for (const result::RunRecord& r : records) {
-    const auto nodes = r.system.find("nodes");
-    const std::string cpu = nodes != r.system.end() && nodes->is_array() && !nodes->empty() ? (*nodes)[0].value("cpu", std::string()) : "";
-    const std::string ranks = r.system.contains("world_size") ? r.system["world_size"].dump() : "an unknown number of";
-    d.push_back(Paragraph{ranks + (ranks == "1" ? " rank, " : " ranks, ") + (cpu.empty() ? "unknown processor" : cpu) + ", recipe " +
-                          r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
+  for (const NamedRun& run : runs) {
+    const result::RunRecord& r = run.record;
+    const bool several = runs.size() > 1;
+    if (several) d.push_back(Heading{run.name});
+    d.push_back(Paragraph{system_text(r) + ", recipe " + r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
+    Document blocks = convergence_blocks(r);
     const Document rows = comparison_blocks(r);
-    const Document trained = convergence_blocks(r);
-    if (rows.empty() && trained.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
-    d.insert(d.end(), trained.begin(), trained.end());
-    d.insert(d.end(), rows.begin(), rows.end());
+    blocks.insert(blocks.end(), rows.begin(), rows.end());
+    if (blocks.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
+    for (Block& block : blocks) {
+      if (auto* heading = std::get_if<Heading>(&block); heading && several) heading->text = run.name + ": " + heading->text;  // of CSV the only name
+      d.push_back(std::move(block));
+    }
   }
   return d;
 }

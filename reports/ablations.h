@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "reports/compare.h"
 #include "reports/document.h"
 #include "result/run_record.h"
 
@@ -12,8 +13,8 @@ namespace ttt::reports {
 // The blocks of one result's comparisons; nothing where it has none.
 Document comparison_blocks(const result::RunRecord& record);
 
-// Several results, each under its system's name.
-Document ablations(const std::vector<result::RunRecord>& records);
+// Each result under its system; where there are several, every heading has the file's name.
+Document ablations(const std::vector<NamedRun>& runs);
 
 // The phase that explains most of a measured difference: "backward -3.10 ms of -3.42 ms"; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);

@@ -1,13 +1,13 @@
 #include "reports/accuracy.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
-#include "core/error.h"
 #include "core/statistics.h"
 #include "reports/groups.h"
 #include "reports/numbers.h"
+#include "reports/run_metrics.h"
+#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -20,26 +20,37 @@ struct Moment {
   double epochs = 0, wall_s = 0;
 };
 
-// What must reach a threshold: a name, and the AP that counts (of both targets the one that is further behind).
-struct Goal {
-  std::string name;
-  std::function<double(const Evaluation&)> margin;  // AP minus threshold: reached where not negative
+// An AP and its threshold.
+struct Condition {
+  result::CocoStats Evaluation::* stats;
+  double threshold = 0;
+  double margin(const Evaluation& e) const { return (e.*stats)[0] - threshold; }  // reached where not negative
 };
 
-// Passes over the training images; counted epochs where the number of images is unknown.
-double epochs_of(const RunRecord& r, const Evaluation& e) {
-  const double images = train_images_of(r);
-  return images > 0 ? static_cast<double>(e.images) / images : static_cast<double>(e.epoch);
+// What one evaluation must meet in all its conditions.
+struct Goal {
+  std::string name;
+  std::vector<Condition> conditions;
+  bool met(const Evaluation& e) const {
+    return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.margin(e) >= 0; });
+  }
+};
+
+// Where between an evaluation that did not meet the goal and the next, which did, the last AP crosses its threshold, each on its own line: 0 to 1.
+double crossing(const Goal& goal, const Evaluation& before, const Evaluation& here) {
+  double last = 0;
+  for (const Condition& c : goal.conditions)
+    if (const double from = c.margin(before); from < 0) last = std::max(last, -from / (c.margin(here) - from));
+  return last;
 }
 
 std::optional<Moment> reached(const RunRecord& r, const Goal& goal, bool interpolate) {
   const Evaluation* before = nullptr;
   for (const Evaluation& e : r.accuracy) {
-    const double margin = goal.margin(e);
-    const Moment here{epochs_of(r, e), e.wall_s};
-    if (margin >= 0) {
+    if (goal.met(e)) {
+      const Moment here{epochs_of(r, e), e.wall_s};
       if (!interpolate || !before) return here;  // nothing is known before the first evaluation
-      const double last = goal.margin(*before), part = -last / (margin - last);
+      const double part = crossing(goal, *before, e);
       const Moment from{epochs_of(r, *before), before->wall_s};
       return Moment{from.epochs + part * (here.epochs - from.epochs), from.wall_s + part * (here.wall_s - from.wall_s)};
     }
@@ -51,12 +62,12 @@ std::optional<Moment> reached(const RunRecord& r, const Goal& goal, bool interpo
 std::vector<Goal> goals(const NamedRun& first, const std::vector<double>& thresholds) {
   std::vector<Goal> all;
   for (const double t : thresholds) {
-    all.push_back({"box AP " + fixed("%.3f", t), [t](const Evaluation& e) { return e.bbox[0] - t; }});
-    all.push_back({"mask AP " + fixed("%.3f", t), [t](const Evaluation& e) { return e.segm[0] - t; }});
+    all.push_back({"box AP " + fixed("%.3f", t), {{&Evaluation::bbox, t}}});
+    all.push_back({"mask AP " + fixed("%.3f", t), {{&Evaluation::segm, t}}});
   }
   if (const auto target = first.record.target)
     all.push_back({"target: box AP " + fixed("%.3f", target->bbox_ap) + " and mask AP " + fixed("%.3f", target->segm_ap),
-                   [target](const Evaluation& e) { return std::min(e.bbox[0] - target->bbox_ap, e.segm[0] - target->segm_ap); }});
+                   {{&Evaluation::bbox, target->bbox_ap}, {&Evaluation::segm, target->segm_ap}}});
   return all;
 }
 
@@ -93,12 +104,15 @@ Table first_reached(const std::vector<const NamedRun*>& runs, const std::vector<
   return t;
 }
 
-// Runs that are seeds of one experiment: the same settings but the seed, the same ranks and data.
+// In what seeds of one experiment may differ: threads change times, and AP by rounding alone.
+const std::vector<std::string> kMayDiffer = {"seed", "train.threads"};
+
+// Runs that are seeds of one experiment: the same settings but these, the same ranks and data.
 std::vector<std::vector<const NamedRun*>> experiments(const std::vector<NamedRun>& runs) {
   std::vector<std::vector<const NamedRun*>> groups;
   const auto same = [](const NamedRun& a, const NamedRun& b) {
-    return differences(a.record, b.record, {"seed"}).empty() && ranks_of(a.record) == ranks_of(b.record) &&
-           a.record.data.value("train_sha256", std::string()) == b.record.data.value("train_sha256", std::string());
+    return differences(a.record, b.record, kMayDiffer).empty() && ranks_of(a.record) == ranks_of(b.record) &&
+           text_at(a.record.data, "train_sha256") == text_at(b.record.data, "train_sha256");
   };
   for (const NamedRun& run : runs) {
     const auto it = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return same(*g.front(), run); });
@@ -110,9 +124,9 @@ std::vector<std::vector<const NamedRun*>> experiments(const std::vector<NamedRun
 
 // Why the runs of this group are not those of the first.
 std::string apart_text(const NamedRun& first, const NamedRun& run) {
-  const auto d = differences(first.record, run.record, {"seed"});
+  const auto d = differences(first.record, run.record, kMayDiffer);
   if (!d.empty()) return d.front().text;
-  if (ranks_of(first.record) != ranks_of(run.record)) return std::to_string(ranks_of(first.record)) + " against " + std::to_string(ranks_of(run.record)) + " ranks";
+  if (ranks_of(first.record) != ranks_of(run.record)) return text_at(first.record.system, "world_size") + " against " + text_at(run.record.system, "world_size") + " ranks";
   return "other training data";
 }
 

@@ -18,10 +18,6 @@ using result::RunRecord;
 
 constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
 
-bool same_work(const RunRecord& a, const RunRecord& b) {
-  return text_at(a.data, "train_sha256") == text_at(b.data, "train_sha256") && text_at(a.recipe.settings, "seed") == text_at(b.recipe.settings, "seed");
-}
-
 // One row of numbers, each with its ratio to the first.
 void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value) {
   Row row;
@@ -37,9 +33,9 @@ void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char
 void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
   Row interval = {""}, finding = {""};
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    const auto e = step_time_change(runs[0].record, runs[i].record);
+    const auto [e, reason] = step_time_change(runs[0].record, runs[i].record);
     interval.push_back("");
-    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high), 1 + e->low, 1 + e->high, "") : Cell("none: see METRICS.md"));
+    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high), 1 + e->low, 1 + e->high, "") : Cell("none: " + reason));
     finding.push_back("");
     finding.push_back(e ? finding_text(*e) : "-");
   }
@@ -65,13 +61,21 @@ Table cautions(const std::vector<NamedRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& r = runs[i].record;
     const std::string who = letters(i);
-    if (r.verdict != result::Verdict::kPassed)
-      add(who + " did not reach a target (" + std::string(result::verdict_name(r.verdict)) + "): its time to target is that of the whole run.");
+    const std::string verdict(result::verdict_name(r.verdict));
+    if (!reaching_evaluation(r))
+      add(who + (r.target ? " did not reach its target (" : " has no target (") + verdict + "): its time to target is that of the whole run.");
+    else if (r.verdict != result::Verdict::kPassed)
+      add(who + " reached its target, but ended as " + verdict + ".");
     if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
     if (i == 0) continue;
-    if (runs[0].record.steps.step_ranks != r.steps.step_ranks) add("A and " + who + " reduced step times over ranks in different ways.");
-    for (const std::string& d : setting_differences(runs[0].record.recipe.settings, r.recipe.settings)) add("A and " + who + " differ in " + d + ".");
-    if (text_at(runs[0].record.data, "train_sha256") != text_at(r.data, "train_sha256")) add("A and " + who + " trained on different data.");
+    const RunRecord& a = runs[0].record;
+    const auto differ = [&](const std::string& what) { add("A and " + who + " differ in " + what + "."); };
+    const auto differ_at = [&](const char* key, const std::string& x, const std::string& y) {
+      if (x != y) differ(std::string(key) + ": " + x + " against " + y);
+    };
+    differ_at("steps.step_s.ranks (how step times were made of the ranks')", a.steps.step_ranks, r.steps.step_ranks);
+    for (const std::string& d : setting_differences(a.recipe.settings, r.recipe.settings)) differ(d);
+    differ_at("data.train_sha256 (other training images)", text_at(a.data, "train_sha256"), text_at(r.data, "train_sha256"));
   }
   return t;
 }
@@ -92,23 +96,28 @@ std::vector<std::string> setting_differences(const Json& a, const Json& b, const
   return out;
 }
 
-std::optional<Interval> step_time_change(const RunRecord& a, const RunRecord& b) {
+StepTimeChange step_time_change(const RunRecord& a, const RunRecord& b) {
+  const auto none = [](std::string reason) { return StepTimeChange{std::nullopt, std::move(reason)}; };
   const std::size_t n = std::min(a.steps.size(), b.steps.size());
-  if (n < kBlocks || !same_work(a, b) || a.steps.step_ranks != b.steps.step_ranks) return std::nullopt;
+  if (n < kBlocks) return none("fewer than " + std::to_string(kBlocks) + " steps");
+  if (text_at(a.data, "train_sha256") != text_at(b.data, "train_sha256")) return none("other data.train_sha256");
+  if (text_at(a.recipe.settings, "seed") != text_at(b.recipe.settings, "seed")) return none("other seed");
+  if (a.steps.step_ranks != b.steps.step_ranks) return none("other steps.step_s.ranks");
   std::vector<double> blocks;
   for (std::size_t block = 0; block < kBlocks; ++block) {
     const std::size_t begin = block * n / kBlocks, end = (block + 1) * n / kBlocks;
     double total = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      if (a.steps.step[i] != b.steps.step[i] || a.steps.images[i] != b.steps.images[i]) return std::nullopt;
-      if (!(a.steps.step_s[i] > 0 && b.steps.step_s[i] > 0)) return std::nullopt;
+      if (a.steps.step[i] != b.steps.step[i]) return none("other steps.step");
+      if (a.steps.images[i] != b.steps.images[i]) return none("other steps.images");
+      if (!(a.steps.step_s[i] > 0 && b.steps.step_s[i] > 0)) return none("a step without time");
       total += std::log(b.steps.step_s[i] / a.steps.step_s[i]);
     }
     blocks.push_back(total / static_cast<double>(end - begin));
   }
   auto e = signed_rank_interval(blocks);
   if (e) *e = {std::expm1(e->estimate), std::expm1(e->low), std::expm1(e->high)};
-  return e;
+  return {e, ""};
 }
 
 Document compare(const std::vector<NamedRun>& runs) {

@@ -18,9 +18,12 @@ struct NamedRun {
 // The first is what the others are compared with. Throws UsageError for fewer than two.
 Document compare(const std::vector<NamedRun>& runs);
 
-// Relative change of the step's time, b / a - 1, with its interval. Nothing where the steps are not the same work (other batch, data, or
-// number of images), or too few. METRICS.md has the method.
-std::optional<Interval> step_time_change(const result::RunRecord& a, const result::RunRecord& b);
+// Relative change of the step's time, b / a - 1, with its interval. METRICS.md has the method.
+struct StepTimeChange {
+  std::optional<Interval> interval;
+  std::string reason;  // why there is none: the key in which the steps are not the same work, or that they are too few
+};
+StepTimeChange step_time_change(const result::RunRecord& a, const result::RunRecord& b);
 
 // Paths of the settings that differ, as "train.schedule.lr: 0.02 against 0.01".
 std::vector<std::string> setting_differences(const result::Json& a, const result::Json& b, const std::string& path = "");

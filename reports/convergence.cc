@@ -48,13 +48,15 @@ void add_change(Row& row, const std::vector<Training>& baseline, const std::vect
 Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   const std::vector<Training> trainings = of_variant(all, variant), baseline = of_variant(all, all.baseline);
   std::vector<double> epochs, seconds;
-  std::size_t reached = 0;
-  for (const Training& t : trainings) epochs.push_back(t.epochs), seconds.push_back(t.seconds), reached += t.reached;
-  const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
-  Row row = {variant,
-             std::to_string(reached) + " of " + std::to_string(trainings.size()),
-             {number("%.2f", median(epochs)) + " (" + number("%.2f", *least) + " to " + number("%.2f", *most) + ")", median(epochs)},
-             {number("%.1f s", median(seconds)), median(seconds), "s"}};
+  for (const Training& t : trainings)
+    if (t.reached) epochs.push_back(t.epochs), seconds.push_back(t.seconds);
+  Row row = {variant, std::to_string(epochs.size()) + " of " + std::to_string(trainings.size()), "-", "-"};
+  if (!epochs.empty()) {
+    const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
+    row[2] = Cell(number("%.2f", median(epochs)) + " (" + number("%.2f", *least) + " to " + number("%.2f", *most) + ")", median(epochs));
+    row[2].values.insert(row[2].values.end(), {*least, *most});
+    row[3] = Cell(number("%.1f s", median(seconds)), median(seconds), "s");
+  }
   if (variant == all.baseline) row.insert(row.end(), {"", "", "the baseline"});
   else add_change(row, baseline, trainings);
   return row;

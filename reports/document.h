@@ -20,7 +20,7 @@ struct Paragraph {
 // A text for people and, where the cell is a number, the number behind it, unrounded: CSV prints it, HTML sorts by it.
 struct Cell {
   std::string text;
-  std::vector<double> values;  // none: a text or a missing number; two: the ends of an interval
+  std::vector<double> values;  // none: a text or a missing number; two: the ends of an interval; three: a number and the ends of its interval
   std::string unit;            // of the values; empty where they have none, or where the row's or the column's name says it
 
   Cell(const char* t) : text(t) {}

@@ -8,7 +8,7 @@
 namespace ttt::reports {
 namespace {
 
-constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights", "train.threads"};
+constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights"};
 
 // An integer of a part that describes itself; 0 where it is not there.
 std::int64_t integer(const result::Json& object, const char* key) {
@@ -38,14 +38,15 @@ Centre centre(const std::vector<double>& samples) {
 
 Cell centre_cell(const char* pattern, const Centre& c) {
   Cell cell = number(pattern, c.median);
-  if (c.runs > 1) cell.text += " (" + fixed(pattern, c.low) + " to " + fixed(pattern, c.high) + ")";
+  if (c.runs > 1) {
+    cell.text += " (" + fixed(pattern, c.low) + " to " + fixed(pattern, c.high) + ")";
+    cell.values.insert(cell.values.end(), {c.low, c.high});
+  }
   return cell;
 }
 
-std::int64_t ranks_of(const result::RunRecord& r) { return std::max<std::int64_t>(1, integer(r.system, "world_size")); }
+std::int64_t ranks_of(const result::RunRecord& r) { return integer(r.system, "world_size"); }
 
 std::int64_t global_batch_of(const result::RunRecord& r) { return integer(r.built, "global_batch"); }
-
-double train_images_of(const result::RunRecord& r) { return static_cast<double>(integer(r.data, "train_images")); }
 
 }  // namespace ttt::reports

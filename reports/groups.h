@@ -14,8 +14,8 @@ struct Difference {
   bool unknown = false;   // one of the files does not have the key: it is of another version
 };
 
-// Settings in which `b` differs from `a`, without those that change no number that training computes (traces, saved weights, threads) and
-// without the keys of `allowed`.
+// Settings in which `b` differs from `a`, without those that change neither a number nor a time that counts (traces, saved weights) and without the
+// keys of `allowed`.
 std::vector<Difference> differences(const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
 
 // Median of a few runs with what is known of its precision: from six runs on the 95 % interval, below that the range.
@@ -25,11 +25,10 @@ struct Centre {
   bool interval = false;
 };
 Centre centre(const std::vector<double>& samples);  // not empty
-// "12.1 (11.8 to 12.6)"; one run: "12.1". The number behind it is the median.
+// "12.1 (11.8 to 12.6)", behind it the median and both ends; one run: "12.1".
 Cell centre_cell(const char* pattern, const Centre& centre);
 
-std::int64_t ranks_of(const result::RunRecord& record);         // 1 where the result does not say
+std::int64_t ranks_of(const result::RunRecord& record);         // 0 where unknown
 std::int64_t global_batch_of(const result::RunRecord& record);  // 0 where unknown
-double train_images_of(const result::RunRecord& record);        // 0 where unknown
 
 }  // namespace ttt::reports

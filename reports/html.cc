@@ -186,17 +186,16 @@ std::string count(std::size_t n, const std::string& noun) { return std::to_strin
 
 std::string html_page(const Inputs& inputs) {
   const Named n = named(inputs);
-  std::vector<RunRecord> ablated;
-  std::vector<NamedRun> ablated_runs;
+  std::vector<NamedRun> ablated;
   for (const NamedRun& r : n.all)
-    if (!r.record.comparisons.empty() || !r.record.convergence.empty()) ablated_runs.push_back(r), ablated.push_back(r.record);
+    if (!r.record.comparisons.empty() || !r.record.convergence.empty()) ablated.push_back(r);
   Page page;
   page.section("left-out", "Left out", {}, left_out(inputs));
   page.section("overview", "All results", time_plots(n.runs), overview(n));
-  page.section("score", "Scores of several runs", {}, has_score(n.runs) ? score(n.runs) : Document());
+  page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());  // as `report score`: a run that failed before its first step counts
   page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
   page.section("steps", "Time of a step", step_plots(n.runs), {});
-  page.section("ablations", "What techniques are worth", ablation_plots(ablated_runs), ablations(ablated));
+  page.section("ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated));
   page.section("comparison", "Runs side by side", {}, n.runs.size() > 1 ? compare(n.runs) : Document());
   page.section("micro", "Micro-benchmarks", {}, bench(n.benches));
   page.reports(n, inputs);

@@ -34,7 +34,7 @@ inline constexpr std::string_view kLabels[] = {
     "rank", "lane", "images", "working", "waiting for room", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks",
     "comm_exposed",
     // Scaling.
-    "runs", "global batch", "images per rank", "speed-up", "efficiency", "reached", "time per epoch [s]", "time ratio", "= epochs ratio",
+    "runs", "global batch", "images per rank", "speed-up", "efficiency", "time per epoch [s]", "time ratio", "= epochs ratio",
     "x epoch-time ratio", "x rest",
     // Accuracy over time.
     "epochs", "goal", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most",

@@ -1,9 +1,11 @@
 // The program `report`: a table of its subcommands.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "core/error.h"
+#include "core/nearest.h"
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
 #include "reports/command_line.h"
@@ -34,6 +36,7 @@ std::function<int()> declare_show(CLI::App& command) {
   const auto a = std::make_shared<Arguments>();
   command.add_option("file", a->file, "Result file of a run")->required();
   add_output_options(command, a->output);
+  command.footer("Example: report show results/run.json");
   return [a] {
     print(reports::show_run(result::read_result(a->file)), a->output);
     return 0;
@@ -44,11 +47,10 @@ std::function<int()> declare_ablations(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
   command.add_option("files", a->files, "Result files of ablate")->required();
   add_output_options(command, a->output);
+  command.footer("Example: report ablations results/ablations.json --format csv > ablations.csv");
   return [a] {
     const reports::Runs all = reports::read_all(a->files);
-    std::vector<result::RunRecord> records;
-    for (const reports::NamedRun& run : all.runs) records.push_back(run.record);
-    if (!records.empty()) print(reports::ablations(records), a->output);
+    if (!all.runs.empty()) print(reports::ablations(all.runs), a->output);
     return all.exit_code;
   };
 }
@@ -57,6 +59,7 @@ std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
   command.add_option("files", a->files, "Result files; the first is what the others are compared with")->required();
   add_output_options(command, a->output);
+  command.footer("Example: report compare this_machine.json that_machine.json");
   return [a] {
     const reports::Runs all = reports::read_all(a->files);
     print(reports::compare(all.runs), a->output);
@@ -68,6 +71,7 @@ std::function<int()> declare_score(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
   command.add_option("files", a->files, "Result files of runs to a target, five or more of each system")->required();
   add_output_options(command, a->output);
+  command.footer("Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json");
   return [a] {
     const reports::Runs all = reports::read_all(a->files);
     print(reports::score(all.runs), a->output);
@@ -77,8 +81,9 @@ std::function<int()> declare_score(CLI::App& command) {
 
 std::function<int()> declare_bench(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Files that micro_... --benchmark_format=json wrote")->required();
+  command.add_option("files", a->files, "Files that micro or micro_all_reduce wrote with --benchmark_format=json")->required();
   add_output_options(command, a->output);
+  command.footer("Example: micro --benchmark_filter=nms --benchmark_format=json > micro.json; report bench micro.json");
   return [a] {
     const reports::Inputs all = reports::read_inputs(a->files);
     reports::name_left_out(all);
@@ -98,14 +103,14 @@ std::function<int()> declare_html(CLI::App& command) {
     bool force = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Files of any mix: results of runs and of ablate, output of micro_... --benchmark_format=json")->required();
+  command.add_option("files", a->files, "Files of any mix: results of runs and of ablate, output of micro --benchmark_format=json")->required();
   command.add_option("--out", a->out, "Page to write")->required();
   command.add_flag("--force", a->force, "Replace it where it exists");
   command.footer(
       "One file that opens in any browser, without a network: all results in a table that sorts by a click, accuracy over time and epochs, step times,\n"
       "effects of ablations, runs side by side (the first one named is what the others are compared with), and the files themselves to download.\n"
       "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
-      "Example: report html results/*/*/*.json micro.json --out report.html");
+      "Example: report html results/*/*/*.json micro.json --out page.html");
   return [a] {
     const reports::Inputs all = reports::read_inputs(a->files);
     reports::name_left_out(all);
@@ -122,6 +127,7 @@ std::function<int()> declare_scaling(CLI::App& command) {
   command.add_option("files", a->files, "Result files of runs with different numbers of ranks, several seeds of each where there are any")->required();
   command.add_option("--allow", a->allowed, "Key of a recipe that may differ (train.schedule.lr); repeat it for several")->allow_extra_args(false);
   add_output_options(command, a->output);
+  command.footer("Example: report scaling 1_rank.json 2_ranks.json 4_ranks.json --allow train.schedule.lr");
   return [a] {
     const reports::Runs all = reports::read_all(a->files);
     print(reports::scaling(all.runs, a->allowed), a->output);
@@ -139,6 +145,7 @@ std::function<int()> declare_accuracy(CLI::App& command) {
       ->allow_extra_args(false)->check(CLI::Range(0.0, 1.0));
   command.add_flag("--interpolate", a->options.interpolate, "Take AP as a straight line between evaluations; by default the first evaluation that reached it counts");
   add_output_options(command, a->output);
+  command.footer("Example: report accuracy seed*.json --ap 0.3 --interpolate");
   return [a] {
     const reports::Runs all = reports::read_all(a->files);
     if (!all.runs.empty()) print(reports::accuracy(all.runs, a->options), a->output);
@@ -156,13 +163,21 @@ std::function<int()> declare_timeline(CLI::App& command) {
   command.add_option("--out", a->out, "Write the spans of all files there, in Chrome's trace event format: open it in ui.perfetto.dev or chrome://tracing");
   command.add_flag("--force", a->force, "Replace --out where it exists");
   add_output_options(command, a->output);
-  return [a] {
-    const reports::Runs all = reports::read_all(a->files);
-    if (!a->out.empty() && !all.runs.empty()) {
-      reports::write_page(a->out, reports::chrome_trace(all.runs), a->force);
-      return all.exit_code;
-    }
-    for (const reports::NamedRun& run : all.runs) print(reports::timeline(run), a->output);
+  command.footer("Example: report timeline traced.json --out trace.json");
+  return [a, &command] {
+    if (!a->out.empty() && command.count("--format") + command.count("--width") > 0)
+      throw UsageError("--format and --width are of the printed report; --out writes a file for trace viewers in its one format. Leave out either.");
+    reports::Runs all = reports::read_all(a->files);
+    std::erase_if(all.runs, [&](const reports::NamedRun& run) {
+      const std::string reason = reports::why_no_trace(run);
+      if (reason.empty()) return false;
+      std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), reason.c_str());
+      all.exit_code = 2;
+      return true;
+    });
+    if (all.runs.empty()) return all.exit_code;
+    if (a->out.empty()) print(reports::timeline(all.runs), a->output);
+    else reports::write_page(a->out, reports::chrome_trace(all.runs), a->force);
     return all.exit_code;
   };
 }
@@ -176,6 +191,7 @@ std::function<int()> declare_recover(CLI::App& command) {
   command.add_option("journal", a->journal, "Folder <result>.journal, or one rank's file in it")->required();
   command.add_option("--out", a->out, "Result file to write")->required();
   command.add_flag("--force", a->force, "Replace it where it exists");
+  command.footer("Example: report recover results/run.json.journal --out results/run.json");
   return [a] {
     const result::RunRecord record = result::recover_run(a->journal);
     const result::Reservation reservation(a->out, a->force);
@@ -199,13 +215,15 @@ constexpr reports::Command kCommands[] = {
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
 };
 
-// "report FILE" is short for "report show FILE".
+// "report FILE" is short for "report show FILE". A first word that is no file but nearly a command is a slip of the keyboard.
 std::vector<std::string> complete(int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  const auto is_command = [](const std::string& w) {
-    return w == "--help" || w == "-h" || w == "--version" || std::any_of(std::begin(kCommands), std::end(kCommands), [&](const auto& c) { return w == c.name; });
-  };
-  if (!words.empty() && !is_command(words[0])) words.insert(words.begin(), "show");
+  std::vector<std::string> words(argv + 1, argv + argc), names;
+  for (const reports::Command& c : kCommands) names.push_back(c.name);
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "--version" || std::find(names.begin(), names.end(), words[0]) != names.end()) return words;
+  const std::string close = nearest(words[0], names);
+  if (edit_distance(words[0], close) <= 2 && !std::filesystem::exists(words[0]))
+    throw UsageError("'" + words[0] + "' is neither a file nor a command. The nearest command is '" + close + "'; 'report --help' lists all.");
+  words.insert(words.begin(), "show");
   return words;
 }
 

@@ -15,8 +15,7 @@ struct Interval_s {
 };
 
 std::int64_t event_of(const TraceRecord& trace, trace::Event event) {
-  const auto name = trace::kEventNames[static_cast<std::size_t>(event)];
-  return std::find(trace.events.begin(), trace.events.end(), name) - trace.events.begin();
+  return std::find(trace.events.begin(), trace.events.end(), trace::name_of(event)) - trace.events.begin();
 }
 
 // All spans of an event, in the order of their starts.
@@ -49,12 +48,14 @@ double intersection(const std::vector<Interval_s>& a, const std::vector<Interval
 
 // The k-th all-reduce is the same collective on every rank, so its last start is the moment from which data can flow.
 void add_late_ranks(const std::vector<std::vector<Interval_s>>& reduces, std::vector<Overlap>& all) {
+  if (reduces.size() < 2) return;  // nobody to be late
   for (const auto& r : reduces)
-    if (r.size() != reduces[0].size()) return;  // a lane overflowed
+    if (r.empty() || r.size() != reduces[0].size()) return;  // not seen, or a lane overflowed
+  for (Overlap& o : all) o.late_ranks_s = 0;
   for (std::size_t k = 0; k < reduces[0].size(); ++k) {
     double last = reduces[0][k].start;
     for (const auto& r : reduces) last = std::max(last, r[k].start);
-    for (std::size_t r = 0; r < reduces.size(); ++r) all[r].late_ranks_s += std::clamp(last - reduces[r][k].start, 0.0, reduces[r][k].end - reduces[r][k].start);
+    for (std::size_t r = 0; r < reduces.size(); ++r) *all[r].late_ranks_s += std::clamp(last - reduces[r][k].start, 0.0, reduces[r][k].end - reduces[r][k].start);
   }
 }
 
@@ -67,7 +68,8 @@ std::vector<Overlap> overlaps(const TraceRecord& trace) {
   for (const TraceRank& rank : trace.ranks) {
     const auto of = [&](Event event) { return spans_of(trace, rank, event); };
     const auto steps = of(Event::kStep), communication = of(Event::kAllReduce);
-    Overlap o{.rank = rank.rank, .steps = static_cast<std::int64_t>(steps.size()), .step_s = length(steps), .communication_s = length(communication)};
+    Overlap o{.rank = rank.rank, .steps = static_cast<std::int64_t>(steps.size()), .all_reduces = communication.size(), .step_s = length(steps),
+              .communication_s = length(communication)};
     o.behind_backward_s = intersection(communication, of(Event::kBackward));
     o.behind_data_wait_s = intersection(communication, of(Event::kDataWait));
     o.exposed_s = intersection(communication, of(Event::kCommExposed));
@@ -76,7 +78,7 @@ std::vector<Overlap> overlaps(const TraceRecord& trace) {
     all.push_back(o);
     reduces.push_back(communication);
   }
-  if (!reduces.empty()) add_late_ranks(reduces, all);
+  add_late_ranks(reduces, all);
   return all;
 }
 

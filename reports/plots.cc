@@ -24,7 +24,7 @@ Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& name, r
   for (const NamedRun& r : runs) {
     Json points = Json::array();
     for (const Evaluation& e : r.record.accuracy)
-      if ((e.*stats)[0] >= 0) points.push_back({by_epoch ? static_cast<double>(e.epoch) : e.wall_s, (e.*stats)[0]});
+      if ((e.*stats)[0] >= 0) points.push_back({by_epoch ? epochs_of(r.record, e) : e.wall_s, (e.*stats)[0]});
     if (!points.empty()) series.push_back({{"name", r.name}, {"points", points}});
     if (r.record.target) targets[stats == &Evaluation::bbox ? r.record.target->bbox_ap : r.record.target->segm_ap] = true;
   }

@@ -6,14 +6,16 @@
 #include "core/statistics.h"
 
 namespace ttt::reports {
-namespace {
 
-double train_images(const result::RunRecord& r) {
+double train_images_of(const result::RunRecord& r) {
   const auto it = r.data.find("train_images");
   return it != r.data.end() && it->is_number() ? it->get<double>() : 0;
 }
 
-}  // namespace
+double epochs_of(const result::RunRecord& r, const result::Evaluation& e) {
+  const double images = train_images_of(r);
+  return images > 0 ? static_cast<double>(e.images) / images : static_cast<double>(e.epoch);
+}
 
 bool TimeFactors::adds_up() const { return std::abs(unaccounted_s) <= std::max(0.02 * total_s, 0.5); }
 
@@ -44,8 +46,8 @@ TimeFactors time_factors(const result::RunRecord& r) {
   f.time_to_target_s = r.clocks.init_s + (end ? end->wall_s : r.clocks.run_s);
   f.after_s = f.total_s - f.time_to_target_s;
   f.unaccounted_s = f.time_to_target_s - (f.startup_s + f.training_s + f.evaluation_s);
-  if (train_images(r) > 0 && images > 0) {
-    f.epochs = images / train_images(r);
+  if (train_images_of(r) > 0 && images > 0) {
+    f.epochs = images / train_images_of(r);
     f.epoch_s = f.training_s / f.epochs;
   }
   return f;

@@ -44,6 +44,11 @@ Spread spread(const std::vector<double>& samples);  // not empty
 // Images per second of every step with a positive time.
 std::vector<double> step_rates(const result::RunRecord& record);
 
+double train_images_of(const result::RunRecord& record);  // 0 where unknown
+
+// Passes over the training images until an evaluation; the epochs that were finished where the number of images is unknown.
+double epochs_of(const result::RunRecord& record, const result::Evaluation& evaluation);
+
 // The first evaluation that reaches the target.
 std::optional<result::Evaluation> reaching_evaluation(const result::RunRecord& record);
 

@@ -7,9 +7,9 @@ namespace ttt::reports {
 
 using result::Json;
 
-std::string text_at(const Json& object, const char* key) {
+std::string text_at(const Json& object, const char* key, const std::string& missing) {
   const auto it = object.find(key);
-  if (it == object.end()) return "-";
+  if (it == object.end()) return missing;
   return it->is_string() ? it->get<std::string>() : it->dump();
 }
 

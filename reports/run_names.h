@@ -8,8 +8,8 @@
 
 namespace ttt::reports {
 
-// A member as text, "-" where it is missing.
-std::string text_at(const result::Json& object, const char* key);
+// A member as text; `missing` where it is not there.
+std::string text_at(const result::Json& object, const char* key, const std::string& missing = "-");
 
 std::string processor_text(const result::RunRecord& record);  // "2 x Intel(R) Xeon(R) Processor": nodes and their processor
 std::string system_text(const result::RunRecord& record);     // the same and the number of ranks

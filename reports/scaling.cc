@@ -8,6 +8,7 @@
 #include "reports/groups.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
+#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -16,9 +17,11 @@ using result::RunRecord;
 
 // All runs with one number of ranks.
 struct Size {
-  std::int64_t ranks = 1, nodes = 1, global_batch = 0;
-  std::vector<double> images_per_s;                    // of training, one number for each run
-  std::vector<double> epochs, epoch_s, time_to_target_s;  // of the runs that reached their target
+  std::int64_t ranks = 0, nodes = 0, global_batch = 0;  // nodes: 0 where unknown
+  std::int64_t with_target = 0;
+  std::vector<double> images_per_s;      // of training, one number for each run
+  std::vector<double> time_to_target_s;  // of the runs that reached their target
+  std::vector<double> epochs, epoch_s;   // of those of them that know the number of training images
 };
 
 std::int64_t nodes_of(const RunRecord& r) {
@@ -26,25 +29,25 @@ std::int64_t nodes_of(const RunRecord& r) {
   return nodes != r.system.end() && nodes->is_array() ? static_cast<std::int64_t>(nodes->size()) : 0;
 }
 
-std::string member(const result::Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? "" : it->is_string() ? it->get<std::string>() : it->dump();
-}
-
 // What makes a ratio of two runs say something else than what the ranks bring: refused, or a caution.
 void check_pair(const NamedRun& a, const NamedRun& b, const std::vector<std::string>& allowed, std::vector<std::string>& cautions) {
   const std::string both = "'" + a.name + "' and '" + b.name + "'";
-  for (const Difference& d : differences(a.record, b.record, {"seed", "train.global_batch", "train.images_per_rank"})) {
+  std::vector<std::string> scaled = {"seed", "train.global_batch", "train.images_per_rank"};
+  const std::string threads_a = text_at(a.record.built, "threads_per_rank"), threads_b = text_at(b.record.built, "threads_per_rank");
+  if (threads_a != "-" && threads_b != "-") scaled.push_back("train.threads");  // what was asked for; what was built is known
+  for (const Difference& d : differences(a.record, b.record, scaled)) {
     const bool may_differ = std::find(allowed.begin(), allowed.end(), d.key) != allowed.end();
     if (!d.unknown && !may_differ)
       throw UsageError(both + " differ in " + d.text + ": their ratio would not be that of the ranks alone. Leave one out, or --allow " + d.key +
                        " if the difference belongs to the scaling.");
     cautions.push_back(both + (may_differ ? " differ, as allowed, in " : " are of different versions: ") + d.text + ".");
   }
-  const std::string data_a = member(a.record.data, "train_sha256"), data_b = member(b.record.data, "train_sha256");
+  if (threads_a != threads_b)
+    cautions.push_back(both + " ran " + threads_a + " and " + threads_b + " threads in a rank (built.threads_per_rank): efficiency is that of ranks, not of cores.");
+  const std::string data_a = text_at(a.record.data, "train_sha256"), data_b = text_at(b.record.data, "train_sha256");
   if (data_a != data_b) throw UsageError(both + " trained on different data (data.train_sha256). Leave one out.");
-  if (member(a.record.provenance, "commit") != member(b.record.provenance, "commit")) cautions.push_back(both + " are of different commits.");
-  const auto cpu = [](const RunRecord& r) { return nodes_of(r) > 0 ? member(r.system.at("nodes")[0], "cpu") : ""; };
+  if (text_at(a.record.provenance, "commit") != text_at(b.record.provenance, "commit")) cautions.push_back(both + " are of different commits.");
+  const auto cpu = [](const RunRecord& r) { return nodes_of(r) > 0 ? text_at(r.system.at("nodes")[0], "cpu") : "-"; };
   if (cpu(a.record) != cpu(b.record)) cautions.push_back(both + " ran on different processors.");
   if (a.record.steps.step_ranks != b.record.steps.step_ranks) cautions.push_back(both + " reduced step times over ranks in different ways.");
 }
@@ -54,19 +57,21 @@ std::map<std::int64_t, Size> by_ranks(const std::vector<NamedRun>& runs) {
   for (const NamedRun& run : runs) {
     const RunRecord& r = run.record;
     if (r.steps.size() == 0) throw UsageError("'" + run.name + "' has no steps: it says nothing about throughput. Leave it out.");
-    const std::int64_t batch = global_batch_of(r);
+    const std::int64_t ranks = ranks_of(r), batch = global_batch_of(r);
+    if (ranks == 0) throw UsageError("'" + run.name + "' does not say its number of ranks (system.world_size). Leave it out.");
     if (batch == 0) throw UsageError("'" + run.name + "' does not say its global batch (built.global_batch). Leave it out.");
-    Size& s = sizes[ranks_of(r)];
+    Size& s = sizes[ranks];
     if (s.global_batch != 0 && s.global_batch != batch)
-      throw UsageError("Runs with " + std::to_string(ranks_of(r)) + " ranks have global batches of " + std::to_string(s.global_batch) + " and " +
+      throw UsageError("Runs with " + std::to_string(ranks) + " ranks have global batches of " + std::to_string(s.global_batch) + " and " +
                        std::to_string(batch) + " ('" + run.name + "'). Name runs of one of them.");
-    s.ranks = ranks_of(r), s.global_batch = batch, s.nodes = std::max(s.nodes, nodes_of(r));
+    s.ranks = ranks, s.global_batch = batch, s.nodes = std::max(s.nodes, nodes_of(r));
     double images = 0;
     for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
     s.images_per_s.push_back(images / sum(r.steps.step_s));
     const TimeFactors f = time_factors(r);
-    if (!f.reached || f.epochs <= 0) continue;
-    s.epochs.push_back(f.epochs), s.epoch_s.push_back(f.epoch_s), s.time_to_target_s.push_back(f.time_to_target_s);
+    s.with_target += r.target.has_value();
+    if (f.reached) s.time_to_target_s.push_back(f.time_to_target_s);
+    if (f.reached && f.epochs > 0) s.epochs.push_back(f.epochs), s.epoch_s.push_back(f.epoch_s);
   }
   return sizes;
 }
@@ -96,7 +101,7 @@ Table throughput(const std::map<std::int64_t, Size>& sizes) {
   for (const auto& [ranks, s] : sizes) {
     const Centre rate = centre(s.images_per_s);
     const double speed_up = rate.median / median(first.images_per_s);
-    t.rows.push_back({whole(ranks), whole(s.nodes), whole(static_cast<std::int64_t>(s.images_per_s.size())), whole(s.global_batch),
+    t.rows.push_back({whole(ranks), s.nodes > 0 ? whole(s.nodes) : Cell("-"), whole(static_cast<std::int64_t>(s.images_per_s.size())), whole(s.global_batch),
                       number("%.4g", static_cast<double>(s.global_batch) / static_cast<double>(ranks)), centre_cell("%.2f", rate), number("%.3f", speed_up),
                       percent(speed_up * static_cast<double>(first.ranks) / static_cast<double>(ranks))});
   }
@@ -108,21 +113,13 @@ Table targets(const std::map<std::int64_t, Size>& sizes) {
           .right = std::vector<bool>(9, true)};
   const Size& first = sizes.begin()->second;
   for (const auto& [ranks, s] : sizes) {
-    const std::string reached = std::to_string(s.epochs.size()) + " of " + std::to_string(s.images_per_s.size());
-    if (s.epochs.empty()) {
-      t.rows.push_back({whole(ranks), reached, "-", "-", "-", "-", "-", "-", "-"});
-      continue;
-    }
-    const Centre epochs = centre(s.epochs), epoch_s = centre(s.epoch_s), time = centre(s.time_to_target_s);
-    Row ratios(4, Cell("-"));
-    if (!first.epochs.empty()) {
-      const double e = epochs.median / median(first.epochs), p = epoch_s.median / median(first.epoch_s), all = time.median / median(first.time_to_target_s);
-      const double values[4] = {all, e, p, all / (e * p)};
-      for (std::size_t i = 0; i < 4; ++i) ratios[i] = number("%.3f", values[i]);
-    }
-    Row row = {whole(ranks), reached, centre_cell("%.2f", epochs), centre_cell("%.3f", epoch_s), centre_cell("%.2f", time)};
-    row.insert(row.end(), ratios.begin(), ratios.end());
-    t.rows.push_back(std::move(row));
+    const auto cell = [](const char* form, const std::vector<double>& values) { return values.empty() ? Cell("-") : centre_cell(form, centre(values)); };
+    const auto ratio = [](const std::vector<double>& a, const std::vector<double>& b) { return a.empty() || b.empty() ? 0 : median(a) / median(b); };  // 0: unknown
+    const auto known = [](double x) { return x > 0 ? number("%.3f", x) : Cell("-"); };
+    const double time = ratio(s.time_to_target_s, first.time_to_target_s), epochs = ratio(s.epochs, first.epochs), epoch_s = ratio(s.epoch_s, first.epoch_s);
+    t.rows.push_back({whole(ranks), s.with_target > 0 ? Cell(std::to_string(s.time_to_target_s.size()) + " of " + std::to_string(s.with_target)) : Cell("-"),
+                      cell("%.2f", s.epochs), cell("%.3f", s.epoch_s), cell("%.2f", s.time_to_target_s), known(time), known(epochs), known(epoch_s),
+                      known(epochs * epoch_s > 0 ? time / (epochs * epoch_s) : 0)});
   }
   return t;
 }
@@ -144,13 +141,16 @@ Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::strin
   for (std::size_t i = 1; i < runs.size(); ++i) check_pair(runs[0], runs[i], allowed, cautions);
   for (const NamedRun& run : runs) {
     if (run.record.provenance.value("dirty", false)) cautions.push_back("'" + run.name + "' was built from a tree with uncommitted changes.");
-    if (!reaching_evaluation(run.record)) cautions.push_back("'" + run.name + "' did not reach a target: it counts for throughput only.");
+    if (!reaching_evaluation(run.record))
+      cautions.push_back("'" + run.name + (run.record.target ? "' did not reach its target" : "' has no target") + ": it counts for throughput only.");
+    else if (train_images_of(run.record) <= 0)
+      cautions.push_back("'" + run.name + "' does not say the number of its training images (data.train_images): its epochs are unknown.");
   }
   const std::map<std::int64_t, Size> sizes = by_ranks(runs);
   Document d = {Heading{kind_of(sizes)}, Paragraph{precision_text(sizes) + " Ratios are to " + std::to_string(sizes.begin()->first) +
                                                    (sizes.begin()->first == 1 ? " rank." : " ranks.")}};
   d.push_back(throughput(sizes));
-  if (std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return !s.second.epochs.empty(); })) {
+  if (std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return !s.second.time_to_target_s.empty(); })) {
     d.push_back(Heading{"Time to target"});
     d.push_back(targets(sizes));
   }

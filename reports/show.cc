@@ -7,6 +7,7 @@
 #include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
+#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -16,12 +17,6 @@ using result::RunRecord;
 
 // -1 stands for "the ground truth has no such object".
 Cell ap(const char* pattern, double value) { return value < 0 ? Cell("-") : number(pattern, value); }
-
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
-std::string member_text(const Json& object, const char* key) {
-  const auto it = object.find(key);
-  return it == object.end() ? "" : text_of(*it);
-}
 
 // A member, or an empty object or list in its place.
 Json member_or_empty(const Json& object, const char* key) {
@@ -46,7 +41,7 @@ void add_verdict(const RunRecord& r, Document& d) {
   for (char& c : word) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   d.push_back(Heading{word + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
-                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") + ", started " + member_text(r.provenance, "started_at") + "."});
+                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") + ", started " + text_at(r.provenance, "started_at") + "."});
 }
 
 void add_factors(const RunRecord& r, Document& d) {
@@ -152,10 +147,10 @@ void add_system(const RunRecord& r, Document& d) {
   std::vector<std::pair<std::string, int>> kinds;  // equal nodes are one line
   for (const Json& node : member_or_empty(r.system, "nodes")) {
     const std::string text =
-        member_text(node, "cpu") + ", " + member_text(node, "usable_cores") + " of " +
-        member_text(node, "logical_cores") + " cores, " +
+        text_at(node, "cpu") + ", " + text_at(node, "usable_cores") + " of " +
+        text_at(node, "logical_cores") + " cores, " +
         memory_text(node) + ", " +
-        member_text(node, "os") + ", " + member_text(node, "kernel") +
+        text_at(node, "os") + ", " + text_at(node, "kernel") +
         (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == text; });
     if (same == kinds.end())
@@ -165,12 +160,12 @@ void add_system(const RunRecord& r, Document& d) {
   }
   for (const auto& [text, count] : kinds) t.rows.push_back({plural(count, "node"), text});
   const Json& p = r.provenance;
-  t.add("commit", {member_text(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
-  t.add("build", {member_text(p, "build_type") + ", " + member_text(p, "compiler") + ", " + member_text(p, "flags")});
+  t.add("commit", {text_at(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
+  t.add("build", {text_at(p, "build_type") + ", " + text_at(p, "compiler") + ", " + text_at(p, "flags")});
   std::string libraries;
   const Json libraries_of = member_or_empty(p, "libraries");
   for (const auto& [name, version] : libraries_of.items()) {
-    const std::string built = member_text(version, "built"), runtime = member_text(version, "runtime");
+    const std::string built = text_at(version, "built", ""), runtime = text_at(version, "runtime", "");
     libraries += (libraries.empty() ? "" : ", ") + name + " " + (runtime.empty() ? built : runtime);
     if (!built.empty() && !runtime.empty() && built != runtime) libraries += " (built with " + built + ")";
   }
@@ -179,7 +174,7 @@ void add_system(const RunRecord& r, Document& d) {
   if (!r.data.empty()) t.add("data", {r.data.dump()});
   std::string command;
   for (const Json& word : member_or_empty(p, "command"))
-    command.append(command.empty() ? "" : " ").append(text_of(word));
+    command.append(command.empty() ? "" : " ").append(word.is_string() ? word.get<std::string>() : word.dump());
   t.add("command", {command});
   d.push_back(std::move(t));
 }
@@ -192,7 +187,7 @@ void add_recipe(const RunRecord& r, Document& d) {
   }
   Table t{.header = {"key", "recipe", "this run"}};
   for (const Json& change : r.recipe.changes)
-    t.rows.push_back({member_text(change, "key"), member_text(change, "default"), member_text(change, "value")});
+    t.rows.push_back({text_at(change, "key"), text_at(change, "default"), text_at(change, "value")});
   d.push_back(std::move(t));
 }
 
@@ -207,8 +202,8 @@ void add_warnings(const RunRecord& r, Document& d) {
         std::to_string(n.step) + ": " + n.name + " = " + n.value + ".");
   }
   if (r.provenance.value("dirty", false)) add("Built from a tree with uncommitted changes: nobody else has this code.");
-  if (!member_text(r.provenance, "sanitize").empty()) add("Built with sanitizers: times mean nothing.");
-  if (member_text(r.provenance, "build_type") == "Debug") add("Built without optimisation: times mean nothing.");
+  if (!text_at(r.provenance, "sanitize", "").empty()) add("Built with sanitizers: times mean nothing.");
+  if (text_at(r.provenance, "build_type") == "Debug") add("Built without optimisation: times mean nothing.");
   if (t.rows.empty()) return;
   d.push_back(Heading{"Warnings"});
   d.push_back(std::move(t));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
 #include "reports/numbers.h"
 
 namespace ttt::reports {
@@ -12,11 +11,8 @@ namespace {
 using result::TraceLane;
 using result::TraceRank;
 using result::TraceRecord;
-
-const TraceRecord& trace_of(const NamedRun& run) {
-  if (run.record.trace) return *run.record.trace;
-  throw UsageError("'" + run.name + "' holds no trace. Run again with --set train.trace_steps=20.");
-}
+using trace::Event;
+using trace::name_of;
 
 // Both of the loader's worker: what it did, and that it was as far ahead as it may be.
 Table workers(const TraceRecord& trace) {
@@ -28,9 +24,9 @@ Table workers(const TraceRecord& trace) {
       for (std::size_t i = 0; i < l.size(); ++i) {
         const std::string& event = trace.events[static_cast<std::size_t>(l.event[i])];
         first = i ? std::min(first, l.start_s[i]) : l.start_s[i], last = std::max(last, l.end_s[i]);
-        if (event == "image") ++images;
-        if (event == "image" || event == "finish_batch") work += l.end_s[i] - l.start_s[i];
-        if (event == "wait_room") wait += l.end_s[i] - l.start_s[i];
+        if (event == name_of(Event::kImage)) ++images;
+        if (event == name_of(Event::kImage) || event == name_of(Event::kFinishBatch)) work += l.end_s[i] - l.start_s[i];
+        if (event == name_of(Event::kWaitRoom)) wait += l.end_s[i] - l.start_s[i];
       }
       if (images == 0) continue;
       t.rows.push_back({whole(rank.rank), l.name, whole(images), percent(work / (last - first)), percent(wait / (last - first))});
@@ -43,14 +39,15 @@ Table overlap_table(const std::vector<Overlap>& all) {
   Table t{.header = {"rank", "step", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks", "comm_exposed"},
           .right = std::vector<bool>(9, true)};
   for (const Overlap& o : all) {
-    const auto mean = [&](double s) { return short_seconds(s / static_cast<double>(o.steps)); };
-    const auto part = [&](double s) {
-      Cell cell = mean(s);
-      if (o.communication_s > 0) cell.text += fixed(" (%.0f %%)", 100 * s / o.communication_s);
+    const auto mean = [&](double s) { return o.steps > 0 ? short_seconds(s / static_cast<double>(o.steps)) : Cell("-"); };
+    const auto part = [&](std::optional<double> s) {
+      if (!s || o.all_reduces == 0 || o.steps == 0) return Cell("-");
+      Cell cell = mean(*s);
+      if (o.communication_s > 0) cell.text += fixed(" (%.0f %%)", 100 * *s / o.communication_s);
       return cell;
     };
-    t.rows.push_back({whole(o.rank), mean(o.step_s), mean(o.communication_s), part(o.behind_backward_s), part(o.behind_data_wait_s),
-                      part(o.exposed_s), part(o.elsewhere_s), part(o.late_ranks_s), mean(o.comm_exposed_s)});
+    t.rows.push_back({whole(o.rank), mean(o.step_s), o.all_reduces > 0 ? mean(o.communication_s) : Cell("-"), part(o.behind_backward_s),
+                      part(o.behind_data_wait_s), part(o.exposed_s), part(o.elsewhere_s), part(o.late_ranks_s), mean(o.comm_exposed_s)});
   }
   return t;
 }
@@ -78,10 +75,10 @@ result::Json metadata(const Track& at, const char* name, result::Json args) {
 }
 
 result::Json arguments(const std::string& event, std::int64_t number, std::int64_t bytes) {
-  if (event == "step") return {{"step", number}};
-  if (event == "evaluation") return {{"epoch", number}};
-  if (event == "all_reduce" || event == "bucket_ready") return {{"bucket", number}, {"bytes", bytes}};
-  if (event == "image" || event == "finish_batch") return {{"batch", number}};
+  if (event == name_of(Event::kStep)) return {{"step", number}};
+  if (event == name_of(Event::kEvaluation)) return {{"epoch", number}};
+  if (event == name_of(Event::kAllReduce) || event == name_of(Event::kBucketReady)) return {{"bucket", number}, {"bytes", bytes}};
+  if (event == name_of(Event::kImage) || event == name_of(Event::kFinishBatch)) return {{"batch", number}};
   return result::Json::object();
 }
 
@@ -98,8 +95,9 @@ void add_lane(const TraceRecord& trace, const TraceLane& l, const Track& at, dou
   for (const std::size_t i : order) {
     const std::string& name = trace.events[static_cast<std::size_t>(l.event[i])];
     const double start = microseconds(l.start_s[i] - zero_s), end = microseconds(l.end_s[i] - zero_s);
-    result::Json e = {{"name", name}, {"cat", l.name}, {"ph", name == "bucket_ready" ? "i" : "X"}, {"ts", start}, {"pid", at.pid}, {"tid", at.tid}};
-    if (name == "bucket_ready") e["s"] = "t";
+    const bool moment = name == name_of(Event::kBucketReady);
+    result::Json e = {{"name", name}, {"cat", l.name}, {"ph", moment ? "i" : "X"}, {"ts", start}, {"pid", at.pid}, {"tid", at.tid}};
+    if (moment) e["s"] = "t";
     else e["dur"] = microseconds((end - start) / 1e6);
     e["args"] = arguments(name, l.number[i], l.bytes[i]);
     events.push_back(std::move(e));
@@ -115,36 +113,47 @@ double earliest_s(const TraceRecord& trace) {
   return first;
 }
 
-}  // namespace
-
-Document timeline(const NamedRun& run) {
-  const TraceRecord& trace = trace_of(run);
+void add_run(const NamedRun& run, Document& d) {
+  const TraceRecord& trace = *run.record.trace;
   const std::vector<Overlap> all = overlaps(trace);
   const std::int64_t steps = all.empty() ? 0 : all[0].steps;
-  Document d = {Heading{run.name}};
+  d.push_back(Heading{run.name});
   if (steps == 0) {
     d.push_back(Paragraph{"No step was recorded: the run ended before step " + std::to_string(trace.from_step) + ". Lower train.trace_from."});
-    return d;
+    return;
   }
   d.push_back(Paragraph{std::to_string(steps) + " steps from step " + std::to_string(trace.from_step) +
                         " on. Means of a step; in brackets the part of the communication of gradients:"});
   d.push_back(overlap_table(all));
-  const double sum = [&] {
-    double s = 0;
-    for (const Overlap& o : all) s += o.communication_s;
-    return s;
-  }();
-  if (sum == 0) d.push_back(Paragraph{"No all-reduce of gradients was recorded: one rank, or a communicator whose work the host does not see."});
+  if (std::all_of(all.begin(), all.end(), [](const Overlap& o) { return o.all_reduces == 0; }))
+    d.push_back(Paragraph{"No all-reduce of gradients was recorded: one rank, or a communicator whose work the host does not see."});
   Table loader = workers(trace);
   if (!loader.rows.empty()) {
-    d.push_back(Heading{"Loader"});
+    d.push_back(Heading{run.name + ": loader"});
     d.push_back(std::move(loader));
   }
   Table rest = limits(trace);
   if (!rest.rows.empty()) {
-    d.push_back(Heading{"Limits of these numbers"});
+    d.push_back(Heading{run.name + ": limits of these numbers"});
     d.push_back(std::move(rest));
   }
+}
+
+}  // namespace
+
+std::string why_no_trace(const NamedRun& run) {
+  if (run.record.trace) return "";
+  const result::Json none, &settings = run.record.recipe.settings;
+  const result::Json& steps = settings.contains("train") && settings["train"].contains("trace_steps") ? settings["train"]["trace_steps"] : none;
+  if (steps.is_number() && steps.get<double>() > 0)
+    return "It holds no trace, though train.trace_steps = " + steps.dump() + " asked for one: the run (" + std::string(result::verdict_name(run.record.verdict)) +
+           ") ended before the ranks' spans were gathered. Run it again, to its end.";
+  return "It holds no trace: none was asked for. Run again with --set train.trace_steps=20.";
+}
+
+Document timeline(const std::vector<NamedRun>& runs) {
+  Document d;
+  for (const NamedRun& run : runs) add_run(run, d);
   return d;
 }
 
@@ -152,7 +161,7 @@ std::string chrome_trace(const std::vector<NamedRun>& runs) {
   result::Json events = result::Json::array();
   std::int64_t pid = 0;
   for (const NamedRun& run : runs) {
-    const TraceRecord& trace = trace_of(run);
+    const TraceRecord& trace = *run.record.trace;
     const double zero_s = earliest_s(trace);
     for (const TraceRank& rank : trace.ranks) {
       const std::string name = (runs.size() > 1 ? run.name + ", " : "") + "rank " + std::to_string(rank.rank);

@@ -55,7 +55,7 @@ function curve(plot, t) {
     label: s.name,
     data: s.points.map(([x, y]) => ({ x, y })),
     showLine: true,
-    stepped: plot.stepped ? "before" === plot.stepped || "after" : false,
+    stepped: plot.stepped ? "before" : false,  // Chart.js's "before" keeps a point's y up to the next point: a bin's share stands over that bin
     borderColor: pick(t.colors, i),
     backgroundColor: pick(t.colors, i),
     borderWidth: 1.75,

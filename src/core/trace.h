@@ -33,6 +33,7 @@ inline constexpr std::array<std::string_view, 13> kEventNames = {"data_wait", "f
                                                                  "other",     "step",       "evaluation", "all_reduce",   "bucket_ready",
                                                                  "image",     "finish_batch", "wait_room"};
 static_assert(static_cast<std::size_t>(Event::kWaitRoom) + 1 == kEventNames.size());
+constexpr std::string_view name_of(Event event) { return kEventNames[static_cast<std::size_t>(event)]; }
 
 struct Span {
   double start_s = 0, end_s = 0;  // now_s()

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 #include "harness/recipe_text.h"
 #include "harness/settings_reader.h"
 #include "result/fields_json.h"

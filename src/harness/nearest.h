@@ -1,17 +1,11 @@
-// "Did you mean": the candidate at the smallest edit distance.
+// The names of core/nearest.h, as the programs call them.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
+#include "core/nearest.h"
 
 namespace ttt::harness {
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (optimal string alignment).
-int edit_distance(std::string_view a, std::string_view b);
-
-// The candidate nearest to `name`, the first of equals; "" for no candidates. Dotted keys are also compared by their
-// last part, so that 'lr' finds 'solver.lr'.
-std::string nearest(const std::string& name, const std::vector<std::string>& candidates);
+using ttt::edit_distance;
+using ttt::nearest;
 
 }  // namespace ttt::harness

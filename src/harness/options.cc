@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/error.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 
 namespace ttt::harness {
 namespace {

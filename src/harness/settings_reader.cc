@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 
 namespace ttt::harness {
 namespace {

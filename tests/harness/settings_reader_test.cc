@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 #include "harness/recipe_text.h"
 #include "result/fields_json.h"
 #include "tests/result/python.h"

@@ -29,8 +29,24 @@ TEST(Csv, AColumnOfSeveralUnitsNamesThemPerRow) {
   EXPECT_EQ(render_csv({t}), "table,name,time,time unit\r\n,epochs to target,2,\r\n,training,4,s\r\n");
 }
 
+// Only our own labels lose their signs; what a result calls something stays what it is, and is no formula.
+TEST(Csv, NoTextIsAFormula) {
+  Table t{.header = {"variant", "= epochs ratio", "x rest"}};
+  t.header.add_data("@SUM(A1)"), t.header.add_data("x rays");
+  t.rows = {{"x y", {"-1.00", -1}, "+1+1", "-", "=HYPERLINK(1)"}, {"= training", "@a", "-b", "c-d", "\x1b=1"}};
+  EXPECT_EQ(render_csv({Heading{"=cmd"}, t}),
+            "table,variant,epochs ratio,rest,'@SUM(A1),x rays\r\n'=cmd,x y,-1,'+1+1,,'=HYPERLINK(1)\r\n'=cmd,training,'@a,'-b,c-d,?=1\r\n");
+}
+
+TEST(Csv, ANumberWithItsIntervalIsThreeColumns) {
+  Table t{.header = {"variant", "images/s"}};
+  t.rows = {{"a", "2.00 (1.50 to 3.00)"}, {"b", {"7.00", 7}}, {"c", "-"}};
+  t.rows[0][1].values = {2, 1.5, 3};
+  EXPECT_EQ(render_csv({t}), "table,variant,images/s,images/s low,images/s high\r\n,a,2,1.5,3\r\n,b,7,,\r\n,c,,,\r\n");
+}
+
 TEST(Csv, OfReportsHasTheirNumbers) {
-  const std::string ablation = render_csv(ablations({test::toy_ablation()}));
+  const std::string ablation = render_csv(ablations({{"a.json", test::toy_ablation()}}));
   EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,pairs,"), std::string::npos) << ablation;
   EXPECT_NE(ablation.find("cuda_graphs: What do graphs bring?,full,,,,not_supported: CUDA Graphs exists on CUDA devices only,,"), std::string::npos) << ablation;
   const std::string run = render_csv(show_run(test::toy_record()));

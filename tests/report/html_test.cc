@@ -8,6 +8,7 @@
 #include "core/rng.h"
 #include "reports/packed_text.h"
 #include "reports/plots.h"
+#include "reports/score.h"
 #include "result/result_file.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
@@ -107,6 +108,33 @@ TEST(Html, HistogramsHoldAllSamples) {
   EXPECT_EQ(histogram({8}, edges), (std::vector<double>{0, 0, 100}));
 }
 
+// The last batch of an epoch is left out: after the first "epoch" a pass and a half over the images, in the plot as in `report accuracy`.
+TEST(Html, PlotsOverEpochsCountImages) {
+  RunRecord r = test::toy_record();
+  r.accuracy[0].images = 96;
+  const result::Json plot = accuracy_plots({{"a", r}}).at(2);
+  EXPECT_EQ(plot.at("x"), "epochs");
+  EXPECT_EQ(plot.at("series").at(0).at("points").at(0).at(0), 1.5);
+  EXPECT_EQ(plot.at("series").at(0).at("points").at(1).at(0), 2.0);
+}
+
+// A run that failed before its first step is the slowest, on the page too.
+TEST(Html, ScoresAreThoseOfReportScore) {
+  Inputs in;
+  std::vector<NamedRun> runs;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    RunRecord r = test::toy_record();
+    r.recipe.settings["seed"] = i;
+    r.accuracy[1].wall_s = 10 * static_cast<double>(i + 1);
+    if (i == 5) r.verdict = result::Verdict::kFailed, r.accuracy.clear(), r.steps = {};
+    runs.push_back({"run" + std::to_string(i), r});
+    in.results.push_back({runs.back(), result::result_text(r)});
+  }
+  const Cell mean = std::get<Table>(score(runs)[1]).rows[0][1];
+  EXPECT_EQ(mean.values, std::vector<double>{35});
+  EXPECT_NE(html_page(in).find("<th scope=\"row\" class=\"s\">Olympic mean</th><td class=\"n\" data-v=\"35\">" + mean.text + "</td>"), std::string::npos);
+}
+
 std::string chromium() {
   for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
     if (const auto found = test::run_command(std::string("command -v ") + name); found.status == 0) return found.output.substr(0, found.output.find('\n'));
@@ -135,6 +163,25 @@ TEST(Browser, DrawsEveryPlotUnpacksEveryFileAndHasNoErrors) {
     EXPECT_EQ(log.find("CONSOLE"), std::string::npos) << log;
     EXPECT_EQ(dom.output.find("<img"), std::string::npos);
   }
+}
+
+// Chart.js draws what plots.cc means: the share of the bin from x[i] to x[i + 1] is the height at x[i], held until x[i + 1].
+TEST(Browser, AHistogramsShareStandsOverItsBin) {
+  TTT_NEED_CHROMIUM();
+  Inputs in;
+  RunRecord r = test::toy_record();
+  for (std::size_t i = 0; i < r.steps.size(); ++i) r.steps.step_s[i] = 0.125 * static_cast<double>(i + 1);
+  in.results.push_back({{"a.json", r}, result::result_text(r)});
+  test::TempFolder folder;
+  test::write_text(folder / "inner.html", html_page(in));
+  const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='width:1000px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { "
+                            "const canvas = [...f.contentDocument.querySelectorAll('canvas')].find((c) => c.getAttribute('aria-label').startsWith('Distribution')), "
+                            "meta = f.contentWindow.Chart.getChart(canvas).getDatasetMeta(0), at = meta.data, drawn = [], add = (x, y) => drawn.push([x, y]); "
+                            "meta.dataset.path({ moveTo: add, lineTo: add }); let wrong = 0; "
+                            "for (let i = 1; i < at.length; ++i) wrong += drawn[2 * i - 1][0] !== at[i].x || drawn[2 * i - 1][1] !== at[i - 1].y; "
+                            "document.title = at.length + ' points, ' + new Set(at.map((p) => p.y)).size + ' heights, ' + wrong + ' wrong'; }, 3000)</script>";
+  const auto dom = load(folder, frame, "--allow-file-access-from-files");
+  EXPECT_NE(dom.output.find("41 points, 2 heights, 0 wrong"), std::string::npos) << dom.output.substr(0, 500) << test::read_text(folder / "log");
 }
 
 // Does the check see what it is to see?

@@ -1,39 +1,23 @@
-// The printed report of a run whose numbers are known in closed form, and what report refuses.
+// The printed report of a run whose numbers are known in closed form.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "core/error.h"
 #include "reports/ablations.h"
 #include "reports/compare.h"
+#include "reports/csv.h"
 #include "reports/run_metrics.h"
 #include "reports/show.h"
-#include "result/result_file.h"
-#include "result/run_recorder.h"
-#include "tests/result/python.h"
+#include "tests/report/lines.h"
 #include "tests/result/toy_record.h"
 
 namespace ttt::reports {
 namespace {
 
 using result::RunRecord;
-using test::run_command;
+using test::line_with;
 using test::toy_record;
-
-// The lines that contain `key`, with runs of spaces made one.
-std::string line_with(const std::string& text, const std::string& key) {
-  std::istringstream lines(text);
-  std::string found;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.find(key) == std::string::npos) continue;
-    std::istringstream words(line);
-    std::string out;
-    for (std::string word; words >> word;) out += (out.empty() ? "" : " ") + word;
-    found += found.empty() ? out : "\n" + out;
-  }
-  return found;
-}
 
 // toy_record: 8 steps of 0.5 s and 16 images, 64 training images, evaluations of 1 s, init 2 s, total 8.5 s.
 TEST(Metrics, FactorsOfTheToyRun) {
@@ -123,37 +107,92 @@ TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
   std::vector<NamedRun> runs = two_runs();
   runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
   runs[1].record.verdict = result::Verdict::kSmoke;
+  runs[1].record.accuracy.clear();
   runs[1].record.data["train_sha256"] = "other";
   const std::string text = render_text(compare(runs), 200);
   EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
-  EXPECT_NE(text.find("B did not reach a target (smoke)"), std::string::npos);
-  EXPECT_NE(text.find("A and B trained on different data"), std::string::npos);
-  EXPECT_NE(line_with(text, "95 %").find("none: see METRICS.md"), std::string::npos);
+  EXPECT_NE(text.find("B did not reach its target (smoke)"), std::string::npos);
+  EXPECT_NE(text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos) << text;
   EXPECT_THROW(compare({runs[0]}), UsageError);
+}
+
+TEST(Compare, NamesTheKeyForWhichThereIsNoInterval) {
+  const auto reason = [](auto&& change) {
+    std::vector<NamedRun> runs = two_runs();
+    change(runs[1].record);
+    return line_with(render_text(compare(runs), 300), "95 % interval of its ratio");
+  };
+  const std::string none = "95 % interval of its ratio none: ";
+  EXPECT_EQ(reason([](RunRecord& r) { r.data["train_sha256"] = "other"; }), none + "other data.train_sha256");
+  EXPECT_EQ(reason([](RunRecord& r) { r.recipe.settings["seed"] = 99; }), none + "other seed");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_ranks = "max"; }), none + "other steps.step_s.ranks");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.images[7] += 1; }), none + "other steps.images");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step[7] += 100; }), none + "other steps.step");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_s[7] = 0; }), none + "a step without time");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps = {}; }), none + "fewer than 24 steps");
+}
+
+// A run that a signal ended after its target was reached has a time to target.
+TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
+  std::vector<NamedRun> runs = two_runs();
+  runs[1].record.verdict = result::Verdict::kFailed;
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(text.find("did not reach"), std::string::npos) << text;
+  EXPECT_NE(text.find("B reached its target, but ended as failed."), std::string::npos) << text;
 }
 
 TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
   std::vector<NamedRun> runs = two_runs();
-  const auto ab = step_time_change(runs[0].record, runs[1].record), ba = step_time_change(runs[1].record, runs[0].record);
+  const auto ab = step_time_change(runs[0].record, runs[1].record).interval, ba = step_time_change(runs[1].record, runs[0].record).interval;
   EXPECT_NEAR((1 + ab->estimate) * (1 + ba->estimate), 1, 1e-12);
   EXPECT_NEAR((1 + ab->low) * (1 + ba->high), 1, 1e-12);
 }
 
 TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
-  const std::string text = render_text(ablations({test::toy_ablation()}), 200);
+  const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
   EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 28 same bits, kept comm_exposed +187.50 ms of +312.50 ms");
   EXPECT_NE(line_with(text, "full").find("not_supported: CUDA Graphs exists on CUDA devices only"), std::string::npos);
   EXPECT_NE(text.find("reducer: What is overlap worth?"), std::string::npos);
   // The same rows in the report of the run.
   EXPECT_EQ(line_with(render_text(show_run(test::toy_ablation()), 200), "+25.00"), line_with(text, "+25.00"));
-  EXPECT_NE(render_text(ablations({toy_record()}), 100).find("No comparisons"), std::string::npos);
+  EXPECT_NE(render_text(ablations({{"a.json", toy_record()}}), 100).find("No comparisons"), std::string::npos);
+}
+
+// Two files with the same ablation, on two machines: whose row is it?
+TEST(Ablations, OfSeveralFilesEveryHeadingNamesItsFile) {
+  const std::vector<NamedRun> two = {{"this.json", test::toy_ablation()}, {"that.json", test::toy_ablation()}};
+  const Document d = ablations(two);
+  for (const Block& block : d)
+    if (const auto* heading = std::get_if<Heading>(&block)) {
+      EXPECT_TRUE(heading->text.starts_with("this.json") || heading->text.starts_with("that.json")) << heading->text;
+    }
+  EXPECT_NE(render_csv(d).find("\r\nthat.json: reducer: What is overlap worth?,bucketed,"), std::string::npos) << render_csv(d);
+  EXPECT_EQ(render_text(ablations({two[0]}), 200).find("this.json"), std::string::npos);
+}
+
+// Epochs to the target: what a training that never got there had trained is none.
+TEST(Convergence, MediansAreOfTheTrainingsThatReachedTheTarget) {
+  RunRecord r = toy_record();
+  r.kind = "ablation";
+  result::ConvergenceRow row{.ablation = "norm", .question = "Which?", .expectation = "None.", .baseline = "batch", .target_box_ap = 0.5, .target_mask_ap = 0.5,
+                             .eval_every_epochs = 0.25};
+  for (const double epochs : {2.0, 3.0, 4.0, 12.0})
+    row.trainings.push_back({.variant = "batch", .seed = 1, .reached = epochs < 12, .epochs = epochs, .seconds = 10 * epochs});
+  row.trainings.push_back({.variant = "group", .seed = 1, .reached = false, .epochs = 12, .seconds = 120});
+  r.convergence = {row};
+  const Document d = ablations({{"a.json", r}});
+  const std::string text = render_text(d, 250);
+  EXPECT_EQ(line_with(text, "3 of 4"), "batch 3 of 4 3.00 (2.00 to 4.00) 30.0 s the baseline");
+  EXPECT_EQ(line_with(text, "0 of 1"), "group 0 of 1 - - - - too few trainings, or not all reached the target");
+  EXPECT_NE(render_csv(d).find("epochs to target,epochs to target low,epochs to target high,"), std::string::npos) << render_csv(d);
+  EXPECT_NE(render_csv(d).find(",3,2,4,30,"), std::string::npos) << render_csv(d);
 }
 
 TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {
   result::RunRecord r = test::toy_ablation();
   result::PairedSamples& s = r.comparisons[0].samples;
   for (std::size_t i = 0; i < s.size(); ++i) s.variant_s[i] = s.baseline_s[i] * (s.round[i] % 2 == 0 ? 1.25 : 0.8);
-  const std::string line = line_with(render_text(ablations({r}), 200), "bucketed");
+  const std::string line = line_with(render_text(ablations({{"a.json", r}}), 200), "bucketed");
   EXPECT_NE(line.find("-20.00 % to +25.00 % no difference shown at this precision"), std::string::npos) << line;
 }
 
@@ -232,60 +271,6 @@ TEST(Show, ARunWithoutAnythingStillPrints) {
   EXPECT_EQ(text.find("FAILED: no reason was given\n"), 0u);
   EXPECT_NE(text.find("No evaluation took place."), std::string::npos);
   EXPECT_EQ(text.find("nan"), std::string::npos);
-}
-
-class ReportProgram : public testing::Test {
- protected:
-  test::CommandResult report(const std::string& arguments) { return run_command(TTT_REPORT " " + arguments + " 2>&1"); }
-  test::TempFolder folder_;
-};
-
-TEST_F(ReportProgram, ShowsAFileByDefault) {
-  result::write_result(folder_ / "a.json", toy_record());
-  const std::string file = (folder_ / "a.json").string();
-  EXPECT_EQ(report(file).status, 0);
-  EXPECT_EQ(report(file).output.substr(0, 7), "PASSED:");
-  EXPECT_EQ(report("show " + file).output, report(file).output);
-  EXPECT_EQ(report(file + " --format md").output.substr(0, 10), "## PASSED:");
-  EXPECT_EQ(report("show --width 40 " + file).status, 0);
-}
-
-TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
-  std::string text = result::result_text(toy_record());
-  test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));
-  std::string edited = text;
-  edited.replace(edited.find("0.52,"), 4, "0.92");
-  test::write_text(folder_ / "edited.json", edited);
-  std::string other = text;
-  other.replace(other.find("\"schema_version\": 1"), 19, "\"schema_version\": 9");
-  test::write_text(folder_ / "other.json", other);
-  const auto expect = [&](const std::string& arguments, int code, const std::string& part) {
-    const auto r = report(arguments);
-    EXPECT_EQ(r.status, code) << r.output;
-    EXPECT_NE(r.output.find(part), std::string::npos) << r.output;
-    EXPECT_EQ(std::count(r.output.begin(), r.output.end(), '\n'), 1) << r.output;
-  };
-  const std::string base = folder_.path().string() + "/";
-  expect(base + "cut.json", 3, "cut.json' is not JSON: it ends too early");
-  expect(base + "edited.json", 3, "edited.json' does not match its content_sha256: it was edited");
-  expect(base + "other.json", 3, "schema version 9, this program reads version 1. Use the report of the newer build");
-  expect(base + "none.json", 2, "Cannot read");
-  expect("", 2, "report --help");
-  expect(base + "cut.json " + base + "cut.json", 2, "report --help");
-}
-
-TEST_F(ReportProgram, RecoversAKilledRun) {
-  {
-    result::RunRecorder recorder(toy_record());
-    recorder.start_journal(folder_ / "a.json.journal", 0);
-    recorder.step(test::toy_step(0));
-  }
-  const std::string journal = (folder_ / "a.json.journal").string(), out = (folder_ / "a.json").string();
-  EXPECT_EQ(report("recover " + journal + " --out " + out).output,
-            "Recovered 1 steps and 0 evaluations into '" + out + "'.\n");
-  EXPECT_EQ(report(out).status, 0);
-  EXPECT_EQ(report("recover " + journal + " --out " + out).status, 2);  // it exists now
-  EXPECT_EQ(report("recover " + folder_.path().string() + " --out " + out).status, 2);
 }
 
 }  // namespace

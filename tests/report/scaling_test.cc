@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "reports/accuracy.h"
+#include "reports/csv.h"
 #include "reports/groups.h"
 #include "tests/report/lines.h"
 #include "tests/result/toy_record.h"
@@ -103,7 +104,55 @@ TEST(Scaling, ARunWithoutTargetCountsForThroughputOnly) {
   slow.record.accuracy.resize(1);
   const std::string text = render_text(scaling({run_of(2, 16, 1), slow}, {}), 300);
   EXPECT_EQ(line_with(text, "0 of 1"), "4 0 of 1 - - - - - - -");
-  EXPECT_NE(text.find("did not reach a target: it counts for throughput only"), std::string::npos);
+  EXPECT_NE(text.find("did not reach its target: it counts for throughput only"), std::string::npos);
+}
+
+// What a result does not say is no 1, no 0 and no failure.
+TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
+  NamedRun unknown = run_of(4, 16, 0.5);
+  unknown.record.system.erase("world_size");
+  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), unknown}, {}); }).find("'4-1.json' does not say its number of ranks (system.world_size)"), std::string::npos);
+
+  NamedRun images = run_of(4, 16, 0.5), nodes = run_of(2, 16, 1);
+  images.record.data.erase("train_images");
+  nodes.record.system.erase("nodes");
+  const std::string text = render_text(scaling({nodes, images}, {}), 300);
+  EXPECT_EQ(line_with(text, "100.0 %"), "2 - 1 16 8 16.00 1.000 100.0 %\n4 1 1 16 4 32.00 2.000 100.0 %") << text;
+  // 8 steps of 0.5 s, 2 s of evaluation, 2 s of start-up: 8 s against 12 s.
+  EXPECT_EQ(line_with(text, "1 of 1"), "2 1 of 1 2.00 4.000 12.00 1.000 1.000 1.000 1.000\n4 1 of 1 - - 8.00 0.667 - - -") << text;
+  EXPECT_NE(line_with(text, "data.train_images").find("'4-1.json'"), std::string::npos) << text;
+
+  NamedRun aimless = run_of(4, 16, 0.5);
+  aimless.record.target.reset();
+  const Document without = scaling({run_of(2, 16, 1), aimless}, {});
+  const Row& row = std::get<Table>(without[4]).rows[1];
+  EXPECT_EQ(row[0].text, "4");
+  for (std::size_t i = 1; i < row.size(); ++i) EXPECT_EQ(row[i].text, "-") << i;
+  EXPECT_NE(render_text(without, 300).find("'4-1.json' has no target"), std::string::npos);
+}
+
+// Four ranks of two threads are not four times one rank of one.
+TEST(Scaling, OtherNumbersOfThreadsAreACaution) {
+  NamedRun one = run_of(2, 16, 1), four = run_of(4, 16, 0.5);
+  one.record.built["threads_per_rank"] = 1;
+  four.record.built["threads_per_rank"] = 2;
+  four.record.recipe.settings["train"]["threads"] = 2;
+  one.record.recipe.settings["train"]["threads"] = 0;
+  const std::string text = render_text(scaling({one, four}, {}), 300);
+  EXPECT_NE(line_with(text, "built.threads_per_rank").find("ran 1 and 2 threads in a rank"), std::string::npos) << text;
+  one.record.built.erase("threads_per_rank"), four.record.built.erase("threads_per_rank");
+  EXPECT_NE(message_of([&] { scaling({one, four}, {}); }).find("differ in train.threads: 0 against 2"), std::string::npos);
+  const std::string accuracies = render_text(accuracy({one, four}, {}), 200);
+  EXPECT_EQ(accuracies.find("train.threads"), std::string::npos) << accuracies;
+}
+
+TEST(Scaling, CsvHasTheEndsOfIntervals) {
+  std::vector<NamedRun> runs = {run_of(1, 16, 1)};
+  for (std::int64_t seed = 1; seed <= 3; ++seed) runs.push_back(run_of(2, 16, 0.25 * static_cast<double>(1 << seed), seed));
+  const std::string csv = render_csv(scaling(runs, {}));
+  EXPECT_NE(csv.find(",images/s of training,images/s of training low,images/s of training high,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",2,1,3,16,8,16,8,32,1,50\r\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",epochs ratio,epoch-time ratio,rest\r\n"), std::string::npos) << csv;
 }
 
 // toy_record: evaluations after 1 and 2 epochs at 3 and 6 s, box AP 0.40 and 0.52, mask AP 0.51 and 0.505, targets 0.5.
@@ -124,6 +173,18 @@ TEST(Accuracy, InterpolatesOnlyWhereAsked) {
   EXPECT_EQ(line_with(text, "box AP 0.460"), "box AP 0.460 1 of 1 1.50 1.50 1.50 4.5 s 4.5 s 4.5 s");  // half-way between 0.40 and 0.52
   EXPECT_EQ(line_with(text, "mask AP 0.460"), "mask AP 0.460 1 of 1 1.00 1.00 1.00 3.0 s 3.0 s 3.0 s");  // nothing is known before
   EXPECT_NE(text.find("straight line"), std::string::npos);
+}
+
+// Between the evaluations after epochs 1 and 2 box AP crosses 0.5 at 1.4 and mask AP at 1.67: the target is met where both are.
+TEST(Accuracy, TheTargetIsReachedWhereTheLaterApCrosses) {
+  NamedRun run{"a.json", test::toy_record()};
+  run.record.accuracy = {test::toy_evaluation(1, 0.3, 0.4), test::toy_evaluation(2, 0.8, 0.55)};
+  const std::string text = render_text(accuracy({run}, {.thresholds = {0.5}, .interpolate = true}), 200);
+  EXPECT_NE(line_with(text, "  box AP 0.500").find("box AP 0.500 1 of 1 1.40 1.40 1.40 4.2 s"), std::string::npos) << text;
+  EXPECT_NE(line_with(text, "  mask AP 0.500").find("mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s"), std::string::npos) << text;
+  EXPECT_EQ(line_with(text, "target: "), "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s") << text;
+  run.record.accuracy[0] = test::toy_evaluation(1, 0.6, 0.4);  // box AP met already: mask AP alone decides
+  EXPECT_EQ(line_with(render_text(accuracy({run}, {.interpolate = true}), 200), "target: "), "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s");
 }
 
 TEST(Accuracy, SeedsOfOneRecipeAreTakenTogether) {

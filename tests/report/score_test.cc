@@ -53,17 +53,41 @@ TEST(Score, TwoWithoutTheTargetOrFourRunsHaveNone) {
   EXPECT_NE(text(runs({10, 20, 30, 40})).find("No score: the Olympic mean needs 5 runs of one system and recipe, here are 4."), std::string::npos);
 }
 
-TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroups) {
-  for (const int what : {0, 1, 2, 3}) {
+TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
+  const char* const keys[] = {"solver.lr: 0.5 against 0.01", "system.world_size: 99 against 2", "provenance.commit: other against ", "data.train_sha256: other against -",
+                              "system.nodes: - against 1 x "};
+  for (const int what : {0, 1, 2, 3, 4}) {
     auto five = runs({10, 20, 40, 30, 90});
     RunRecord& r = five[4].record;
     if (what == 0) r.recipe.settings["solver"]["lr"] = 0.5;
     if (what == 1) r.system["world_size"] = 99;
     if (what == 2) r.provenance["commit"] = "other";
     if (what == 3) r.data["train_sha256"] = "other";
+    if (what == 4) r.system.erase("nodes");
     EXPECT_FALSE(has_score(five)) << what;
     EXPECT_NE(text(five).find("here are 1."), std::string::npos) << what;
+    const std::string all = render_text(score(five), 1000);
+    EXPECT_NE(all.find(std::string("'run4' and 'run0' are no repetitions of each other: ") + keys[what]), std::string::npos) << all;
   }
+}
+
+TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
+  auto five = runs({10, 20, 40, 30, 90});
+  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", "w" + std::to_string(i) + ".h5"}, {"trace_steps", i}};
+  EXPECT_TRUE(has_score(five));
+}
+
+// A run that started slowly may be the slowest by one clock and not by the other: one set of runs counts.
+TEST(Score, TheSameRunsCountInBothMeans) {
+  auto five = runs({10, 20, 30, 40, 50});
+  five[2].record.clocks.init_s = 100;
+  const Document d = score(five);
+  const Row& mean = std::get<Table>(d[1]).rows[0];
+  EXPECT_EQ(mean[1].values, std::vector<double>{30});
+  EXPECT_EQ(mean[2].values, std::vector<double>{(22 + 130 + 42) / 3.0});
+  const Table& rows = std::get<Table>(d[2]);
+  EXPECT_EQ(rows.rows[2][0].text, "run2");
+  EXPECT_EQ(rows.rows[2][6].text, "yes");
 }
 
 TEST(Score, ShortenedRunsAndAblationsDoNotCount) {

@@ -1,9 +1,9 @@
-#include "harness/nearest.h"
+#include "core/nearest.h"
 
 #include <algorithm>
 #include <limits>
 
-namespace ttt::harness {
+namespace ttt {
 namespace {
 
 std::string_view last_part(std::string_view key) {
@@ -48,4 +48,4 @@ std::string nearest(const std::string& name, const std::vector<std::string>& can
   return best;
 }
 
-}  // namespace ttt::harness
+}  // namespace ttt
