@@ -18,8 +18,8 @@ struct Case {
         probability(random_values(5, s.images * s.rois * s.classes, 0, 1)),
         deltas(random_values(6, s.images * s.rois * s.classes * 4, -1, 1)),
         rois(random_boxes(7, s.images * s.rois, static_cast<double>(s.height), static_cast<double>(s.width), 16)),
-        boxes(s.images * s.detections * 4), score(s.images * s.detections), theirs(score.size()),
-        roi_count(s.images, static_cast<std::int32_t>(s.rois)), label_of(score.size()), count(s.images) {
+        boxes(s.images * s.detections * 4), score(s.images * s.detections), their_boxes(boxes.size()), their_score(score.size()),
+        roi_count(s.images, static_cast<std::int32_t>(s.rois)), label_of(score.size()), their_label(score.size()), count(s.images) {
     for (float& x : probability) x = x > 0.96f ? x : x * 0.05f;  // a few classes of each RoI above the threshold
     for (std::int64_t i = 0; i < s.images; ++i) size.insert(size.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
   }
@@ -27,36 +27,48 @@ struct Case {
     kernels::host::detections(p, probability.data(), deltas.data(), rois.data(), roi_count.data(), size.data(), boxes.data(), score.data(), label_of.data(),
                               count.data());
   }
+  struct Found {
+    float score;
+    std::int64_t candidate;  // RoI x classes + class: of equal scores the lower one comes first
+    float box[4];
+  };
   void class_by_class() {
-    std::fill(theirs.begin(), theirs.end(), 0.0f);
+    std::fill(their_score.begin(), their_score.end(), 0.0f), std::fill(their_boxes.begin(), their_boxes.end(), 0.0f);
+    std::fill(their_label.begin(), their_label.end(), 0);
     for (std::int64_t i = 0; i < p.images; ++i) {
-      std::vector<float> found;
+      std::vector<Found> found;
       for (std::int64_t c = 1; c < p.classes; ++c) add_class(i, c, found);
-      std::sort(found.begin(), found.end(), std::greater<>());
-      std::copy_n(found.begin(), std::min(p.detections, std::ssize(found)), theirs.data() + i * p.detections);
+      std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score != b.score ? a.score > b.score : a.candidate < b.candidate; });
+      for (std::int64_t k = 0; k < std::min(p.detections, std::ssize(found)); ++k) {
+        const std::int64_t row = i * p.detections + k;
+        their_score[row] = found[k].score, their_label[row] = static_cast<std::int32_t>(found[k].candidate % p.classes);
+        std::copy_n(found[k].box, 4, their_boxes.data() + 4 * row);
+      }
     }
   }
-  void add_class(std::int64_t image, std::int64_t c, std::vector<float>& found) const {
+  void add_class(std::int64_t image, std::int64_t c, std::vector<Found>& found) const {
     std::vector<std::pair<float, std::int64_t>> order;  // score, RoI
     for (std::int64_t r = 0; r < p.rois; ++r)
       if (const float x = probability[(image * p.rois + r) * p.classes + c]; x > p.score_threshold) order.emplace_back(x, image * p.rois + r);
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     Values sorted;
-    std::vector<float> scores;
+    std::vector<Found> candidates;
     for (const auto& [x, r] : order) {
       float b[4];
       kernels::host::decode_boxes(p.coder, 1, deltas.data() + (r * p.classes + c) * 4, rois.data() + 4 * r, b);
       for (int k = 0; k < 4; ++k) b[k] = std::clamp(b[k], 0.0f, static_cast<float>(k % 2 ? shape.height : shape.width));
       if (b[2] - b[0] < p.min_size || b[3] - b[1] < p.min_size) continue;
-      sorted.insert(sorted.end(), b, b + 4), scores.push_back(x);
+      sorted.insert(sorted.end(), b, b + 4), candidates.push_back({x, r * p.classes + c, {b[0], b[1], b[2], b[3]}});
     }
-    std::vector<std::int32_t> keep(scores.size());
-    const std::int64_t kept = kernels::host::nms(std::ssize(scores), sorted.data(), p.nms_threshold, false, keep.data());
-    for (std::int64_t k = 0; k < kept; ++k) found.push_back(scores[keep[k]]);
+    std::vector<std::int32_t> keep(candidates.size());
+    const std::int64_t kept = kernels::host::nms(std::ssize(candidates), sorted.data(), p.nms_threshold, false, keep.data());
+    for (std::int64_t k = 0; k < kept; ++k) found.push_back(candidates[keep[k]]);
   }
   std::string disagreement() {
     ours(), class_by_class();
-    return difference<float>("detections", score, theirs, 0);
+    if (auto wrong = difference<float>("scores of detections", score, their_score, 0); !wrong.empty()) return wrong;
+    if (auto wrong = difference<std::int32_t>("labels of detections", label_of, their_label, 0); !wrong.empty()) return wrong;
+    return difference<float>("boxes of detections", boxes, their_boxes, 1e-5);
   }
   std::string label() const {
     return words("%lld images, %lld RoIs, %lld classes, %d found", (long long)p.images, (long long)p.rois, (long long)p.classes, count[0]);
@@ -65,8 +77,8 @@ struct Case {
   static constexpr const char* kItems = "images/s";
   const Detector& shape;
   kernels::DetectionParams p;
-  Values probability, deltas, rois, boxes, score, theirs;
-  std::vector<std::int32_t> roi_count, size, label_of, count;
+  Values probability, deltas, rois, boxes, score, their_boxes, their_score;
+  std::vector<std::int32_t> roi_count, size, label_of, their_label, count;
 };
 
 const bool added = [] {
