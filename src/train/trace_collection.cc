@@ -16,14 +16,14 @@ double middle_s(const result::TraceRank& rank) {
 
 }  // namespace
 
-TraceCollection::TraceCollection(trace::Recorder* recorder, comm::Communicator& comm) : recorder_(recorder), comm_(comm) {
+TraceCollection::TraceCollection(trace::Recorder* recorder, comm::Communicator& comm, double (*now)()) : recorder_(recorder), comm_(comm), now_(now) {
   if (recorder_) first_ = measure();
 }
 
 TraceCollection::Measured TraceCollection::measure() {
   Measured m;
-  m.offsets = comm::clock_offsets(comm_);
-  m.at_s = now_s();
+  m.offsets = comm::clock_offsets(comm_, comm::kClockBarriers, now_);
+  m.at_s = now_();
   return m;
 }
 

@@ -13,9 +13,10 @@ namespace ttt::train {
 class TraceCollection {
  public:
   // Collective where `recorder` (which outlives this) is not null, which it is on every rank or on none.
-  TraceCollection(trace::Recorder* recorder, comm::Communicator& comm);
+  // `now`: this rank's clock, by which its spans are.
+  TraceCollection(trace::Recorder* recorder, comm::Communicator& comm, double (*now)() = now_s);
 
-  // Collective. Rank 0 gets the spans of all ranks, since `zero_s` on its now_s(); the others, and a run without a recorder, nothing.
+  // Collective. Rank 0 gets the spans of all ranks, since `zero_s` on its clock; the others, and a run without a recorder, nothing.
   std::optional<result::TraceRecord> collect(double zero_s);
 
  private:
@@ -27,6 +28,7 @@ class TraceCollection {
 
   trace::Recorder* recorder_;
   comm::Communicator& comm_;
+  double (*const now_)();
   Measured first_;
 };
 
