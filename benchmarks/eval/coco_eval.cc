@@ -15,7 +15,7 @@
 #include "core/sha256.h"
 #include "eval/coco/evaluate.h"
 #include "eval/coco/results.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 #include "result/json.h"
 
 namespace {
@@ -50,7 +50,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
     if (option->get_name().starts_with("-")) names.push_back(option->get_name());
   }
   return "Unknown argument '" + argument + "'. The nearest is '" +
-         ttt::harness::nearest(argument.substr(0, argument.find('=')), names) + "'; --help lists all.";
+         ttt::nearest(argument.substr(0, argument.find('=')), names) + "'; --help lists all.";
 }
 
 Arguments parse(int argc, const char* const* argv) {

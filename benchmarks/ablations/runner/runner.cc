@@ -10,7 +10,7 @@
 #include "ablations/runner/pair_run.h"
 #include "core/error.h"
 #include "core/parallel.h"
-#include "harness/nearest.h"
+#include "core/nearest.h"
 
 namespace ttt::ablations {
 namespace {
@@ -39,7 +39,7 @@ std::size_t variant_index(const Ablation& a, const std::string& name) {
     if (a.variants[v].name == name) return v;
     known.push_back(a.variants[v].name);
   }
-  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + harness::nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
 Chosen find(const std::vector<Ablation>& all, const std::string& word) {
@@ -49,7 +49,7 @@ Chosen find(const std::vector<Ablation>& all, const std::string& word) {
     if (a.name == name) return {a, word.size() > name.size() ? variant_index(a, word.substr(name.size() + 1)) : 1};
     known.push_back(a.name);
   }
-  throw UsageError("There is no ablation '" + name + "'. The nearest is '" + harness::nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
 std::string heading(const Comparison& row, bool repeated) {
