@@ -1,4 +1,7 @@
 // Trains Mask R-CNN to a target accuracy and reports how long that took and why: mpirun -n 32 ./ttt_maskrcnn
+#include <cstdio>
+#include <numeric>
+
 #include "comm/world.h"
 #include "harness/app.h"
 #include "harness/progress.h"
@@ -11,12 +14,28 @@ namespace {
 
 using namespace ttt;
 
-std::string ended_epoch(const result::Evaluation& e) {
-  char line[160];
-  std::snprintf(line, sizeof line, "epoch %lld (step %lld, %.1f s): box AP %.4f, mask AP %.4f, evaluated in %.2f s", static_cast<long long>(e.epoch),
-                static_cast<long long>(e.step), e.wall_s, e.bbox[0], e.segm[0], e.duration_s);
-  return line;
-}
+// One line on the terminal that says where the run stands.
+class Terminal final : public train::Listener {
+ public:
+  explicit Terminal(bool enabled) : progress_({.enabled = enabled}) {}
+
+  void step_ended(const train::Position& at, const result::StepSample& sample) override {
+    state_.step = at.step, state_.total_steps = at.total_steps, state_.images = at.images;
+    state_.loss = std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0);
+    progress_.update(state_);
+  }
+  void evaluated(const train::Position&, const result::Evaluation& e) override {
+    state_.bbox_ap = e.bbox[0], state_.segm_ap = e.segm[0];
+    char line[160];
+    std::snprintf(line, sizeof line, "epoch %lld (step %lld, %.1f s): box AP %.4f, mask AP %.4f, evaluated in %.2f s", static_cast<long long>(e.epoch),
+                  static_cast<long long>(e.step), e.wall_s, e.bbox[0], e.segm[0], e.duration_s);
+    progress_.note(line);
+  }
+
+ private:
+  harness::Progress progress_;
+  harness::ProgressState state_;
+};
 
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
   Run run = build_run(recipe, world.team(), context);
@@ -26,22 +45,9 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
     r.data = {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
               {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
   });
-  harness::Progress progress({.enabled = world.rank() == 0 && !context.options.quiet});
-  harness::ProgressState state;
+  Terminal terminal(world.rank() == 0 && !context.options.quiet);
   const train::Observer observer{
-      .recorder = context.recorder,
-      .clock = context.clock,
-      .interrupted = [&] { return context.signals.name(); },
-      .progress =
-          [&](std::int64_t step, std::int64_t total, double loss, std::int64_t images) {
-            state.step = step, state.total_steps = total, state.loss = loss, state.images = images;
-            progress.update(state);
-          },
-      .evaluated =
-          [&](const result::Evaluation& e) {
-            state.bbox_ap = e.bbox[0], state.segm_ap = e.segm[0];
-            progress.note(ended_epoch(e));
-          }};
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(

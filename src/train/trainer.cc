@@ -3,7 +3,6 @@
 #include <ATen/ops/cat.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "core/error.h"
 #include "train/weights.h"
@@ -32,6 +31,7 @@ Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch
 Ending Trainer::run() {
   Ending ending = train();
   observer_.clock.end_run();
+  tell(&Listener::run_ended, ending);
   if (!recipe_.train.save_weights.empty()) {
     average_running_statistics();
     if (control_.rank() == 0) save_weights(recipe_.train.save_weights, parts_.model->parameters());
@@ -44,9 +44,12 @@ Ending Trainer::train() {
   std::optional<result::Evaluation> last;
   control_.barrier();
   observer_.clock.start_run();
+  tell(&Listener::run_started, before_step());
   loop_.phases().start_step();
   while (loop_.step() < total_steps_) {
+    if (loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_started, before_step());
     train_step();
+    if (loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_ended, after_step());
     if (t.max_steps == 0 && (loop_.step() % eval_interval_ == 0 || loop_.step() == total_steps_)) {
       last = evaluate();
       if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap)
@@ -58,6 +61,7 @@ Ending Trainer::train() {
 }
 
 void Trainer::train_step() {
+  tell(&Listener::step_starts, before_step());
   result::StepSample sample = loop_.next(loop_.step() + 1 < total_steps_);
   const Agreement agreement = agree(sample);
   loop_.phases().end_step(sample);
@@ -69,7 +73,7 @@ void Trainer::train_step() {
   if (!agreement.finite)
     throw Incorrect("A loss of step " + std::to_string(sample.step) +
                     " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
-  observer_.progress(loop_.step(), total_steps_, std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0), images_);
+  tell(&Listener::step_ended, after_step(), sample);
 }
 
 Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
@@ -88,6 +92,7 @@ Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
 std::optional<result::Evaluation> Trainer::evaluate() {
   const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, loop_.step() / steps_per_epoch_);
   observer_.clock.start_evaluation();
+  tell(&Listener::evaluation_started, after_step());
   average_running_statistics();
   const eval::AveragePrecision ap = parts_.evaluator->evaluate(*parts_.model);
   result::Evaluation e;
@@ -99,9 +104,13 @@ std::optional<result::Evaluation> Trainer::evaluate() {
   e.duration_s = observer_.clock.end_evaluation();
   e.wall_s = observer_.clock.wall_s();
   observer_.recorder.evaluation(e);
-  observer_.evaluated(e);
+  tell(&Listener::evaluated, after_step(), e);
   loop_.phases().start_step();
   return e;
+}
+
+Position Trainer::position(std::int64_t step_of_epoch) const {
+  return {.step = loop_.step(), .total_steps = total_steps_, .epoch = step_of_epoch / steps_per_epoch_ + 1, .images = images_};
 }
 
 void Trainer::average_running_statistics() {

@@ -4,27 +4,22 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "result/run_recorder.h"
+#include "train/listener.h"
 #include "train/recipe.h"
 #include "train/step_loop.h"
 
 namespace ttt::train {
-
-// How the run ended when nothing was thrown.
-struct Ending {
-  result::Verdict verdict = result::Verdict::kNotConverged;
-  std::string reason;
-};
 
 // What the program around the trainer watches and is told.
 struct Observer {
   result::RunRecorder& recorder;
   result::RunClock& clock;
   std::function<std::string()> interrupted;  // the name of the signal that asked for the end, "" while there is none
-  std::function<void(std::int64_t step, std::int64_t total_steps, double loss, std::int64_t images)> progress;
-  std::function<void(const result::Evaluation&)> evaluated;
+  std::vector<Listener*> listeners;          // in the order in which they are told; alive until the run has ended
 };
 
 class Trainer {
@@ -47,6 +42,14 @@ class Trainer {
   Agreement agree(const result::StepSample& sample);
   std::optional<result::Evaluation> evaluate();
   void average_running_statistics();
+  Position position(std::int64_t step_of_epoch) const;
+  Position before_step() const { return position(loop_.step()); }
+  Position after_step() const { return position(loop_.step() - 1); }
+  // Each listener in turn: tell(&Listener::step_starts, before_step()).
+  template <class Call, class... Args>
+  void tell(Call call, const Args&... args) {
+    for (Listener* listener : observer_.listeners) (listener->*call)(args...);
+  }
 
   const Recipe& recipe_;
   Parts parts_;

@@ -9,11 +9,7 @@ result::Training train_once(const train::Recipe& recipe, const Variant& variant,
   if (variant.enter) variant.enter();
   result::RunRecorder recorder;
   result::RunClock clock;
-  const train::Observer observer{.recorder = recorder,
-                                 .clock = clock,
-                                 .interrupted = [&] { return context.signals.name(); },
-                                 .progress = [](std::int64_t, std::int64_t, double, std::int64_t) {},
-                                 .evaluated = [](const result::Evaluation&) {}};
+  const train::Observer observer{.recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
   const double images = static_cast<double>(run.train_images->size());
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();

@@ -1,0 +1,40 @@
+// What a run tells those who follow it: its log, its checkpoints, the terminal, the tools that try what happens when something breaks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "result/run_record.h"
+
+namespace ttt::train {
+
+// How the run ended when nothing was thrown.
+struct Ending {
+  result::Verdict verdict = result::Verdict::kNotConverged;
+  std::string reason;
+};
+
+// Where a run stands. Epochs count from 1, as MLPerf's rules do; steps and images are those done.
+struct Position {
+  std::int64_t step = 0, total_steps = 0;
+  std::int64_t epoch = 1;  // of the step that starts or has ended: after an epoch's last step still that epoch
+  std::int64_t images = 0;
+};
+
+// Called on every rank at the same places of the run, listener by listener in the order in which they were given, so a call may be
+// collective over the ranks. What a call throws ends the run. Everything is called on the thread that takes the steps.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void run_started(const Position&) {}    // the clock runs; after the last thing that may be done before it
+  virtual void epoch_started(const Position&) {}  // also of an epoch that a resumed run enters half-way
+  virtual void step_starts(const Position&) {}
+  // The weights are updated and all ranks agree that the losses are finite. Reduced gradients still lie in the parameters (a sum over ranks).
+  virtual void step_ended(const Position&, const result::StepSample&) {}
+  virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
+  virtual void evaluation_started(const Position&) {}
+  virtual void evaluated(const Position&, const result::Evaluation&) {}
+  virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception
+};
+
+}  // namespace ttt::train
