@@ -18,8 +18,9 @@ namespace ttt::result {
 class Reservation {
  public:
   // Throws UsageError where `path` exists and `force` is false, where another run holds it (force or not), or where the
-  // folder is missing or cannot be written.
-  Reservation(const std::filesystem::path& path, bool force);
+  // folder is missing or cannot be written. A result that the same run left when it failed or was interrupted may stand there: the run goes
+  // on, and its next result will hold more.
+  Reservation(const std::filesystem::path& path, bool force, const std::string& run_id = {});
   ~Reservation();
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/json.h"
 #include "result/peak.h"
@@ -77,6 +78,10 @@ struct StepSeries {
 
   std::size_t size() const { return step.size(); }
   void add(const StepSample& sample);
+  StepSeries from(std::size_t first) const;    // the samples from that one on
+  void append(const StepSeries& later);        // keeps its own words for how the samples were made of the ranks' values
+  void truncate(std::size_t size);
+  StepSample at(std::size_t i) const;
 };
 
 // Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
@@ -94,12 +99,14 @@ void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
   s.phase_ranks = s.loss_ranks = "mean";
 }
 
-// Durations on rank 0's monotonic clock.
+// Durations on rank 0's monotonic clock. Of a run that was interrupted and went on, all count from its very first start, and the calendar's
+// clock tells what passed in between.
 struct Clocks {
   double total_s = 0;  // start of the process to the writing of the result
   double init_s = 0;   // start of the process to the start of the run
   double run_s = 0;    // start of the run to its end, with evaluation: what "time to target" counts
-  double train_s = 0;  // run_s without evaluation
+  double train_s = 0;  // run_s without evaluation and lost_s
+  double lost_s = 0;   // of run_s: from checkpoints that a run went on from to its going on
 };
 
 // The settings as they were resolved.
@@ -129,6 +136,9 @@ struct RunRecord {
   Json built = Json::object();  // describe() of every part, by the part's name
   Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
   Clocks clocks;
+  std::optional<Interruption> interrupted;    // the run is to go on: nothing in this record is final
+  std::vector<Resume> resumes;                // starts from a checkpoint, in their order
+  std::vector<CheckpointSample> checkpoints;  // those whose writing had ended
   std::vector<Evaluation> accuracy;
   StepSeries steps;
   std::vector<Comparison> comparisons;      // of an ablation
