@@ -63,7 +63,7 @@ inline std::string broadcast_text(Communicator& comm, const std::string& text, i
   comm.broadcast(&size, sizeof size, root);
   std::string out = text;
   out.resize(size);
-  comm.broadcast(out.data(), size, root);
+  if (size > 0) comm.broadcast(out.data(), size, root);
   return out;
 }
 

@@ -76,13 +76,6 @@ StepSeries steps_from_json(const Json& object) {
   return s;
 }
 
-template <class Visit>
-void each_column(StepSeries& s, Visit&& visit) {
-  visit(s.step), visit(s.images), visit(s.step_s), visit(s.learning_rate);
-  for (auto& column : s.phase_s) visit(column);
-  for (auto& column : s.loss) visit(column);
-}
-
 Json recipe_json(const RecipeRecord& r) {
   return {{"name", r.name}, {"sha256", r.sha256}, {"changes", r.changes}, {"settings", r.settings}};
 }
@@ -155,13 +148,14 @@ StepSample StepSeries::at(std::size_t i) const {
 
 StepSeries StepSeries::from(std::size_t first) const {
   StepSeries s = *this;
-  const auto drop = [&](auto& column) { column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size()))); };
-  each_column(s, drop);
+  for_each_column(s, [&](const std::string&, auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
+  });
   return s;
 }
 
 void StepSeries::truncate(std::size_t size) {
-  each_column(*this, [&](auto& column) { column.resize(size); });
+  for_each_column(*this, [&](const std::string&, auto& column) { column.resize(size); });
 }
 
 void StepSeries::append(const StepSeries& later) {

@@ -84,6 +84,14 @@ struct StepSeries {
   StepSample at(std::size_t i) const;
 };
 
+// visit(name, column) for each: "step", "images", "step_s", "learning_rate", "phase_s.forward", ..., "loss.mask".
+template <class Series, class Visit>
+void for_each_column(Series& s, Visit&& visit) {
+  visit("step", s.step), visit("images", s.images), visit("step_s", s.step_s), visit("learning_rate", s.learning_rate);
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
+  for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
+}
+
 // Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
 // add up. `max` and `sum` reduce (double* data, std::size_t count) in place over all ranks.
 template <class Max, class Sum>
