@@ -187,6 +187,7 @@ class Session {
     // Every rank's exit code tells of it, and no rank drops its journal before the result is on the disk.
     write_error = std::stoi(launch_.from_root(std::to_string(write_error)));
     if (write_error) return write_error;
+    if (reservation_) reservation_->discard_earlier();
     const bool whole = outcome.verdict != Verdict::kFailed && outcome.verdict != Verdict::kIncorrect;
     if (whole) recorder_.discard_journal();
     return outcome.to_be_resumed ? 0 : result::verdict_exit_code(outcome.verdict);

@@ -142,13 +142,22 @@ Reservation::Reservation(const fs::path& path, bool force, const std::string& ru
     fd_ = -1;
     if (attempt >= 100) throw UsageError(busy);
   }
-  if (!force && fs::exists(fs::symlink_status(path)) && !left_unfinished(path, run_id)) {
+  if (left_unfinished(path, run_id)) {
+    // Not left in place: a rank that finds a result of its run there takes it for another rank's last word.
+    earlier_ = with_suffix(path, ".earlier");
+    fs::rename(path, earlier_);
+  } else if (!force && fs::exists(fs::symlink_status(path))) {
     ::unlink(lock_.c_str());
     ::close(fd_);
     throw UsageError("The result '" + path.string() +
                      "' exists already. Replace it with --force, or name another file with --out.");
   }
   ::unlink(with_suffix(path, ".tmp").c_str());  // of a run that was killed: the lock is ours, so nobody writes it
+}
+
+void Reservation::discard_earlier() {
+  std::error_code ec;
+  if (!earlier_.empty()) fs::remove(earlier_, ec);
 }
 
 Reservation::~Reservation() {

@@ -3,6 +3,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/from_blob.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -39,7 +40,7 @@ std::span<const float> in_file_order(const Parameter& p, const float* memory, st
   return {scratch.data(), count};
 }
 
-const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const Parameter& p, const std::string& path, const char* kind) {
+const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const Parameter& p, const std::string& path, const std::string& kind) {
   const auto found = arrays.find(p.name);
   if (found == arrays.end() || found->second.dims != dims_of(p.file_shape))
     throw DataError("The checkpoint '" + path + "' has no " + kind + " of '" + p.name + "' in this model's shape. Use the build that wrote it.");
@@ -93,6 +94,8 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::m
   for (const Parameter& p : parts_.parameters.all()) {
     longest = std::max(longest, p.count);
     if (!p.trainable) fixed += p.count;
+    layout_.push_back(p);
+    layout_.back().value = {};
   }
   weights_.resize(static_cast<std::size_t>(parts_.parameters.flat_values().numel()));
   momentum_.resize(weights_.size());
@@ -253,7 +256,7 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
   try {
     steps_.append(later);
     state.steps = steps_;
-    const std::uint64_t datasets = 32 + 3 * parts_.parameters.all().size();
+    const std::uint64_t datasets = 32 + 3 * layout_.size();
     const std::uint64_t about_bytes = (weights_.size() + momentum_.size() + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
                                       steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
     outcome.bytes = write_checkpoint(folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
@@ -269,7 +272,7 @@ void Checkpoints::add_arrays(const AddArray& add) const {
   const float* fixed = fixed_.data();
   std::size_t per_rank_at = 0;
   std::vector<float> rows;
-  for (const Parameter& p : parts_.parameters.all()) {
+  for (const Parameter& p : layout_) {
     const Dims dims = dims_of(p.file_shape);
     if (p.trainable) {
       add("/weights/" + p.name, in_file_order(p, weights_.data() + p.offset, scratch_), dims);

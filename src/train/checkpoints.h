@@ -90,7 +90,9 @@ class Checkpoints {
   bool failed_ = false;      // the last one could not be written
   result::CheckpointSample sample_;
 
-  // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same time.
+  // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same time. That thread touches
+  // nothing of the model, which may go before it has ended.
+  std::vector<model::Parameter> layout_;  // without their values
   std::vector<float> weights_, momentum_, fixed_;
   std::vector<std::string> per_rank_;
   mutable std::vector<float> scratch_;
