@@ -29,7 +29,7 @@ void add_costs(const RunRecord& r, Document& d) {
   t.add("stall", {short_seconds(median(stalls)), worst(stalls)});
   t.add("writing", {short_seconds(median(writes)), worst(writes) + ", beside the training"});
   if (const auto share = stall_share(r))
-    t.add("stall / time between", {Cell(fixed("%.2f %%", *share * 100), *share * 100, "%"), "all stalls / all the time from one checkpoint to the next"});
+    t.add("stall / time between", {Cell(fixed("%.2f %%", *share * 100), *share * 100, "%"), "of checkpoints / from each to the next"});
   d.push_back(Heading{"Checkpoints"});
   d.push_back(std::move(t));
 }

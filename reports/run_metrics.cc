@@ -58,11 +58,12 @@ TimeFactors time_factors(const result::RunRecord& r) {
 }
 
 std::optional<double> stall_share(const result::RunRecord& r) {
-  if (r.checkpoints.size() < 2) return std::nullopt;
-  double stalls = 0, between = r.checkpoints.back().wall_s - r.checkpoints.front().wall_s;
-  for (std::size_t i = 0; i + 1 < r.checkpoints.size(); ++i) stalls += r.checkpoints[i].stall_s;  // the last one's lies behind
-  for (const result::Resume& resume : r.resumes)
-    if (resume.step > r.checkpoints.front().step || r.checkpoints.front().step == 0) between -= resume.lost_s;
+  double stalls = 0, between = 0;
+  for (std::size_t i = 0; i + 1 < r.checkpoints.size(); ++i) {
+    const result::CheckpointSample &from = r.checkpoints[i], &to = r.checkpoints[i + 1];
+    const bool interrupted = std::any_of(r.resumes.begin(), r.resumes.end(), [&](const result::Resume& x) { return x.step > from.step && x.step <= to.step; });
+    if (!interrupted) stalls += from.stall_s, between += to.wall_s - from.wall_s;
+  }
   if (between <= 0) return std::nullopt;
   return stalls / between;
 }

@@ -29,7 +29,7 @@ struct TimeFactors {
 };
 TimeFactors time_factors(const result::RunRecord& record);
 
-// Stalls of checkpoints / time from the first of them to the last, without what was lost to interruptions; nothing for fewer than two.
+// Stalls of checkpoints / time from each to the next, over those pairs between which the run was not interrupted; nothing where there is none.
 std::optional<double> stall_share(const result::RunRecord& record);
 
 struct PhaseShare {
