@@ -26,8 +26,8 @@ using data::h5::Dims;
 using data::h5::File;
 using result::Json;
 
-// HDF5 leaves the first bytes of the file to us. There lies what covers all the others, so that no changed byte goes unseen, not even one in
-// a gap of HDF5's: the checksums in HDF5's own structures and those of the datasets leave such gaps out.
+// HDF5 leaves the first bytes of the file to us. There lies a checksum of every byte (its own digits taken as zeros), so that no change goes
+// unseen, not even one in a gap of HDF5's: the checksums in HDF5's own structures and those of the datasets leave such gaps out.
 constexpr std::uint64_t kHead = 512;
 
 std::string why(int error) { return std::strerror(error); }
@@ -40,10 +40,11 @@ std::string head_text(int version, std::uint32_t crc, std::uint64_t bytes) {
   return head;
 }
 
-// Checksum of all that lies behind the head.
-std::uint32_t body_crc(int descriptor, std::uint64_t bytes, const std::string& path) {
+// Of all `bytes`, with the head that they should have.
+std::uint32_t file_crc(int descriptor, int version, std::uint64_t bytes, const std::string& path) {
   std::vector<char> buffer(4 << 20);
-  std::uint32_t crc = 0;
+  const std::string head = head_text(version, 0, bytes);
+  std::uint32_t crc = data::crc32c(head.data(), head.size());
   for (std::uint64_t at = kHead; at < bytes;) {
     const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
@@ -66,7 +67,7 @@ void seal(const std::string& path) {
   const std::uint64_t bytes = fs::file_size(path);
   const Descriptor file(path, O_RDWR);
   if (file.get() < 0) throw Error("The checkpoint '" + path + "' cannot be opened (" + why(errno) + "). Choose another folder.");
-  const std::string head = head_text(kCheckpointVersion, body_crc(file.get(), bytes, path), bytes);
+  const std::string head = head_text(kCheckpointVersion, file_crc(file.get(), kCheckpointVersion, bytes, path), bytes);
   if (::pwrite(file.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()))
     throw Error("The checkpoint '" + path + "' cannot be written (" + why(errno) + "). Free space or choose another folder.");
 }
@@ -110,11 +111,11 @@ void check_bytes(const std::string& path) {
   if (!text.starts_with("ttt-checkpoint ") || std::sscanf(text.c_str(), "ttt-checkpoint %d\ncrc32c %8x\nbytes %20llu\n", &version, &crc, &bytes) != 3)
     throw DataError(what + "does not begin as a checkpoint does: it is another file, or damaged or cut short there." + remedy);
   if (head_text(version, crc, bytes) != text) throw DataError(what + "is damaged in its head." + remedy);
-  if (version != kCheckpointVersion)
-    throw UsageError(what + "has version " + std::to_string(version) + ", this program reads version " + std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
   const std::uint64_t size = fs::file_size(path);
   if (size != bytes) throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) + ": it was cut short or added to." + remedy);
-  if (body_crc(file.get(), bytes, path) != crc) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
+  if (file_crc(file.get(), version, bytes, path) != crc) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
+  if (version != kCheckpointVersion)
+    throw UsageError(what + "has version " + std::to_string(version) + ", this program reads version " + std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
 }
 
 }  // namespace
