@@ -67,7 +67,8 @@ int main(int argc, char** argv) {
   comm::World world(&argc, &argv);
   const auto comm = world.communicator();
   harness::App<train::Recipe> app{.name = "ttt_maskrcnn",
-                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why.",
+                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why. With --set train.checkpoint.folder=DIR "
+                                             "the same command again goes on where a killed or interrupted run was; --print-recipe explains train.checkpoint.",
                                   .recipes = embedded_recipes(),
                                   .libraries = library_versions(world)};
   train::Earlier earlier;

@@ -50,7 +50,7 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::m
     longest = std::max(longest, p.count);
     if (!p.trainable) fixed += p.count;
     layout_.push_back(p);
-    layout_.back().value = {};
+    layout_.back().value = at::Tensor();
   }
   weights_.resize(static_cast<std::size_t>(parts_.parameters.flat_values().numel()));
   momentum_.resize(weights_.size());
