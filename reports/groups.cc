@@ -8,7 +8,8 @@
 namespace ttt::reports {
 namespace {
 
-constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights"};
+constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights",
+                                      "train.checkpoint.folder", "train.checkpoint.keep", "train.checkpoint.resume", "train.checkpoint.from"};
 
 // An integer of a part that describes itself; 0 where it is not there.
 std::int64_t integer(const result::Json& object, const char* key) {

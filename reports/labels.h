@@ -14,12 +14,14 @@ inline constexpr std::string_view kLabels[] = {
     "command", "why it was left out", "last", "seed",
     // Time to target.
     "time", "share of total", "epochs to target", "epochs trained", "x time per epoch", "time per epoch", "training", "= training",
-    "+ evaluation (exposed)", "evaluation", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
+    "+ evaluation (exposed)", "evaluation", "+ checkpoints (stall)", "+ lost to interruptions", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
     "+ after the run", "= total by the clock",
     // Accuracy.
     "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
     // Steps.
     "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
+    // Checkpoints and interruptions.
+    "checkpoints", "stall", "writing", "stall / time between", "lost", "signal", "checkpoint", "changed",
     // Ablations.
     "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",

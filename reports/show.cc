@@ -4,6 +4,7 @@
 
 #include "core/statistics.h"
 #include "reports/ablations.h"
+#include "reports/checkpoints.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
@@ -58,6 +59,8 @@ void add_factors(const RunRecord& r, Document& d) {
   const auto add_sampled = [&](Label name, double s) { sampled ? add(name, s) : t.add(name, {"-", "-"}); };
   add_sampled(f.epochs > 0 ? Label("= training") : Label("training"), f.training_s);
   add_sampled("+ evaluation (exposed)", f.evaluation_s);
+  if (f.checkpoint_s > 0) add("+ checkpoints (stall)", f.checkpoint_s);
+  if (f.lost_s > 0) add("+ lost to interruptions", f.lost_s);
   add("+ start-up", f.startup_s);
   add_sampled("+ unaccounted", f.unaccounted_s);
   add(f.reached ? Label("= time to target") : Label("= time without target"), f.time_to_target_s);
@@ -223,6 +226,8 @@ Document show_run(const RunRecord& record) {
     add_factors(record, d);
     add_accuracy(record, d);
     add_step_time(record, d);
+    const Document checkpoints = checkpoint_blocks(record);
+    d.insert(d.end(), checkpoints.begin(), checkpoints.end());
   }
   add_system(record, d);
   add_recipe(record, d);

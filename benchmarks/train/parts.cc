@@ -4,6 +4,7 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -70,7 +71,7 @@ void make_mkl_reproducible() {
 #endif
 }
 
-Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context) {
+Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done) {
   Run run;
   run.recipe = wanted;
   train::Recipe& recipe = run.recipe;
@@ -102,7 +103,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
                                                                      .rank = team.rank, .ranks = team.size});
   if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace});
+  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace});
   set_model(run, model::host_ops(run.pool));
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
@@ -123,6 +124,21 @@ void set_model(Run& run, model::DetectionOps ops) {
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
       run.pool, device);
+}
+
+result::Json describe_data(const Run& run) {
+  return {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
+          {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
+}
+
+std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context) {
+  const train::CheckpointConfig& config = run.recipe.train.checkpoint;
+  if (config.folder.empty() && config.from.empty()) return nullptr;
+  train::CheckpointParts parts{.recipe = run.recipe, .data = describe_data(run), .run_id = context.run_id, .steps_per_epoch = run.order->steps_per_epoch(),
+                               .parameters = run.parts.model->parameters(), .optimizer = *run.parts.optimizer, .control = *run.control,
+                               .recorder = context.recorder, .clock = context.clock,
+                               .warn = [](const std::string& sentence) { std::fprintf(stderr, "warning: %s\n", sentence.c_str()); }};
+  return std::make_unique<train::Checkpoints>(std::move(parts), std::move(earlier));
 }
 
 void store_trace(Run& run, harness::RunContext& context) {

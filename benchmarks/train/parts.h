@@ -31,8 +31,14 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team);
 void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 // Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
 void make_mkl_reproducible();
-// Collective over `team`, which must outlive the run. Throws UsageError where the recipe contradicts the launch or the data.
-Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
+// Collective over `team`, which must outlive the run. The loader begins after `steps_done`. Throws UsageError where the recipe contradicts the
+// launch or the data.
+Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done = 0);
+// What names the run's data set, for its result.
+result::Json describe_data(const Run& run);
+// Collective, before the parts go to a trainer: what the recipe's train.checkpoint asks for, with `earlier` of rank 0 restored; null for nothing.
+// What goes wrong with a checkpoint later on is said on the terminal. Run and context outlive it.
+std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
 void set_model(Run& run, model::DetectionOps ops);
 result::Json describe(const Run& run);

@@ -37,24 +37,27 @@ class Terminal final : public train::Listener {
   harness::ProgressState state_;
 };
 
-harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
-  Run run = build_run(recipe, world.team(), context);
+// `earlier`: what rank 0 found to go on from.
+harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
+  const std::int64_t steps_done = std::stoll(context.launch.from_root(std::to_string(earlier.checkpoint ? earlier.checkpoint->state.step : 0)));
+  Run run = build_run(recipe, world.team(), context, steps_done);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
-    r.data = {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
-              {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
+    r.data = describe_data(run);
   });
+  const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
   const train::Observer observer{
-      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal},
+      .checkpoints = checkpoints.get()};
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
   store_trace(run, context);
-  return {.verdict = ending.verdict, .reason = ending.reason};
+  return {.verdict = ending.verdict, .reason = ending.reason, .to_be_resumed = ending.to_be_resumed};
 }
 
 }  // namespace
@@ -64,9 +67,15 @@ int main(int argc, char** argv) {
   comm::World world(&argc, &argv);
   const auto comm = world.communicator();
   harness::App<train::Recipe> app{.name = "ttt_maskrcnn",
-                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why.",
+                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why. With --set train.checkpoint.folder=DIR "
+                                             "the same command again goes on where a killed or interrupted run was; --print-recipe explains train.checkpoint.",
                                   .recipes = embedded_recipes(),
                                   .libraries = library_versions(world)};
-  app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world); };
+  train::Earlier earlier;
+  app.continues = [&](const train::Recipe& recipe) {
+    earlier = train::find_earlier(recipe.train.checkpoint);
+    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
+  };
+  app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world, std::move(earlier)); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

@@ -1,13 +1,16 @@
-// Wall time of this process. Never compare values of two nodes.
+// Wall time.
 #pragma once
 
 #include <chrono>
 
 namespace ttt {
 
-// Seconds since an arbitrary, fixed moment (CLOCK_MONOTONIC).
+// Seconds since an arbitrary, fixed moment (CLOCK_MONOTONIC). Never compare values of two nodes.
 inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+// Seconds since 1970 by the calendar's clock: all that processes which do not live at the same time have in common. It may be set back.
+inline double unix_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
 }  // namespace ttt

@@ -151,9 +151,10 @@ class Session {
     run_id_ = random_id();
     std::string out = options_.out;
     if (launch_.rank == 0) {
+      if (const std::string earlier = app_.continues ? app_.continues(table_) : ""; !earlier.empty()) run_id_ = earlier;
       if (out.empty()) out = default_out(app_.name, run_id_);
       out = std::filesystem::absolute(out).string();
-      reservation_ = std::make_unique<result::Reservation>(out, options_.force);
+      reservation_ = std::make_unique<result::Reservation>(out, options_.force, run_id_);
     }
     run_id_ = launch_.from_root(run_id_);
     out_ = launch_.from_root(out);
@@ -186,9 +187,10 @@ class Session {
     // Every rank's exit code tells of it, and no rank drops its journal before the result is on the disk.
     write_error = std::stoi(launch_.from_root(std::to_string(write_error)));
     if (write_error) return write_error;
+    if (reservation_) reservation_->discard_earlier();
     const bool whole = outcome.verdict != Verdict::kFailed && outcome.verdict != Verdict::kIncorrect;
     if (whole) recorder_.discard_journal();
-    return result::verdict_exit_code(outcome.verdict);
+    return outcome.to_be_resumed ? 0 : result::verdict_exit_code(outcome.verdict);
   }
 
   // The exit code of what went wrong: the result was then saved elsewhere and the user was told where.

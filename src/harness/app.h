@@ -49,6 +49,7 @@ struct Launch {
 struct Outcome {
   result::Verdict verdict = result::Verdict::kFailed;
   std::string reason;  // one sentence: "box AP 0.512 >= 0.50 and mask AP 0.503 >= 0.50 after 5 epochs"
+  bool to_be_resumed = false;  // interrupted as asked, with all saved: exit code 0 whatever the verdict
 };
 
 // What a run is given beside its recipe.
@@ -75,6 +76,7 @@ struct AppCore {
   ShortcutKeys shortcuts;
   std::map<std::string, result::LibraryVersion> libraries;
   std::function<void(const result::FieldTable&)> validate;
+  std::function<std::string(const result::FieldTable&)> continues;
   std::function<Outcome(const result::FieldTable&, RunContext&)> run;
 };
 
@@ -93,6 +95,9 @@ struct App {
   std::map<std::string, result::LibraryVersion> libraries;
   // Throws UsageError for settings that contradict each other, naming both keys. May be empty.
   std::function<void(const Recipe&)> validate;
+  // The id of an earlier run that this one goes on with, "" for none; may be empty. Called on rank 0 alone, before it takes the result's path: a
+  // result that the earlier run left there when it failed or was interrupted is replaced.
+  std::function<std::string(const Recipe&)> continues;
   std::function<Outcome(const Recipe&, RunContext&)> run;
 };
 
@@ -108,6 +113,7 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
   core.validate = [&](const result::FieldTable& table) {
     if (app.validate) app.validate(recipe_of(table));
   };
+  if (app.continues) core.continues = [&](const result::FieldTable& table) { return app.continues(recipe_of(table)); };
   core.run = [&](const result::FieldTable& table, RunContext& context) { return app.run(recipe_of(table), context); };
   return run_app(argc, argv, core, launch);
 }

@@ -48,12 +48,15 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     next.accuracy = std::move(r.accuracy);
     next.non_finite = std::move(r.non_finite);
     next.warnings = std::move(r.warnings);
+    next.checkpoints = std::move(r.checkpoints);
     next.clocks = r.clocks;
     r = std::move(next);
   } else if (type == "step") {
     r.steps.add(step_from_json(line, where));
   } else if (type == "evaluation") {
     r.accuracy.push_back(evaluation_from_json(line, where));
+  } else if (type == "checkpoint") {
+    r.checkpoints.push_back(checkpoint_from_json(line, where));
   } else if (type == "warning") {
     r.warnings.push_back(member(line, "text", where).get<std::string>());
   } else if (type == "non_finite") {
@@ -64,7 +67,8 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     r.clocks = {.total_s = member(line, "total_s", where).get<double>(),
                 .init_s = member(line, "init_s", where).get<double>(),
                 .run_s = member(line, "run_s", where).get<double>(),
-                .train_s = member(line, "train_s", where).get<double>()};
+                .train_s = member(line, "train_s", where).get<double>(),
+                .lost_s = line.value("lost_s", 0.0)};
   } else if (type == "end") {
     r.verdict = verdict_from_name(member(line, "verdict", where).get<std::string>());
     r.reason = member(line, "reason", where).get<std::string>();
@@ -79,7 +83,10 @@ void complete_clocks(RunRecord& r) {
   for (const double s : r.steps.step_s) steps_s += s;
   for (const Evaluation& e : r.accuracy) evaluation_s += e.duration_s;
   r.clocks.train_s = std::max(r.clocks.train_s, steps_s);
-  r.clocks.run_s = std::max(r.clocks.run_s, r.clocks.train_s + evaluation_s);
+  double lost_s = 0;
+  for (const Resume& resume : r.resumes) lost_s += resume.lost_s;
+  r.clocks.lost_s = std::max(r.clocks.lost_s, lost_s);
+  r.clocks.run_s = std::max(r.clocks.run_s, r.clocks.train_s + evaluation_s + r.clocks.lost_s);
   r.clocks.total_s = std::max(r.clocks.total_s, r.clocks.init_s + r.clocks.run_s);
 }
 

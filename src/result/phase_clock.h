@@ -1,6 +1,7 @@
 // The run's clocks: phases of a step, and the phases of a run.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 
@@ -74,7 +75,26 @@ class RunClock {
   using Now = double (*)();
   explicit RunClock(double start_s = now_s(), Now now = now_s) : now_(now), start_(start_s) {}
 
-  void start_run() { set(run_start_, started_); }
+  // Of a run that goes on with an earlier one: what its clocks showed at the moment whose state the checkpoint holds, and the seconds since
+  // then by the calendar's clock. They are lost until start_run(), and part of the run. Never less than this process has lived: a
+  // calendar's clock may be set back.
+  void go_on(const Clocks& earlier, double since_s) {
+    const std::lock_guard lock(mutex_);
+    const double now = now_();
+    lost_from_ = now - std::max(since_s, now - start_);
+    run_start_ = lost_from_ - earlier.run_s;
+    start_ = run_start_ - earlier.init_s;
+    evaluation_s_ = earlier.run_s - earlier.train_s - earlier.lost_s;
+    lost_s_ = earlier.lost_s;
+    started_ = resuming_ = true;
+  }
+  void start_run() {
+    const std::lock_guard lock(mutex_);
+    if (!resuming_) run_start_ = now_();
+    else lost_s_ += now_() - lost_from_;
+    started_ = true;
+    resuming_ = false;
+  }
   // Training stands still between these two. Returns the evaluation's duration.
   void start_evaluation() { set(evaluation_start_, evaluating_); }
   double end_evaluation() {
@@ -101,7 +121,8 @@ class RunClock {
     c.total_s = now - start_;
     c.init_s = (started_ ? run_start_ : now) - start_;
     c.run_s = started_ ? (ended_ ? run_end_ : now) - run_start_ : 0;
-    c.train_s = c.run_s - evaluation_s_ - (evaluating_ ? now - evaluation_start_ : 0);
+    c.lost_s = lost_s_ + (resuming_ ? now - lost_from_ : 0);
+    c.train_s = c.run_s - c.lost_s - evaluation_s_ - (evaluating_ ? now - evaluation_start_ : 0);
     return c;
   }
 
@@ -114,8 +135,8 @@ class RunClock {
 
   mutable std::mutex mutex_;
   Now now_;
-  double start_, run_start_ = 0, run_end_ = 0, evaluation_start_ = 0, evaluation_s_ = 0;
-  bool started_ = false, ended_ = false, evaluating_ = false;
+  double start_, run_start_ = 0, run_end_ = 0, evaluation_start_ = 0, evaluation_s_ = 0, lost_from_ = 0, lost_s_ = 0;
+  bool started_ = false, ended_ = false, evaluating_ = false, resuming_ = false;
 };
 
 }  // namespace ttt::result

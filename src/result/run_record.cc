@@ -1,5 +1,7 @@
 #include "result/run_record.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "result/members.h"
 
@@ -86,14 +88,17 @@ RecipeRecord recipe_from_json(const Json& object) {
 }
 
 Json clocks_json(const Clocks& c) {
-  return {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  Json clocks = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  if (c.lost_s > 0) clocks["lost_s"] = c.lost_s;
+  return clocks;
 }
 
 Clocks clocks_from_json(const Json& c) {
   return {.total_s = get<double>(c, "total_s", "clocks"),
           .init_s = get<double>(c, "init_s", "clocks"),
           .run_s = get<double>(c, "run_s", "clocks"),
-          .train_s = get<double>(c, "train_s", "clocks")};
+          .train_s = get<double>(c, "train_s", "clocks"),
+          .lost_s = c.contains("lost_s") ? get<double>(c, "lost_s", "clocks") : 0};
 }
 
 void check_version(const Json& document) {
@@ -132,6 +137,32 @@ void StepSeries::add(const StepSample& sample) {
   learning_rate.push_back(sample.learning_rate);
   for (std::size_t i = 0; i < phase_s.size(); ++i) phase_s[i].push_back(sample.phase_s[i]);
   for (std::size_t i = 0; i < loss.size(); ++i) loss[i].push_back(sample.loss[i]);
+}
+
+StepSample StepSeries::at(std::size_t i) const {
+  StepSample s{.step = step[i], .images = images[i], .step_s = step_s[i], .learning_rate = learning_rate[i]};
+  for (std::size_t p = 0; p < phase_s.size(); ++p) s.phase_s[p] = phase_s[p][i];
+  for (std::size_t l = 0; l < loss.size(); ++l) s.loss[l] = loss[l][i];
+  return s;
+}
+
+StepSeries StepSeries::from(std::size_t first) const {
+  StepSeries s = *this;
+  for_each_column(s, [&](const std::string&, auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
+  });
+  return s;
+}
+
+void StepSeries::truncate(std::size_t size) {
+  for_each_column(*this, [&](const std::string&, auto& column) { column.resize(size); });
+}
+
+void StepSeries::append(const StepSeries& later) {
+  const auto add = [](auto& to, const auto& more) { to.insert(to.end(), more.begin(), more.end()); };
+  add(step, later.step), add(images, later.images), add(step_s, later.step_s), add(learning_rate, later.learning_rate);
+  for (std::size_t i = 0; i < phase_s.size(); ++i) add(phase_s[i], later.phase_s[i]);
+  for (std::size_t i = 0; i < loss.size(); ++i) add(loss[i], later.loss[i]);
 }
 
 Json evaluation_json(const Evaluation& e) {
@@ -187,6 +218,14 @@ Json to_json(const RunRecord& r) {
   j["built"] = r.built;
   j["data"] = r.data;
   j["clocks"] = clocks_json(r.clocks);
+  if (r.interrupted) j["interrupted"] = interruption_json(*r.interrupted);
+  const auto list = [&](const char* key, const auto& samples, auto&& json) {
+    if (samples.empty()) return;
+    Json& rows = j[key] = Json::array();
+    for (const auto& sample : samples) rows.push_back(json(sample));
+  };
+  list("resumes", r.resumes, resume_json);
+  list("checkpoints", r.checkpoints, checkpoint_json);
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
   if (!r.convergence.empty()) {
@@ -224,6 +263,12 @@ RunRecord run_record_from_json(const Json& document) {
   r.built = get_object(document, "built", "");
   r.data = get_object(document, "data", "");
   r.clocks = clocks_from_json(get_object(document, "clocks", ""));
+  if (document.contains("interrupted")) r.interrupted = interruption_from_json(get_object(document, "interrupted", ""), "interrupted");
+  if (document.contains("resumes"))
+    for (const Json& e : get_array(document, "resumes", "")) r.resumes.push_back(resume_from_json(e, "resumes[" + std::to_string(r.resumes.size()) + "]"));
+  if (document.contains("checkpoints"))
+    for (const Json& e : get_array(document, "checkpoints", ""))
+      r.checkpoints.push_back(checkpoint_from_json(e, "checkpoints[" + std::to_string(r.checkpoints.size()) + "]"));
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -36,6 +37,7 @@ Json without_samples(const RunRecord& record) {
   copy.accuracy.clear();
   copy.non_finite.clear();
   copy.warnings.clear();
+  copy.checkpoints.clear();
   copy.trace.reset();
   return to_json(copy);
 }
@@ -45,7 +47,14 @@ Json non_finite_json(const NonFinite& n) {
 }
 
 Json clocks_line(const Clocks& c) {
-  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}, {"lost_s", c.lost_s}};
+}
+
+// A sample's line: its members behind the word that says what it is.
+Json line_of(const char* type, const Json& sample) {
+  Json line = {{"type", type}};
+  line.update(sample);
+  return line;
 }
 
 }  // namespace
@@ -89,11 +98,7 @@ bool RunRecorder::step(const StepSample& sample) {
   const std::lock_guard lock(mutex_);
   if (!keep_finite(sample, "")) return false;
   record_.steps.add(sample);
-  if (journal_) {
-    Json line = {{"type", "step"}};
-    line.update(step_json(sample));
-    log(line);
-  }
+  if (journal_) log(line_of("step", step_json(sample)));
   return true;
 }
 
@@ -101,11 +106,14 @@ bool RunRecorder::evaluation(const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
   if (!keep_finite(evaluation, "accuracy.")) return false;
   record_.accuracy.push_back(evaluation);
-  if (!journal_) return true;
-  Json line = {{"type", "evaluation"}};
-  line.update(evaluation_json(evaluation));
-  log(line);
+  if (journal_) log(line_of("evaluation", evaluation_json(evaluation)));
   return true;
+}
+
+void RunRecorder::checkpoint(const CheckpointSample& sample) {
+  const std::lock_guard lock(mutex_);
+  record_.checkpoints.push_back(sample);
+  if (journal_) log(line_of("checkpoint", checkpoint_json(sample)));
 }
 
 void RunRecorder::warn(const std::string& warning) {
@@ -129,6 +137,41 @@ void RunRecorder::finish(Verdict verdict, const std::string& reason) {
 RunRecord RunRecorder::snapshot() const {
   const std::lock_guard lock(mutex_);
   return record_;
+}
+
+RunRecord RunRecorder::past() const {
+  const std::lock_guard lock(mutex_);
+  RunRecord r;
+  r.resumes = record_.resumes;
+  r.checkpoints = record_.checkpoints;
+  r.accuracy = record_.accuracy;
+  r.non_finite = record_.non_finite;
+  r.warnings = record_.warnings;
+  return r;
+}
+
+StepSeries RunRecorder::steps_from(std::size_t first) const {
+  const std::lock_guard lock(mutex_);
+  return record_.steps.from(first);
+}
+
+void RunRecorder::restore(const RunRecord& past) {
+  {
+    const std::lock_guard lock(mutex_);
+    StepSeries own = std::exchange(record_.steps, past.steps);
+    record_.steps.append(own);
+    record_.steps.step_ranks = own.step_ranks, record_.steps.phase_ranks = own.phase_ranks, record_.steps.loss_ranks = own.loss_ranks;
+    restored_ = past.steps.size();
+    const auto before = [](auto& list, const auto& earlier) { list.insert(list.begin(), earlier.begin(), earlier.end()); };
+    before(record_.accuracy, past.accuracy), before(record_.non_finite, past.non_finite);
+    before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);
+    // A journal that is killed in its turn must tell of them too.
+    for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", step_json(record_.steps.at(i))));
+    for (const Evaluation& e : past.accuracy) if (journal_) log(line_of("evaluation", evaluation_json(e)));
+    for (const NonFinite& n : past.non_finite) if (journal_) log(non_finite_json(n));
+    for (const CheckpointSample& s : past.checkpoints) if (journal_) log(line_of("checkpoint", checkpoint_json(s)));
+  }
+  for (const std::string& warning : past.warnings) warn(warning);
 }
 
 void RunRecorder::start_journal(const std::filesystem::path& folder, int rank) {

@@ -3,6 +3,7 @@
 
 #include "data/settings.h"
 #include "model/config.h"
+#include "train/checkpoint_config.h"
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
@@ -23,6 +24,7 @@ struct TrainConfig {
   std::string weights, weights_backbone;
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
+  CheckpointConfig checkpoint;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
@@ -44,6 +46,7 @@ struct TrainConfig {
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
+    v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");

@@ -68,6 +68,25 @@ TEST(Metrics, ASumThatDoesNotMatchTheClockIsReported) {
   EXPECT_NE(render_text(show_run(r), 100).find("The factors do not add up to the clock: -3.000 s"), std::string::npos);
 }
 
+// toy_resumed: the toy run with 10 s lost, and stalls of 1 s in all.
+TEST(Metrics, InterruptionsAndCheckpointsAreFactorsOfTheirOwn) {
+  RunRecord r = test::toy_resumed();
+  const TimeFactors f = time_factors(r);
+  EXPECT_EQ(f.lost_s, 10);
+  EXPECT_EQ(f.checkpoint_s, 1);
+  EXPECT_EQ(f.time_to_target_s, 2 + 16.5);
+  EXPECT_EQ(f.unaccounted_s, 18.5 - (2 + 4 + 2 + 1 + 10));
+  EXPECT_EQ(*stall_share(r), (0.125 + 0.25) / (1 + 3));  // from step 2 to step 4 it was interrupted
+  const std::string text = render_text(show_run(r), 160);
+  EXPECT_EQ(line_with(text, "+ lost to"), "+ lost to interruptions 10.000 s 52.6 %");
+  EXPECT_EQ(line_with(text, "+ checkpoints"), "+ checkpoints (stall) 1.000 s 5.3 %");
+  EXPECT_EQ(line_with(text, "stall / time"), "stall / time between 9.38 % of checkpoints / from each to the next");
+  EXPECT_EQ(line_with(text, "step-00000004.h5"), "4 10.000 s none 4 -> 2 step-00000004.h5 train.threads 1 -> 2");
+  r.checkpoints.resize(1);
+  EXPECT_FALSE(stall_share(r));
+  EXPECT_EQ(render_text(show_run(toy_record()), 160).find("lost"), std::string::npos);
+}
+
 TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   RunRecord r = toy_record();
   for (double& s : r.steps.step_s) s = 0.625;  // phases are means that add up to 0.5

@@ -70,7 +70,8 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "failed.json", r);
   write_result(folder / "ablation.json", test::toy_ablation());
   write_result(folder / "roofline.json", test::toy_roofline());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json"}) {
+  write_result(folder / "resumed.json", test::toy_resumed());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -84,7 +85,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
-  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline()}) {
+  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
@@ -92,6 +93,25 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
                                          (folder / "a.json").string() + " 2>&1");
     EXPECT_EQ(check.status, 0) << check.output;
   }
+}
+
+// A run that goes on may replace what it left when it was interrupted, and nothing else may be replaced.
+TEST(ResultFile, ARunThatGoesOnTakesTheNameOfItsUnfinishedResult) {
+  TempFolder folder;
+  const fs::path path = folder / "a.json";
+  RunRecord r = test::toy_resumed();
+  write_result(path, r);
+  EXPECT_NE(message_of([&] { Reservation(path, false, "another run"); }).find("exists already"), std::string::npos);
+  {
+    Reservation reservation(path, false, r.run_id);
+    EXPECT_FALSE(fs::exists(path));  // no rank may take it for this process's last word
+    EXPECT_EQ(to_json(read_result(path.string() + ".earlier")), to_json(r));
+    r.verdict = Verdict::kPassed;
+    EXPECT_TRUE(write_result(path, r));
+    reservation.discard_earlier();
+  }
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
+  EXPECT_NE(message_of([&] { Reservation(path, false, r.run_id); }).find("exists already"), std::string::npos);  // it has ended
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).

@@ -53,6 +53,19 @@ inline result::RunRecord toy_record() {
   return r;
 }
 
+// The same run, on its second start: killed in step 5 of four ranks, 10 s lost, and a checkpoint every two steps. Interrupted again.
+inline result::RunRecord toy_resumed() {
+  result::RunRecord r = toy_record();
+  r.checkpoints = {{0, 0, 0.125, 0.5, 1000000}, {2, 1, 0.125, 0.25, 2000000}, {4, 13, 0.25, 0.75, 2000000}, {8, 16, 0.5, 0.5, 2000000}};
+  r.resumes = {{.step = 4, .ranks_before = 4, .ranks = 2, .lost_s = 10, .checkpoint = "step-00000004.h5", .signal = "", .resumed_at = "2026-03-01T12:34:56Z",
+                .changed = {{{"key", "train.threads"}, {"before", 1}, {"value", 2}}}}};
+  r.interrupted = result::Interruption{.signal = "SIGUSR1", .step = 8, .checkpoint = "step-00000008.h5", .requeue = true};
+  r.verdict = result::Verdict::kFailed;
+  r.accuracy[1].wall_s += 10.5;
+  r.clocks = {.total_s = 19, .init_s = 2, .run_s = 16.5, .train_s = 4.5, .lost_s = 10};
+  return r;
+}
+
 // Two steps of half a second, from 10 s on. An all-reduce of two buckets lies a third each behind backward, the wait for data and comm_exposed;
 // on rank 1 the first bucket starts 1/32 s later.
 inline result::TraceRecord toy_trace(std::int64_t ranks = 2) {
