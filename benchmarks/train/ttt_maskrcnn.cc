@@ -7,6 +7,7 @@
 #include "harness/progress.h"
 #include "harness/settings_reader.h"
 #include "embedded_recipes.h"
+#include "train/guards.h"
 #include "train/launch.h"
 #include "train/parts.h"
 
@@ -24,6 +25,7 @@ class Terminal final : public train::Listener {
     state_.loss = std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0);
     progress_.update(state_);
   }
+  void note(const std::string& line) { progress_.note(line); }
   void evaluated(const train::Position&, const result::Evaluation& e) override {
     state_.bbox_ap = e.bbox[0], state_.segm_ap = e.segm[0];
     char line[160];
@@ -46,10 +48,12 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
               {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
   });
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
-  const train::Observer observer{
-      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
+  Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
+  train::Observer observer{
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = guards.listeners()};
+  observer.listeners.push_back(&terminal);
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  const train::Ending ending = trainer.run();
+  const train::Ending ending = guards.judged(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
@@ -66,6 +70,7 @@ int main(int argc, char** argv) {
   harness::App<train::Recipe> app{.name = "ttt_maskrcnn",
                                   .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why.",
                                   .recipes = embedded_recipes(),
+                                  .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));

@@ -6,6 +6,7 @@
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
+#include "train/stragglers.h"
 
 namespace ttt::train {
 
@@ -23,6 +24,9 @@ struct TrainConfig {
   std::string weights, weights_backbone;
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
+  double watchdog_s = 300;
+  std::int64_t check_replicas_every = 100;
+  StragglerConfig stragglers;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
@@ -44,6 +48,9 @@ struct TrainConfig {
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
+    v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", at_least(0));
+    v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", at_least(0));
+    v("stragglers", s.stragglers, "ranks that are slower than the others");
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");

@@ -70,9 +70,9 @@ void Trainer::train_step() {
   if (!agreement.interrupted.empty())
     throw Interrupted("Interrupted by " + agreement.interrupted + " after step " + std::to_string(loop_.step()) + " of " +
                       std::to_string(total_steps_) + ". Start the run again to repeat it.");
-  if (!agreement.finite)
-    throw Incorrect("A loss of step " + std::to_string(sample.step) +
-                    " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
+  if (agreement.not_finite >= 0)
+    throw Incorrect("A loss of step " + std::to_string(sample.step) + " on rank " + std::to_string(agreement.not_finite) +
+                    " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
   tell(&Listener::step_ended, after_step(), sample);
 }
 
@@ -84,9 +84,9 @@ Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
   for (std::size_t i = 1; i < kSignals.size(); ++i)
     if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
   for (double l : sample.loss)
-    if (!std::isfinite(l)) shared[1] = 1;
+    if (!std::isfinite(l)) shared[1] = control_.size() - control_.rank();
   control_.all_reduce_max(shared, 2);
-  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .finite = shared[1] == 0};
+  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .not_finite = shared[1] == 0 ? -1 : control_.size() - static_cast<int>(shared[1])};
 }
 
 std::optional<result::Evaluation> Trainer::evaluate() {

@@ -35,7 +35,7 @@ class Trainer {
  private:
   struct Agreement {
     std::string interrupted;
-    bool finite = true;
+    int not_finite = -1;  // the lowest rank with a loss that is not finite
   };
   Ending train();
   void train_step();

@@ -232,7 +232,7 @@ TEST_F(App, OneFailingRankSpeaksAndWrites) {
   EXPECT_NE(r.output.find("toy: rank 2 of 3: shard_003.h5 is truncated. Pack it again."), std::string::npos)
       << r.output;
   EXPECT_EQ(record().verdict, Verdict::kFailed);
-  EXPECT_EQ(record().reason, "Rank 2: shard_003.h5 is truncated. Pack it again.");
+  EXPECT_EQ(record().reason, "Rank 2 (after step 4): shard_003.h5 is truncated. Pack it again.");
 }
 
 TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
@@ -241,7 +241,7 @@ TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
   const std::size_t first = r.output.find("All ranks see this");
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(r.output.find("All ranks see this", first + 1), std::string::npos) << r.output;
-  EXPECT_EQ(record().reason, "All ranks see this. Do something.");
+  EXPECT_EQ(record().reason, "Rank 0 (after step 4): All ranks see this. Do something.");
 }
 
 // Whichever rank dies, the launcher's SIGTERM makes a living one write the result.
