@@ -88,6 +88,7 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
+      {"--inject rank=0,step=1,kind=kill", "toy: Unknown argument '--inject'."},
       {"stray",
        "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},
       {"--set step=4",
@@ -207,6 +208,25 @@ TEST_F(App, AHangingRunAnswersASignalToo) {
   EXPECT_EQ(r.verdict, Verdict::kFailed);
   EXPECT_EQ(r.reason, "SIGTERM ended the run while it was in the step after step 4.");
   EXPECT_EQ(r.steps.size(), 5u);
+}
+
+TEST_F(App, AHangingRunSaysWhatItKnowsOfTheOthers) {
+  signal_toy({"--quiet", "--out", out().string(), "--set", "mode=witness"}, journal(), {SIGTERM, SIGTERM});
+  EXPECT_EQ(record().reason, "SIGTERM ended the run while it was in the step after step 4. Rank 7 is silent.");
+}
+
+// Another thread ends a run that hangs.
+TEST_F(App, AWatchdogEndsTheRun) {
+  const CommandResult r = toy("--quiet --set mode=give_up");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.output, "toy: No rank has got on. Look at rank 7.\n");
+  EXPECT_EQ(record().verdict, Verdict::kFailed);
+  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
+  EXPECT_EQ(record().steps.size(), 5u);
+  const CommandResult ranks = toys(3, "--quiet --force --set mode=give_up --set rank=1");
+  EXPECT_NE(ranks.status, 0);
+  EXPECT_NE(ranks.output.find("toy: rank 1 of 3: No rank has got on"), std::string::npos) << ranks.output;
+  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
 }
 
 TEST_F(App, AKilledRunIsRecoveredFromItsJournal) {
