@@ -52,9 +52,10 @@ std::vector<train::Listener*> Guards::listeners() {
   return all;
 }
 
-train::Ending Guards::judged(const train::Ending& ending) const {
-  if (!injector_ || ending.verdict != result::Verdict::kPassed) return ending;
-  return {result::Verdict::kSmoke, ending.reason + ", but faults were injected"};
+train::Ending Guards::finished(train::Ending ending) {
+  watchdog_->stop();
+  if (injector_ && ending.verdict == result::Verdict::kPassed) ending.verdict = result::Verdict::kSmoke, ending.reason += ", but faults were injected";
+  return ending;
 }
 
 }  // namespace ttt

@@ -23,8 +23,8 @@ class Guards {
 
   // The watchdog first, then the faults; and those that end a run before others make something of its step.
   std::vector<train::Listener*> listeners();
-  // A run in which faults were planted is no measurement, whatever it reached.
-  train::Ending judged(const train::Ending& ending) const;
+  // Collective, with what the trainer returned: nothing is watched any more. A run in which faults were planted is no measurement, whatever it reached.
+  train::Ending finished(train::Ending ending);
 
  private:
   void plant(Run& run, const comm::World& world, harness::RunContext& context);

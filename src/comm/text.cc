@@ -2,20 +2,11 @@
 
 namespace ttt::comm {
 
-std::string text_of_root(Communicator& comm, const std::string& text) {
-  std::uint64_t size = text.size();
-  comm.broadcast(&size, sizeof size, 0);
-  std::string out = text;
-  out.resize(size);
-  comm.broadcast(out.data(), size, 0);
-  return out;
-}
-
 std::vector<std::string> texts_of_all(Communicator& comm, const std::string& text) {
   // Lengths and bytes of all, as rank 0 has gathered them, in one text.
   std::string packed;
   for (const std::string& one : comm.gather(text, 0)) packed += std::to_string(one.size()) + ":" + one;
-  packed = text_of_root(comm, packed);
+  packed = broadcast_text(comm, packed);
   std::vector<std::string> all;
   for (std::size_t at = 0; at < packed.size();) {
     const std::size_t colon = packed.find(':', at), length = std::stoul(packed.substr(at, colon - at));

@@ -8,8 +8,6 @@
 
 namespace ttt::comm {
 
-// Collective. Every rank gets the text of rank 0.
-std::string text_of_root(Communicator& comm, const std::string& text);
 // Collective. Every rank gets every rank's text, in rank order.
 std::vector<std::string> texts_of_all(Communicator& comm, const std::string& text);
 

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "comm/text.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/hash.h"
@@ -94,7 +93,7 @@ std::string ReplicaCheck::describe(const std::vector<std::uint64_t>& own) {
     text += d->majority ? " against the other " + std::to_string(all.size() - d->ranks.size()) + " ranks" : " against rank 0, without a majority";
     text += ", first in " + part_name(d->first);
   }
-  return comm::text_of_root(comm_, text);
+  return comm::broadcast_text(comm_, text);
 }
 
 void ReplicaCheck::run_ended(const Ending&) {

@@ -86,12 +86,16 @@ void Watchdog::evaluation_started(const Position& at) {
 }
 
 void Watchdog::run_ended(const Ending&) {
-  end();
-  heartbeat_.stop();
+  stop();
   if (!settings_.recorder) return;
   settings_.recorder->update([this](result::RunRecord& r) {
     r.health["watchdog"] = {{"limit_s", settings_.limit_s}, {"heartbeat_s", heartbeat_.interval_s()}, {"heartbeat_cpu_s", heartbeat_.cpu_s()}};
   });
+}
+
+void Watchdog::stop() {
+  end();
+  heartbeat_.stop();
 }
 
 void Watchdog::end() {

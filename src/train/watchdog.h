@@ -47,6 +47,9 @@ class Watchdog final : public Listener {
   void evaluation_started(const Position&) override;
   void run_ended(const Ending&) override;
 
+  // Collective: nothing is watched any more, and the heartbeat ends. Where run_ended() was called, there is nothing left to do.
+  void stop();
+
   // For a signal that ends the run in the middle: a sentence about the ranks that are silent, or that the others wait for. "" where nothing
   // is amiss. From any thread.
   std::string diagnosis() const;

@@ -77,7 +77,7 @@ TEST(Texts, OfAllRanksArriveEverywhere) {
   const std::vector<std::string> all = texts_of_all(*comm, own(comm->rank()));
   ASSERT_EQ(static_cast<int>(all.size()), comm->size());
   for (int r = 0; r < comm->size(); ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], own(r));
-  EXPECT_EQ(text_of_root(*comm, own(comm->rank() + 3)), own(3));
+  EXPECT_EQ(broadcast_text(*comm, own(comm->rank() + 3)), own(3));
 }
 
 }  // namespace
