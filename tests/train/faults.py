@@ -7,7 +7,7 @@
 
 Each must end as it is defined here: exit code, verdict, a reason that names rank, step and cause, within its time, and with no process left.
 """
-import argparse, glob, hashlib, json, os, re, shutil, subprocess, sys, tempfile, threading, time
+import argparse, glob, hashlib, json, os, re, shutil, signal, subprocess, sys, tempfile, threading, time
 
 WATCHDOG_S = 5
 SMALL = ["data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1", f"train.watchdog_s={WATCHDOG_S}"]
@@ -20,7 +20,7 @@ NODE = r"\(node [0-9a-f]{12}\)"
 
 
 class Case:
-    def __init__(self, name, title, inject, outcome, exit_codes, verdict, reason, limit_s=SOON, settings=STEPS, quick=False, check=None, rigging=None):
+    def __init__(self, name, title, inject, outcome, exit_codes, verdict, reason, limit_s=SOON, settings=STEPS, quick=False, check=None, rigging=None, strike=None):
         self.__dict__.update({k: v for k, v in locals().items() if k != "self"})
 
 
@@ -73,6 +73,33 @@ def spoilt_shard(folder, program):
     return lambda ranks, line: ["-n", "2", *line, "--data", source, ":", "-n", "1", *line, "--data", copy, ":", "-n", "1", *line, "--data", source]
 
 
+def two_nodes(folder, program):
+    """Two nodes on one machine, as far as the launcher knows: each has a daemon of its own, started by an agent that runs here what ssh would run there.
+    They must not meet in shared memory."""
+    agent = f"{folder}/agent"
+    with open(agent, "w") as f:
+        f.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    os.chmod(agent, 0o755)
+    return lambda ranks, line: ["--host", "first:2,second:2", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
+                                "-n", str(ranks), *line]
+
+
+def lose_second_node(run):
+    """The daemon of the second node and its ranks are gone at one moment, so that nobody is left there to tell."""
+    while run.steps_of_rank_0() < 20:
+        time.sleep(0.05)
+    parent = {int(p.split("/")[2]): int(open(p).read().rsplit(")", 1)[1].split()[1]) for p in glob.glob("/proc/[0-9]*/stat")}
+    ranks = [pid for pid, words in run.processes() if words[0].endswith("ttt_maskrcnn")]
+    env = {pid: open(f"/proc/{pid}/environ").read() for pid in ranks}
+    lost = [pid for pid in ranks if re.search(r"OMPI_COMM_WORLD_RANK=[23]\0", env[pid])]
+    daemons = {parent[pid] for pid in lost}
+    assert len(lost) == 2 and len(daemons) == 1, (lost, daemons)
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in [*daemons, *lost]:
+            os.kill(pid, number)
+    run.struck = time.monotonic()
+
+
 CASES = [
     Case("kill", "a rank is killed", ["rank=2,step=20,kind=kill"], "the others end", {137}, "failed", silent(2, "step 20"), quick=True),
     Case("kill_root", "rank 0 is killed", ["rank=0,step=20,kind=kill"], "the others end", {137}, "failed", silent(0, "step 20")),
@@ -80,6 +107,9 @@ CASES = [
          "failed", silent(1, "evaluation after 12 steps"), settings=EVALUATES),
     Case("node", "two ranks, a node, are killed", ["rank=2,step=20,kind=kill", "rank=3,step=20,kind=kill"], "the others end", {137}, "failed",
          rf"Rank 2 {NODE} has given no sign of life .*rank 3 {NODE} has given no sign of life"),
+    Case("node_lost", "a node is lost: its two ranks and the launcher's daemon are gone at once", [], "the others end", {1, 137, 143, 205, 213, 222, 244}, "failed",
+         rf"Rank 2 {NODE} has given no sign of life .*rank 3 {NODE} has given no sign of life|No rank has got on", WATCHED, ["train.max_steps=100000", "train.epochs=1000"],
+         rigging=two_nodes, strike=lose_second_node),
     Case("segfault", "a rank crashes (SIGSEGV)", ["rank=1,step=20,kind=segfault"], "the others end", {139}, "failed", silent(1, "step 20")),
     Case("exit", "a rank ends by itself", ["rank=3,step=20,kind=exit"], "the others end", {3}, "failed", silent(3, "step 20")),
     Case("throw", "an exception in a rank", ["rank=1,step=20,kind=throw"], "it says so, all end", {1}, "failed",
@@ -118,7 +148,7 @@ class Run:
     """One run, from its start until the last of its processes is gone."""
 
     def __init__(self, program, folder, case):
-        self.out = f"{folder}/{case.name}.json"
+        self.folder, self.out = folder, f"{folder}/{case.name}.json"
         line = [program, "--out", self.out, *[w for f in case.inject for w in ("--inject", f)], *[w for s in [*SMALL, *case.settings] for w in ("--set", s)]]
         ranks = case.rigging(folder, program)(4, line) if case.rigging else ["-n", "4", *line]
         self.begin = self.struck = time.monotonic()
@@ -127,6 +157,8 @@ class Run:
         self.lines = []
         reader = threading.Thread(target=self.listen, args=(process.stderr,))
         reader.start()
+        if case.strike:
+            case.strike(self)
         self.exit_code = process.wait(timeout=170)
         while self.processes() and time.monotonic() - self.struck < 100:
             time.sleep(0.05)
@@ -152,9 +184,16 @@ class Run:
                 state = open(os.path.dirname(path) + "/stat").read().rsplit(")", 1)[1].split()[0]
             except OSError:
                 continue
-            if self.out in words and state != "Z":
-                found.append(words)
+            if any(self.folder in word for word in words) and state != "Z":
+                found.append((int(path.split("/")[2]), words))
         return found
+
+    def steps_of_rank_0(self):
+        try:
+            with open(self.out + ".journal/rank00000.jsonl") as f:
+                return sum('"step"' in line for line in f)
+        except OSError:
+            return 0
 
 
 def expect(run, case):
