@@ -19,6 +19,9 @@ struct Place {
   std::atomic<std::int64_t> count = 0;  // pieces of work done, where a stage has several
 };
 
+// What the kernel says of another rank's process, where both are in one process name space.
+enum class Process { kUnknown, kRuns, kStopped, kGone };
+
 // What this process knows of a rank.
 struct Sign {
   std::int64_t step = 0;
@@ -26,6 +29,7 @@ struct Sign {
   std::string collective;  // in which its thread waits, "" where it does not
   double silent_s = 0;     // since its last sign of life
   double still_s = 0;      // since it was seen at another place, or in another collective
+  Process process = Process::kUnknown;  // asked only of a rank that is silent
 };
 
 class Heartbeat {

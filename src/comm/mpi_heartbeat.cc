@@ -2,28 +2,53 @@
 
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <exception>
+#include <fstream>
 #include <thread>
 
 #include "core/clock.h"
+#include "core/hash.h"
 
 namespace ttt::comm {
 namespace {
 
 constexpr double kInterval = 0.1;      // seconds, up to 128 ranks; longer beyond, since a message names every rank
 constexpr double kGoodbyeLimit = 5.0;  // seconds
+constexpr int kMostErrors = 1000;      // of MPI: after those it is asked no more
 
 // A rank's entry of a message. `beats` and `moves` only grow, so of two entries the newer is known without clocks.
 struct Beat {
   std::uint64_t beats = 0, moves = 0;
   std::int64_t step = 0;
   std::int32_t stage = 0, last_message = 0;  // of the sender's own entry: none follows
+  std::uint64_t space = 0;                   // in which `process` means something
+  std::int64_t process = 0;
   char collective[32] = {};
 };
+
+// The same for processes that see each other: one kernel, since one start of it, and one name space of processes.
+std::uint64_t process_space() {
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  char link[64] = {};
+  if (name.empty() || ::readlink("/proc/self/ns/pid", link, sizeof link - 1) <= 0) return 0;
+  name += link;
+  return hash64(std::as_bytes(std::span(name)));
+}
+
+Process state_of(const Beat& b, std::uint64_t here) {
+  if (here == 0 || b.space != here) return Process::kUnknown;
+  std::string stat;
+  std::getline(std::ifstream("/proc/" + std::to_string(b.process) + "/stat"), stat);
+  const std::size_t name_end = stat.rfind(')');  // "4711 (name) S ..."; the name may hold anything
+  const char state = name_end == std::string::npos ? 'X' : stat.at(name_end + 2);
+  return state == 'X' || state == 'Z' ? Process::kGone : state == 'T' || state == 't' ? Process::kStopped : Process::kRuns;
+}
 
 struct Known {
   Beat beat;
@@ -52,8 +77,10 @@ class MpiHeartbeat final : public Heartbeat {
     const std::lock_guard lock(mutex_);
     const double now = now_s();
     std::vector<Sign> all;
-    for (const Known& k : known_)
+    for (const Known& k : known_) {
       all.push_back({.step = k.beat.step, .stage = k.beat.stage, .collective = k.beat.collective, .silent_s = now - k.heard_s, .still_s = now - k.moved_s});
+      if (all.back().silent_s > 2 * interval_s_) all.back().process = state_of(k.beat, space_);
+    }
     return all;
   }
 
@@ -74,7 +101,8 @@ class MpiHeartbeat final : public Heartbeat {
     int to = 0;
     std::vector<Beat> message;
     MPI_Request request = MPI_REQUEST_NULL;
-    bool last = false;  // the last message is on its way
+    bool last = false;    // the last message is on its way
+    bool broken = false;  // MPI cannot send there any more
   };
 
   void end() {
@@ -105,10 +133,10 @@ class MpiHeartbeat final : public Heartbeat {
       if (leaving_ && leave_by_s == 0) leave_by_s = now_s() + kGoodbyeLimit;
       const bool leaving = leaving_;
       lock.unlock();
-      const bool well = exchange(leaving);
+      exchange(leaving);
       cpu_s_ = thread_cpu_s();
       lock.lock();
-      if (!well || complete_ || (leaving && now_s() > leave_by_s)) return;
+      if (complete_ || (leaving && now_s() > leave_by_s)) return;
       wake_.wait_for(lock, std::chrono::duration<double>(leaving ? 1e-3 : interval_s_), [&] { return ended_ || (leaving_ && !leaving); });
     }
   }
@@ -116,7 +144,7 @@ class MpiHeartbeat final : public Heartbeat {
   // This rank's own entry; the mutex is held.
   void beat() {
     Known& own = known_[static_cast<std::size_t>(channel_.rank)];
-    Beat next{.beats = own.beat.beats + 1, .moves = own.beat.moves, .step = place_.step, .stage = place_.stage};
+    Beat next{.beats = own.beat.beats + 1, .moves = own.beat.moves, .step = place_.step, .stage = place_.stage, .space = space_, .process = ::getpid()};
     const char* collective = *channel_.collective;
     if (collective) std::strncpy(next.collective, collective, sizeof next.collective - 1);
     const std::int64_t count = place_.count;
@@ -128,34 +156,33 @@ class MpiHeartbeat final : public Heartbeat {
     own.beat = next;
   }
 
-  // One round: takes in what came, sends on where the last message has left. False after an error of MPI: the ranks that fail speak for themselves.
-  bool exchange(bool leaving) {
-    if (outboxes_.empty()) {
-      complete_ = leaving;
-      return true;
-    }
+  // One round: takes in what came, sends on where the last message has left.
+  void exchange(bool leaving) {
     const std::lock_guard lock(*channel_.lock);
-    if (!receive()) return false;
+    receive();
     bool all_sent = true;
     for (Outbox& box : outboxes_) {
       int sent = 1;
-      if (box.request != MPI_REQUEST_NULL && MPI_Test(&box.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
-      if (sent && !box.last && !send(box, leaving)) return false;
-      all_sent = all_sent && sent && box.last && box.request == MPI_REQUEST_NULL;
+      if (box.request != MPI_REQUEST_NULL && MPI_Test(&box.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) box.broken = true;
+      if (sent && !box.last && !box.broken) send(box, leaving);
+      all_sent = all_sent && sent && box.last && !box.broken && box.request == MPI_REQUEST_NULL;
     }
     complete_ = leaving && all_sent && goodbyes_ == outboxes_.size();
-    return true;
   }
 
-  bool receive() {
-    for (;;) {
-      if (goodbyes_ == outboxes_.size()) return true;
+  // An error of MPI is about a rank that is gone, as a rule. The others must still be heard.
+  void receive() {
+    while (goodbyes_ < outboxes_.size() && errors_ < kMostErrors) {
       const int bytes = static_cast<int>(inbox_.size() * sizeof(Beat));
-      if (receiving_ == MPI_REQUEST_NULL && MPI_Irecv(inbox_.data(), bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, channel_.comm, &receiving_) != MPI_SUCCESS) return false;
       int came = 0;
       MPI_Status status;
-      if (MPI_Test(&receiving_, &came, &status) != MPI_SUCCESS) return false;
-      if (!came) return true;
+      if ((receiving_ == MPI_REQUEST_NULL && MPI_Irecv(inbox_.data(), bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, channel_.comm, &receiving_) != MPI_SUCCESS) ||
+          MPI_Test(&receiving_, &came, &status) != MPI_SUCCESS) {
+        receiving_ = MPI_REQUEST_NULL;
+        ++errors_;
+        return;
+      }
+      if (!came) return;
       if (inbox_[static_cast<std::size_t>(status.MPI_SOURCE)].last_message) ++goodbyes_;
       merge();
     }
@@ -173,7 +200,7 @@ class MpiHeartbeat final : public Heartbeat {
     }
   }
 
-  bool send(Outbox& box, bool last) {
+  void send(Outbox& box, bool last) {
     {
       const std::lock_guard lock(mutex_);
       box.message.clear();
@@ -181,12 +208,14 @@ class MpiHeartbeat final : public Heartbeat {
     }
     for (Beat& b : box.message) b.last_message = 0;
     box.message[static_cast<std::size_t>(channel_.rank)].last_message = box.last = last;
-    return MPI_Isend(box.message.data(), static_cast<int>(box.message.size() * sizeof(Beat)), MPI_BYTE, box.to, 0, channel_.comm, &box.request) == MPI_SUCCESS;
+    const int bytes = static_cast<int>(box.message.size() * sizeof(Beat));
+    box.broken = MPI_Isend(box.message.data(), bytes, MPI_BYTE, box.to, 0, channel_.comm, &box.request) != MPI_SUCCESS;
   }
 
   Channel channel_;
   const Place& place_;
   const double interval_s_;
+  const std::uint64_t space_ = process_space();
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false, ended_ = false;
@@ -198,6 +227,7 @@ class MpiHeartbeat final : public Heartbeat {
   std::vector<Beat> inbox_;
   MPI_Request receiving_ = MPI_REQUEST_NULL;
   std::size_t goodbyes_ = 0;
+  int errors_ = 0;
   std::vector<Outbox> outboxes_;
   std::thread thread_;
 };

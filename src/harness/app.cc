@@ -278,10 +278,9 @@ class Session {
       result::RunRecord record = recorder_.snapshot();
       record.clocks = clock_.read();
       record.verdict = Verdict::kFailed;
+      const std::string where = clock_.evaluating() ? "it was in the evaluation after step " : "it was in the step after step ";
       record.reason = signal + " ended the run while " +
-                      (record.steps.size() ? "it was in the step after step " + std::to_string(record.steps.step.back())
-                                           : "it had not finished a step") +
-                      ".";
+                      (record.steps.size() ? where + std::to_string(record.steps.step.back()) : "it had not finished a step") + ".";
       if (const std::string known = witness_.ask(); !known.empty()) record.reason += " " + known;
       record.warnings.push_back("Written by rank " + std::to_string(launch_.rank) +
                                 " alone: samples are those of this rank.");

@@ -100,6 +100,11 @@ class RunClock {
     const std::lock_guard lock(mutex_);
     return run_start_;
   }
+  // Between start_evaluation() and end_evaluation().
+  bool evaluating() const {
+    const std::lock_guard lock(mutex_);
+    return evaluating_;
+  }
   // Since the run started; 0 before.
   double wall_s() const { return read().run_s; }
 

@@ -171,9 +171,10 @@ std::string fault_text(const Fault& f) {
 std::vector<Fault> parse_faults(const std::vector<std::string>& texts, int ranks) {
   std::vector<Fault> faults;
   for (const std::string& text : texts) {
+    const Refusal refuse(text);
     faults.push_back(parse_fault(text));
     if (faults.back().rank >= ranks)
-      Refusal(text)("there is no rank " + std::to_string(faults.back().rank) + ": the run's ranks are 0 to " + std::to_string(ranks - 1) + ". Name one of them.");
+      refuse("there is no rank " + std::to_string(faults.back().rank) + ": the run's ranks are 0 to " + std::to_string(ranks - 1) + ". Name one of them.");
   }
   return faults;
 }

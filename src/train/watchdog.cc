@@ -23,7 +23,7 @@ std::string ranks_text(const std::vector<int>& ranks) {
     std::size_t end = i + 1;
     while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
     runs.push_back(std::to_string(ranks[i]));
-    if (end - i > 1) runs.back() += "-" + std::to_string(ranks[end - 1]);
+    if (end - i > 1) runs.back().append("-").append(std::to_string(ranks[end - 1]));
     i = end;
   }
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
@@ -31,8 +31,15 @@ std::string ranks_text(const std::vector<int>& ranks) {
   return text;
 }
 
-// Silence that a busy machine explains: the heartbeat's thread may wait for a core, and news takes a few hops.
-double usual_silence_s(const comm::Heartbeat& heartbeat, std::size_t ranks) { return 0.5 + 2 * heartbeat.interval_s() * std::ceil(std::log2(std::max<double>(2, ranks))); }
+// Silence that needs no explanation: news takes a few hops, and on a busy machine every heartbeat waits for a core. Of the ranks that are heard best, in
+// case most are gone.
+double usual_silence_s(const comm::Heartbeat& heartbeat, const std::vector<comm::Sign>& signs) {
+  std::vector<double> silent;
+  for (const comm::Sign& s : signs) silent.push_back(s.silent_s);
+  const auto early = silent.begin() + static_cast<std::ptrdiff_t>((silent.size() - 1) / 4);
+  std::nth_element(silent.begin(), early, silent.end());
+  return std::max(0.15 + heartbeat.interval_s() * std::ceil(std::log2(std::max<double>(2, silent.size()))), 3 * *early);
+}
 
 bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed); }
 
@@ -47,14 +54,27 @@ std::string place_text(const comm::Sign& s) {
   return s.collective.empty() ? text : text + " (" + s.collective + ")";
 }
 
+namespace {
+
+bool is_silent(const comm::Sign& s, double silent_s) { return s.process == comm::Process::kGone || s.silent_s > silent_s; }
+
+std::string silence_text(const comm::Sign& s) {
+  const std::string what = s.process == comm::Process::kGone      ? "is gone"
+                           : s.process == comm::Process::kStopped ? "is stopped, since " + seconds(s.silent_s)
+                                                                  : "has given no sign of life for " + seconds(s.silent_s);
+  return what + ", was last seen in " + place_text(s);
+}
+
+}  // namespace
+
 std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s) {
   std::string silent, busy;
   std::map<std::string, std::vector<int>> waiting;  // by place
   for (std::size_t r = 0; r < signs.size(); ++r) {
     const comm::Sign& s = signs[r];
     const std::string name = "rank " + std::to_string(r) + " (node " + nodes.at(r) + ")";
-    if (s.silent_s > silent_s)
-      silent += (silent.empty() ? "" : "; ") + name + " has given no sign of life for " + seconds(s.silent_s) + ", was last seen in " + place_text(s);
+    if (is_silent(s, silent_s))
+      silent += (silent.empty() ? "" : "; ") + name + " " + silence_text(s);
     else if (waits(s))
       waiting[place_text(s)].push_back(static_cast<int>(r));
     else
@@ -118,13 +138,13 @@ bool Watchdog::stands_still() const {
 }
 
 void Watchdog::watch() {
-  const double silent_s = std::max(usual_silence_s(heartbeat_, settings_.nodes.size()), settings_.limit_s / 2);
+  const double silent_s = settings_.limit_s / 2;
   while (wait(std::clamp(settings_.limit_s / 20, 0.05, 1.0))) {
     if (!stands_still()) continue;
     // The lowest rank that lives speaks; its abort ends the others while they wait here.
     const std::vector<comm::Sign> signs = heartbeat_.signs();
     int before = 0;
-    for (int r = 0; r < settings_.rank; ++r) before += signs[static_cast<std::size_t>(r)].silent_s <= silent_s;
+    for (int r = 0; r < settings_.rank; ++r) before += !is_silent(signs[static_cast<std::size_t>(r)], silent_s);
     if (before > 0 && (!wait(2 + 0.01 * before) || !stands_still())) continue;
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", settings_.limit_s);
@@ -136,8 +156,8 @@ void Watchdog::watch() {
 
 std::string Watchdog::diagnosis() const {
   const std::vector<comm::Sign> signs = heartbeat_.signs();
-  const double silent_s = usual_silence_s(heartbeat_, signs.size());
-  const bool silent = std::any_of(signs.begin(), signs.end(), [&](const comm::Sign& s) { return s.silent_s > silent_s; });
+  const double silent_s = usual_silence_s(heartbeat_, signs);
+  const bool silent = std::any_of(signs.begin(), signs.end(), [&](const comm::Sign& s) { return is_silent(s, silent_s); });
   const bool still = std::all_of(signs.begin(), signs.end(), [](const comm::Sign& s) { return s.still_s > 2; });
   if (!silent && !still) return {};
   std::string text = describe_stand(signs, settings_.nodes, silent_s);

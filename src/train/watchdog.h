@@ -24,7 +24,7 @@ inline constexpr std::int32_t kEvaluationStage = 100;
 std::string place_text(const comm::Sign& sign);
 
 // What the signs of a run that stands still say: which ranks are silent (a process or a node that is gone), or at work, and who waits for
-// them, where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after `silent_s`.
+// them, where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after `silent_s`, or where its process is gone.
 std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s);
 
 class Watchdog final : public Listener {

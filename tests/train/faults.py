@@ -24,8 +24,9 @@ class Case:
         self.__dict__.update({k: v for k, v in locals().items() if k != "self"})
 
 
-def silent(rank, step):
-    return rf"SIGTERM ended the run .*Rank {rank} {NODE} has given no sign of life for [\d.]+ s, was last seen in .*{step}"
+def silent(rank, others="comm_exposed of step 20"):
+    """The others know in which step they wait. Where the rank was they know from its last beat, up to a tenth of a second before."""
+    return rf"^SIGTERM ended the run .*Rank {rank} {NODE} is gone, was last seen in .* wait in {others}"
 
 
 def still(rank, where):
@@ -75,10 +76,12 @@ def spoilt_shard(folder, program):
 
 def two_nodes(folder, program):
     """Two nodes on one machine, as far as the launcher knows: each has a daemon of its own, started by an agent that runs here what ssh would run there.
-    They must not meet in shared memory."""
-    agent = f"{folder}/agent"
+    They must not meet in shared memory, and not see each other's processes."""
+    agent, apart = f"{folder}/agent", ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
+        return None
     with open(agent, "w") as f:
-        f.write('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+        f.write(f'#!/bin/sh\nshift\nexec {" ".join(apart)} sh -c "$*"\n')
     os.chmod(agent, 0o755)
     return lambda ranks, line: ["--host", "first:2,second:2", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
                                 "-n", str(ranks), *line]
@@ -101,17 +104,17 @@ def lose_second_node(run):
 
 
 CASES = [
-    Case("kill", "a rank is killed", ["rank=2,step=20,kind=kill"], "the others end", {137}, "failed", silent(2, "step 20"), quick=True),
-    Case("kill_root", "rank 0 is killed", ["rank=0,step=20,kind=kill"], "the others end", {137}, "failed", silent(0, "step 20")),
+    Case("kill", "a rank is killed", ["rank=2,step=20,kind=kill"], "the others end", {137}, "failed", silent(2), quick=True),
+    Case("kill_root", "rank 0 is killed", ["rank=0,step=20,kind=kill"], "the others end", {137}, "failed", silent(0)),
     Case("kill_evaluation", "a rank is killed in an evaluation", ["rank=1,step=12,at=evaluation,kind=kill"], "the others end", {137},
-         "failed", silent(1, "evaluation after 12 steps"), settings=EVALUATES),
+         "failed", silent(1, "the evaluation after 12 steps"), settings=EVALUATES),
     Case("node", "two ranks, a node, are killed", ["rank=2,step=20,kind=kill", "rank=3,step=20,kind=kill"], "the others end", {137}, "failed",
-         rf"Rank 2 {NODE} has given no sign of life .*rank 3 {NODE} has given no sign of life"),
-    Case("node_lost", "a node is lost: its two ranks and the launcher's daemon are gone at once", [], "the others end", {1, 137, 143, 205, 213, 222, 244}, "failed",
-         rf"Rank 2 {NODE} has given no sign of life .*rank 3 {NODE} has given no sign of life|No rank has got on", WATCHED, ["train.max_steps=100000", "train.epochs=1000"],
+         rf"Rank 2 {NODE} is gone, was last seen in .*; rank 3 {NODE} is gone, .* ranks 0-1 wait in comm_exposed of step 20"),
+    Case("node_lost", "a node is lost: its two ranks and the launcher's daemon are gone at once", [], "the others end", {205}, "failed",
+         rf"Rank 2 {NODE} has given no sign of life for [\d.]+ s, .*; rank 3 {NODE} has given no sign of life for [\d.]+ s, .*; ranks 0-1 wait in ", WATCHED, ["train.max_steps=100000", "train.epochs=1000"],
          rigging=two_nodes, strike=lose_second_node),
-    Case("segfault", "a rank crashes (SIGSEGV)", ["rank=1,step=20,kind=segfault"], "the others end", {139}, "failed", silent(1, "step 20")),
-    Case("exit", "a rank ends by itself", ["rank=3,step=20,kind=exit"], "the others end", {3}, "failed", silent(3, "step 20")),
+    Case("segfault", "a rank crashes (SIGSEGV)", ["rank=1,step=20,kind=segfault"], "the others end", {139}, "failed", silent(1)),
+    Case("exit", "a rank ends by itself", ["rank=3,step=20,kind=exit"], "the others end", {3}, "failed", silent(3)),
     Case("throw", "an exception in a rank", ["rank=1,step=20,kind=throw"], "it says so, all end", {1}, "failed",
          r"^Rank 1 \(after step 19\): Unexpected error: a fault that was injected"),
     Case("throw_root", "an exception in rank 0", ["rank=0,step=20,kind=throw"], "it says so, all end", {1}, "failed",
@@ -121,13 +124,13 @@ CASES = [
     Case("record", "a damaged record in a shard of one rank", [], "it says so, all end", {3}, "failed", r"^Rank 2(?: \(after step \d+\))?: .*(CRC|checksum)", rigging=spoilt_shard),
     Case("hang", "a rank hangs in a step", ["rank=2,step=20,kind=hang"], "the watchdog ends all", {1}, "failed", still(2, "other of step 20"), WATCHED),
     Case("hang_root", "rank 0 hangs in a step", ["rank=0,step=20,kind=hang"], "the watchdog ends all", {1}, "failed", still(0, "other of step 20"), WATCHED),
-    Case("hang_loader", "a rank's loader hangs", ["rank=1,step=20,kind=hang_loader"], "the watchdog ends all", {1}, "failed", still(1, "data_wait of step 19"), WATCHED, quick=True),
+    Case("hang_loader", "a rank's loader hangs", ["rank=1,step=20,kind=hang_loader"], "the watchdog ends all", {1}, "failed", still(1, "data_wait of step 1[789]"), WATCHED, quick=True),
     Case("hang_evaluation", "a rank hangs in an evaluation", ["rank=3,step=12,at=evaluation,kind=hang"], "the watchdog ends all", {1}, "failed",
          still(3, "the evaluation after 12 steps"), WATCHED, EVALUATES),
     Case("stop", "a rank stands still as a whole (SIGSTOP), like a node that hangs", ["rank=3,step=20,kind=stop"], "the watchdog ends all", {1}, "failed",
-         rf"No rank has got on for .* s: rank 3 {NODE} has given no sign of life for [\d.]+ s, was last seen in other of step 20; ranks 0-2 wait in ", WATCHED, quick=True),
+         rf"No rank has got on for .* s: rank 3 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks 0-2 wait in comm_exposed of step 20", WATCHED, quick=True),
     Case("stop_root", "rank 0 stands still as a whole", ["rank=0,step=20,kind=stop"], "the watchdog ends all", {1}, "failed",
-         rf"No rank has got on for .* s: rank 0 {NODE} has given no sign of life", WATCHED),
+         rf"No rank has got on for .* s: rank 0 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks 1-3 wait in comm_exposed of step 20", WATCHED),
     Case("slow", "a rank is slow (150 ms a step)", ["rank=2,step=20,kind=slow,ms=150"], "the run goes on and names it", {0}, "smoke", r"^stopped at train.max_steps", 60,
          quick=True, check=slow_check),
     Case("nan", "a loss is not a number on one rank", ["rank=2,step=20,kind=nan"], "all end at that step", {5}, "incorrect", r"^A loss of step 20 on rank 2 is not finite"),
@@ -150,7 +153,10 @@ class Run:
     def __init__(self, program, folder, case):
         self.folder, self.out = folder, f"{folder}/{case.name}.json"
         line = [program, "--out", self.out, *[w for f in case.inject for w in ("--inject", f)], *[w for s in [*SMALL, *case.settings] for w in ("--set", s)]]
-        ranks = case.rigging(folder, program)(4, line) if case.rigging else ["-n", "4", *line]
+        rigged = case.rigging(folder, program) if case.rigging else lambda ranks, words: ["-n", str(ranks), *words]
+        if rigged is None:
+            raise NotImplementedError(case.name)
+        ranks = rigged(4, line)
         self.begin = self.struck = time.monotonic()
         process = subprocess.Popen(["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "150", *ranks], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                    text=True, errors="replace", env={**os.environ, "TMPDIR": folder})
@@ -223,7 +229,11 @@ def main():
         print("| fault | outcome | seconds until all ranks had ended | exit code | verdict | what the result says |\n| --- | --- | --- | --- | --- | --- |")
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            run = Run(os.path.abspath(arguments.program), folder, case)
+            try:
+                run = Run(os.path.abspath(arguments.program), folder, case)
+            except NotImplementedError:
+                print(f"not tried: {case.name}, because this machine gives no test a process name space of its own", file=sys.stderr)
+                continue
             try:
                 expect(run, case)
             except (AssertionError, KeyError, IndexError) as e:

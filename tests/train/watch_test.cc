@@ -98,6 +98,15 @@ TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
             "rank 2 waits in comm_exposed of step 40; rank 1 waits in the evaluation after 64 steps (all_reduce_max(double))");
 }
 
+TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
+  auto signs = waiting(3);
+  signs[0].process = comm::Process::kGone, signs[0].silent_s = 0.3;
+  signs[2].process = comm::Process::kStopped, signs[2].silent_s = 4;
+  EXPECT_EQ(describe_stand(signs, kNodes, 1),
+            "rank 0 (node a) is gone, was last seen in comm_exposed of step 40; rank 2 (node b) is stopped, since 4.0 s, was last seen in comm_exposed of step 40; "
+            "rank 1 waits in comm_exposed of step 40");
+}
+
 // A heartbeat that says what it is told.
 class Told final : public comm::Heartbeat {
  public:
