@@ -103,6 +103,8 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
                                                                      .rank = team.rank, .ranks = team.size});
   if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
+  run.place = std::make_unique<comm::Place>();
+  run.parts.place = run.place.get();
   run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace});
   set_model(run, model::host_ops(run.pool));
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
@@ -122,7 +124,8 @@ void set_model(Run& run, model::DetectionOps ops) {
   parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer);
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
-      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
+      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
+                            .batches_done = &run.place->count}, *run.control,
       run.pool, device);
 }
 

@@ -15,6 +15,7 @@ namespace ttt {
 struct Run {
   train::Recipe recipe;  // resolved: classes, batch and threads are numbers, not "automatic"
   std::unique_ptr<trace::Recorder> trace;  // where the parts record; null without train.trace_steps
+  std::unique_ptr<comm::Place> place;      // where this rank stands, for its heartbeat
   std::unique_ptr<comm::Communicator> gradients, control;
   std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;

@@ -7,6 +7,7 @@
 #include "harness/progress.h"
 #include "harness/settings_reader.h"
 #include "embedded_recipes.h"
+#include "train/guards.h"
 #include "train/launch.h"
 #include "train/parts.h"
 
@@ -24,6 +25,7 @@ class Terminal final : public train::Listener {
     state_.loss = std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0);
     progress_.update(state_);
   }
+  void note(const std::string& line) { progress_.note(line); }
   void evaluated(const train::Position&, const result::Evaluation& e) override {
     state_.bbox_ap = e.bbox[0], state_.segm_ap = e.segm[0];
     char line[160];
@@ -48,11 +50,13 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   });
   const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
-  const train::Observer observer{
-      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal},
+  Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
+  train::Observer observer{
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = guards.listeners(),
       .checkpoints = checkpoints.get()};
+  observer.listeners.push_back(&terminal);
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  const train::Ending ending = trainer.run();
+  const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
@@ -70,6 +74,7 @@ int main(int argc, char** argv) {
                                   .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why. With --set train.checkpoint.folder=DIR "
                                              "the same command again goes on where a killed or interrupted run was; --print-recipe explains train.checkpoint.",
                                   .recipes = embedded_recipes(),
+                                  .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
   train::Earlier earlier;
   app.continues = [&](const train::Recipe& recipe) {

@@ -38,6 +38,7 @@ AveragePrecision Evaluator::evaluate(const model::MaskRcnn& model) {
     const model::Prediction prediction = model.predict(device_batch(*host, device_));
     auto found = detections_of(prediction, *host, category_of_, config_.legacy_boxes, pool_.get());
     std::move(found.begin(), found.end(), std::back_inserter(mine));
+    if (config_.batches_done) ++*config_.batches_done;
   }
   AveragePrecision ap;
   const std::vector<std::string> parts = comm_.gather(coco::serialise(mine), 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct EvaluatorConfig {
   data::DataSettings data;
   std::int64_t batch = 8;
   bool legacy_boxes = false;
+  std::atomic<std::int64_t>* batches_done = nullptr;  // grows with each batch that was predicted, for other threads to see; null: none asks
 };
 
 // Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP, which does

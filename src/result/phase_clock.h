@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "core/clock.h"
@@ -33,10 +34,12 @@ class PhaseClock {
 
   // Phases and steps are recorded there from now on, with the readings of which the sums are made; null: nowhere.
   void trace(trace::Lane* lane) { lane_ = lane; }
+  // The running phase is stored there from now on, as a number, for other threads to see; null: nowhere.
+  void show(std::atomic<std::int32_t>* shown) { shown_ = shown; }
 
   void start_step() {
     spent_ = {};
-    current_ = Phase::kOther;
+    become(Phase::kOther);
     step_start_ = mark_ = now_();
   }
   // Ends the running phase. Phases may be entered more than once in a step.
@@ -45,7 +48,7 @@ class PhaseClock {
     spent_[static_cast<std::size_t>(current_)] += now - mark_;
     if (lane_ && now > mark_) lane_->add({.start_s = mark_, .end_s = now, .event = static_cast<trace::Event>(current_)});
     mark_ = now;
-    current_ = phase;
+    become(phase);
   }
   void end_step(StepSample& sample) {
     enter(Phase::kOther);
@@ -62,11 +65,17 @@ class PhaseClock {
   }
 
  private:
+  void become(Phase phase) {
+    current_ = phase;
+    if (shown_) shown_->store(static_cast<std::int32_t>(phase), std::memory_order_relaxed);
+  }
+
   Now now_;
   std::array<double, kPhaseNames.size()> spent_{};
   Phase current_ = Phase::kOther;
   double step_start_ = 0, mark_ = 0;
   trace::Lane* lane_ = nullptr;
+  std::atomic<std::int32_t>* shown_ = nullptr;
 };
 
 // init | run (train, evaluation) | the rest. Made first thing in main; read() at any time, from any thread.
@@ -110,6 +119,11 @@ class RunClock {
   double run_start_s() const {
     const std::lock_guard lock(mutex_);
     return run_start_;
+  }
+  // Between start_evaluation() and end_evaluation().
+  bool evaluating() const {
+    const std::lock_guard lock(mutex_);
+    return evaluating_;
   }
   // Since the run started; 0 before.
   double wall_s() const { return read().run_s; }

@@ -153,6 +153,9 @@ struct RunRecord {
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
+  // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing watched.
+  Json health = Json::object();
+  std::vector<std::string> injected;  // faults that the user planted: then the run is no measurement
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

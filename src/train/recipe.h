@@ -7,6 +7,7 @@
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
+#include "train/stragglers.h"
 
 namespace ttt::train {
 
@@ -25,6 +26,9 @@ struct TrainConfig {
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
   CheckpointConfig checkpoint;
+  double watchdog_s = 300;
+  std::int64_t check_replicas_every = 100;
+  StragglerConfig stragglers;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
@@ -47,6 +51,9 @@ struct TrainConfig {
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
     v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
+    v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", at_least(0));
+    v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", at_least(0));
+    v("stragglers", s.stragglers, "ranks that are slower than the others");
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");

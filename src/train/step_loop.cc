@@ -10,6 +10,7 @@ StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_ep
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
   phases_.trace(lane_);
+  if (parts_.place) phases_.show(&parts_.place->stage);
 }
 
 result::StepSample StepLoop::next(bool more) {

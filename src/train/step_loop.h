@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
+#include "comm/heartbeat.h"
 #include "core/trace.h"
 #include "data/loader.h"
 #include "eval/evaluator.h"
@@ -19,6 +20,7 @@ namespace ttt::train {
 // The parts of a run, built from its recipe; an ablation exchanges one of them.
 struct Parts {
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
+  comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
   std::unique_ptr<Step> step;

@@ -76,9 +76,9 @@ Trainer::Agreement Trainer::train_step() {
   loop_.phases().end_step(sample);
   observer_.recorder.step(sample);
   images_ += sample.images;
-  if (!agreed.finite)
-    throw Incorrect("A loss of step " + std::to_string(sample.step) +
-                    " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
+  if (agreed.not_finite >= 0)
+    throw Incorrect("A loss of step " + std::to_string(sample.step) + " on rank " + std::to_string(agreed.not_finite) +
+                    " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
   tell(&Listener::step_ended, after_step(), sample);
   return agreed;
 }
@@ -92,10 +92,11 @@ Trainer::Agreement Trainer::agree(const result::StepSample* sample) {
     if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
   if (sample)
     for (double l : sample->loss)
-      if (!std::isfinite(l)) shared[1] = 1;
+      if (!std::isfinite(l)) shared[1] = control_.size() - control_.rank();
   if (sample && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
   control_.all_reduce_max(shared, 3);
-  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .finite = shared[1] == 0, .checkpoint = shared[2] != 0};
+  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .not_finite = shared[1] == 0 ? -1 : control_.size() - static_cast<int>(shared[1]),
+          .checkpoint = shared[2] != 0};
 }
 
 std::optional<Ending> Trainer::answer(const Agreement& agreed) {

@@ -39,7 +39,7 @@ class Trainer {
  private:
   struct Agreement {
     std::string interrupted;
-    bool finite = true;
+    int not_finite = -1;  // the lowest rank with a loss that is not finite
     bool checkpoint = false;
   };
   Ending train();
