@@ -1,5 +1,5 @@
 // A rank's journal: JSON lines, each handed to the kernel in one write() as it happens, so nothing of it is lost with
-// the process. Lines: {"type": "start", "record": {...}}, "update" (the same), "step", "evaluation", "clocks",
+// the process. Lines: {"type": "start", "record": {...}}, "update" (the same), "step", "evaluation", "event", "clocks",
 // "warning", "non_finite", "end".
 #pragma once
 

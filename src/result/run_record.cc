@@ -85,8 +85,10 @@ RecipeRecord recipe_from_json(const Json& object) {
           .sha256 = get<std::string>(object, "sha256", "recipe")};
 }
 
-Json clocks_json(const Clocks& c) {
-  return {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+Json clocks_json(const Clocks& c, const std::vector<Event>& events) {
+  Json j = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  if (const auto b = benchmark_clocks(events)) j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
+  return j;
 }
 
 Clocks clocks_from_json(const Json& c) {
@@ -186,7 +188,12 @@ Json to_json(const RunRecord& r) {
   j["recipe"] = recipe_json(r.recipe);
   j["built"] = r.built;
   j["data"] = r.data;
-  j["clocks"] = clocks_json(r.clocks);
+  j["clocks"] = clocks_json(r.clocks, r.events);
+  if (!r.events.empty()) {
+    Json& events = j["events"] = Json::array();
+    for (const Event& e : r.events) events.push_back(event_json(e));
+  }
+  if (!r.mlperf.is_null()) j["mlperf"] = r.mlperf;
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
   if (!r.convergence.empty()) {
@@ -224,6 +231,9 @@ RunRecord run_record_from_json(const Json& document) {
   r.built = get_object(document, "built", "");
   r.data = get_object(document, "data", "");
   r.clocks = clocks_from_json(get_object(document, "clocks", ""));
+  if (document.contains("events"))
+    for (const Json& e : get_array(document, "events", "")) r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
+  if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));

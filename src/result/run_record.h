@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "result/comparison.h"
+#include "result/event_log.h"
 #include "result/json.h"
 #include "result/peak.h"
 #include "result/trace_record.h"
@@ -129,6 +130,8 @@ struct RunRecord {
   Json built = Json::object();  // describe() of every part, by the part's name
   Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
   Clocks clocks;
+  std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them
+  Json mlperf;                // {"division", "log", "relaxed"} of a run with an MLPerf log, else null
   std::vector<Evaluation> accuracy;
   StepSeries steps;
   std::vector<Comparison> comparisons;      // of an ablation

@@ -37,6 +37,7 @@ Json without_samples(const RunRecord& record) {
   copy.non_finite.clear();
   copy.warnings.clear();
   copy.trace.reset();
+  copy.events.clear();
   return to_json(copy);
 }
 
@@ -106,6 +107,15 @@ bool RunRecorder::evaluation(const Evaluation& evaluation) {
   line.update(evaluation_json(evaluation));
   log(line);
   return true;
+}
+
+void RunRecorder::event(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  record_.events.push_back(event);
+  if (!journal_) return;
+  Json line = {{"type", "event"}};
+  line.update(event_json(event));
+  log(line);
 }
 
 void RunRecorder::warn(const std::string& warning) {

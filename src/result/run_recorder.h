@@ -27,6 +27,7 @@ class RunRecorder {
   // that is not finite is kept under `non_finite` instead of the series. Returns false for such a sample.
   bool step(const StepSample& sample);
   bool evaluation(const Evaluation& evaluation);
+  void event(const Event& event);
   void warn(const std::string& warning);  // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);
