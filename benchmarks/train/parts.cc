@@ -102,7 +102,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
                                                                      .rank = team.rank, .ranks = team.size});
   if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace});
+  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace, .hold = recipe.mlperf.division != "none"});
   set_model(run, model::host_ops(run.pool));
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;

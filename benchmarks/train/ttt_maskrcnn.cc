@@ -9,6 +9,8 @@
 #include "embedded_recipes.h"
 #include "train/launch.h"
 #include "train/parts.h"
+#include "train/run_events.h"
+#include "train/submission.h"
 
 namespace {
 
@@ -38,16 +40,17 @@ class Terminal final : public train::Listener {
 };
 
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
-  Run run = build_run(recipe, world.team(), context);
+  Run run = build_run(with_drawn_seed(recipe, context), world.team(), context);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
     r.data = {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
               {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
   });
+  train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, context));
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
   const train::Observer observer{
-      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&events, &terminal}};
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(

@@ -59,6 +59,7 @@ struct RunContext {
   result::RunRecorder& recorder;  // of this rank; target, built and data are set by the run
   result::RunClock& clock;        // start_run() is the run's to call
   SignalWatch& signals;           // poll requested() once per step, agree over the ranks, throw Interrupted
+  const std::filesystem::path& out;  // of the result, absolute: what else a run writes stands beside it
 };
 
 // Recipe keys that have a flag of their own; "" where the program has no such setting.

@@ -3,6 +3,7 @@
 
 #include "data/settings.h"
 #include "model/config.h"
+#include "train/mlperf_config.h"
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
@@ -56,6 +57,7 @@ struct Recipe {
   data::DataSettings data;
   model::ModelConfig model;
   TrainConfig train;
+  MlperfConfig mlperf;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -64,6 +66,7 @@ struct Recipe {
     v("data", s.data, "images and their transformation");
     v("model", s.model, "Mask R-CNN");
     v("train", s.train, "training to the target");
+    v("mlperf", s.mlperf, "MLPerf's log and rules");
   }
 };
 

@@ -1,0 +1,19 @@
+// What a run that may be submitted needs beside its training: a seed drawn by the rules, the rules kept, a log.
+#pragma once
+
+#include <memory>
+
+#include "harness/app.h"
+#include "train/mlperf_log.h"
+#include "train/parts.h"
+
+namespace ttt {
+
+// The recipe with its seed drawn from the system's entropy where mlperf.draw_seed asks for it: the same on every rank, and written into the result.
+train::Recipe with_drawn_seed(const train::Recipe& recipe, harness::RunContext& context);
+
+// Checks the rules of mlperf.division (throws UsageError naming each broken one), writes into the result which are relaxed, and opens the log on
+// rank 0. Null on other ranks, and where no log is asked for.
+std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, harness::RunContext& context);
+
+}  // namespace ttt
