@@ -21,6 +21,7 @@ class RunEvents final : public Listener {
 
   void run_started(const Position& at) override;
   void epoch_started(const Position& at) override;
+  void step_ended(const Position& at, const result::StepSample&) override { last_ = at; }
   void epoch_ended(const Position& at) override;
   void evaluation_started(const Position& at) override;
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
@@ -33,7 +34,7 @@ class RunEvents final : public Listener {
   result::RunRecorder& recorder_;
   std::unique_ptr<MlperfLog> log_;
   result::EventLog events_;
-  Position last_;
+  Position last_;  // where an exception may find the run
   std::int64_t epoch_images_ = 0;  // done when the epoch started
   bool running_ = false;
 };
