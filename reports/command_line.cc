@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "reports/csv.h"
 #include "result/result_file.h"
+#include "result/text.h"
 
 namespace ttt::reports {
 namespace {

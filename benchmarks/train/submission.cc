@@ -25,8 +25,11 @@ void record_seed(const train::Recipe& recipe, std::int64_t before, result::RunRe
   recorder.update([&](result::RunRecord& r) {
     r.recipe.settings = result::fields_json(table);
     r.recipe.sha256 = result::fields_sha256(table);
-    std::erase_if(r.recipe.changes, [](const result::Json& change) { return change.at("key") == "seed"; });
-    r.recipe.changes.push_back({{"key", "seed"}, {"default", before}, {"value", recipe.seed}});
+    result::Json changes = result::Json::array();
+    for (const result::Json& change : r.recipe.changes)
+      if (change.at("key") != "seed") changes.push_back(change);
+    changes.push_back({{"key", "seed"}, {"default", before}, {"value", recipe.seed}});
+    r.recipe.changes = std::move(changes);
   });
 }
 

@@ -101,8 +101,8 @@ Found decay_steps(const RunFacts& f) {
     }
   }
   return {{.setting = "train.schedule.decay_steps", .is = result::Json(steps).dump(),
-           .allowed = "[60000, 80000] (1 + K / 10) 16 / train.global_batch, K a whole number: here [" + text(std::llround(72000 * scale)) + ", " +
-                      text(std::llround(96000 * scale)) + "] for K = 2"}};
+           .allowed = "[60000, 80000] (1 + K / 10) 16 / train.global_batch, K a whole number: here [" + text(std::lround(72000 * scale)) + ", " +
+                      text(std::lround(96000 * scale)) + "] for K = 2"}};
 }
 
 Found candidates(const RunFacts& f) {
@@ -186,9 +186,9 @@ std::string refusal(const Found& broken) {
 }
 
 void check_names(const MlperfConfig& m) {
-  for (const auto& [key, value] : {std::pair<std::string, const std::string&>{"organisation", m.organisation}, {"platform", m.platform}})
-    if (value.empty())
-      throw UsageError("mlperf.division = \"" + m.division + "\" needs mlperf." + key + ", which is empty: the log must say it. Set it with --set mlperf." + key + "=NAME.");
+  const std::pair<std::string, const std::string*> names[] = {{"mlperf.organisation", &m.organisation}, {"mlperf.platform", &m.platform}};
+  for (const auto& [key, value] : names)
+    if (value->empty()) throw UsageError("mlperf.division = \"" + m.division + "\" needs " + key + ", which is empty: the log must say it. Set it with --set " + key + "=NAME.");
 }
 
 }  // namespace
