@@ -60,7 +60,7 @@ std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
   command.add_option("files", a->files, "Result files; the first is what the others are compared with. MLPerf logs and results/published/*.json stand beside them in a table")->required();
   add_output_options(command, a->output);
-  command.footer("Examples: report compare this_machine.json that_machine.json\n          report compare mine.json results/published/mlperf_v3.0_maskrcnn.json");
+  command.footer("Example: report compare this_machine.json that_machine.json\n         report compare mine.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
     const reports::Mixed all = reports::read_mixed(a->files);
     const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
@@ -84,9 +84,9 @@ std::function<int()> declare_score(CLI::App& command) {
       "slowest then. Of more than five runs, the five consecutive in time count whose score is the median of all such fives. Runs of the closed division, logs and\n"
       "published results are compared with MLPerf's reference convergence points: too few epochs fail, few ones are normalised. The score is in minutes in the\n"
       "last column; reports/METRICS.md derives every number.\n\n"
-      "Examples: report score seed1.json seed2.json seed3.json seed4.json seed5.json\n"
-      "          report score result_*.txt\n"
-      "          report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
+      "Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json\n"
+      "         report score result_*.txt\n"
+      "         report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
     const reports::Mixed all = reports::read_mixed(a->files);
     print(reports::score(all.inputs), a->output);
