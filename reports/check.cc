@@ -40,7 +40,8 @@ Checked check(const std::vector<NamedLog>& logs, const CheckOptions& options) {
     out.document.push_back(Paragraph{std::to_string(lines) + " log lines, " + std::to_string(v.faults.size()) + " faults, " + std::to_string(v.warnings.size()) +
                                      " warnings by the rules of MLPerf Training 3.1.0, Mask R-CNN."});
     if (!v.relaxed.empty())
-      out.document.push_back(Paragraph{"The run says itself that it broke these rules of the closed division: " + joined(v.relaxed) + ". It cannot be submitted as closed."});
+      out.document.push_back(
+          Paragraph{"The run says itself that it broke these rules of the closed division: " + joined(v.relaxed) + ". It cannot be submitted as closed."});
     if (!v.faults.empty() || !v.warnings.empty()) out.document.push_back(findings_table(v));
   }
   return out;

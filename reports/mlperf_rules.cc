@@ -97,10 +97,12 @@ constexpr KeyRule kCommon[] = {
     {"submission_benchmark", Count::kOne, "", "maskrcnn, the one that is known here", benchmark, true},
     {"cache_clear", Count::kSome, "", "", always},
     {"init_start", Count::kSome, "", "a place before init_stop and run_start", before_the_run},
-    {"init_stop", Count::kOne, "", "a place after init_start and before run_start, in time after the first init_start (30 minutes, open 240)", init_in_time},
+    {"init_stop", Count::kOne, "", "a place after init_start and before run_start, in time after the first init_start (30 minutes, open 240)",
+     init_in_time},
     {"run_start", Count::kOne, "", "a place after init_stop", after_init},
     {"run_stop", Count::kOne, "", "a place after run_start, and metadata.status", stop_with_status},
-    {"block_start", Count::kOneOrTwin, "epoch_start", "a place after run_start, and metadata.first_epoch_num with epoch_count > 0, or step_num >= 0", block_in_run},
+    {"block_start", Count::kOneOrTwin, "epoch_start",
+     "a place after run_start, and metadata.first_epoch_num with epoch_count > 0, or step_num >= 0", block_in_run},
     {"block_stop", Count::kOneOrTwin, "epoch_stop", "metadata.first_epoch_num or step_num", block_number},
     {"epoch_start", Count::kOneOrTwin, "block_start", "metadata.epoch_num", epoch_number},
     {"epoch_stop", Count::kOneOrTwin, "block_stop", "metadata.epoch_num", epoch_number},
@@ -163,7 +165,8 @@ class Checker {
       auto& lines = found[r.key];
       lines.push_back(&r);
       if ((!rule->first_only || lines.size() == 1) && !rule->holds(r, state))
-        fault(Judge::kCompliance, r.key, r.line, std::string("must have ").append(rule->expected).append("; it is ") + r.value.dump() + ", " + r.metadata.dump());
+        fault(Judge::kCompliance, r.key, r.line,
+              std::string("must have ").append(rule->expected).append("; it is ") + r.value.dump() + ", " + r.metadata.dump());
       follow(r, state);
     }
     for (const KeyRule& rule : rules) count(rule, found);
@@ -211,8 +214,10 @@ class Checker {
       if (r.key == "eval_accuracy") {
         ++evaluated;
         if (has(r.metadata, "epoch_num") && number_of(r.metadata["epoch_num"]) != static_cast<double>(evaluated))
-          fault(Judge::kReview, r.key, r.line, "must be of every epoch, from 1 on; here epoch " + std::to_string(evaluated) + " was due, and it is of " + r.metadata["epoch_num"].dump());
-        if (last && reaches(*last, true)) fault(Judge::kReview, r.key, r.line, "is there although the target was reached in line " + std::to_string(last->line));
+          fault(Judge::kReview, r.key, r.line,
+                "must be of every epoch, from 1 on; here epoch " + std::to_string(evaluated) + " was due, and it is of " + r.metadata["epoch_num"].dump());
+        if (last && reaches(*last, true))
+          fault(Judge::kReview, r.key, r.line, "is there although the target was reached in line " + std::to_string(last->line));
         last = &r;
       }
       if (r.key == "run_stop" && has(r.metadata, "status")) stop(r, last);
@@ -232,7 +237,8 @@ class Checker {
     for (const MllogRecord& r : log_.records)
       if (r.key == key && has(r.metadata, number_key)) {
         if (number_of(r.metadata[number_key]) != static_cast<double>(due))
-          fault(Judge::kReview, key, r.line, "must count epochs from 1 on without a gap; " + std::to_string(due) + " was due, it is " + r.metadata[number_key].dump());
+          fault(Judge::kReview, key, r.line,
+                "must count epochs from 1 on without a gap; " + std::to_string(due) + " was due, it is " + r.metadata[number_key].dump());
         ++due;
       }
   }
@@ -266,13 +272,16 @@ std::vector<std::vector<Finding>> check_seeds(const std::vector<result::MllogTex
     for (const MllogRecord& r : logs[i].records) {
       if (r.key != "seed") continue;
       any = true;
-      if (!r.value.is_number() && !r.value.is_string()) out[i].push_back({Judge::kPackage, "seed", r.line, "must be a whole number; it is " + r.value.dump()});
+      if (!r.value.is_number() && !r.value.is_string())
+        out[i].push_back({Judge::kPackage, "seed", r.line, "must be a whole number; it is " + r.value.dump()});
       if (!has(r.metadata, "file") || !has(r.metadata, "lineno")) {
         out[i].push_back({Judge::kPackage, "seed", r.line, "must have metadata.file and metadata.lineno"});
         continue;
       }
       const auto [it, fresh] = owner.try_emplace({r.metadata["file"].dump(), r.metadata["lineno"].dump(), r.value.dump()}, i);
-      if (!fresh) out[i].push_back({Judge::kPackage, "seed", r.line, r.value.dump() + " was taken already by log " + std::to_string(it->second + 1) + ": runs must differ in it"});
+      if (!fresh)
+        out[i].push_back(
+            {Judge::kPackage, "seed", r.line, r.value.dump() + " was taken already by log " + std::to_string(it->second + 1) + ": runs must differ in it"});
     }
     if (!any) out[i].push_back({Judge::kPackage, "seed", 0, "must be there"});
   }

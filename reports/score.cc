@@ -48,8 +48,8 @@ Table rows_of(const Series& s, const std::optional<Window>& w) {
   });
   for (const std::size_t i : order) {
     const Attempt& a = s.attempts[i];
-    t.rows.push_back({a.name, a.verdict, a.seed, a.reached() ? optional_cell("%.2f", a.epochs) : Cell("-"), optional_cell("%.2f", a.epochs), time_cell(a.run_s),
-                      whole_cell(a), counts_text(i, w)});
+    t.rows.push_back({a.name, a.verdict, a.seed, a.reached() ? optional_cell("%.2f", a.epochs) : Cell("-"), optional_cell("%.2f", a.epochs),
+                      time_cell(a.run_s), whole_cell(a), counts_text(i, w)});
   }
   return t;
 }
@@ -110,9 +110,7 @@ void add_series(const Series& s, Document& d) {
   if (w) {
     d.push_back(score_of(s, *w));
   } else if (s.attempts.size() < kScoredRuns) {
-    d.push_back(Paragraph{!s.too_few.empty() ? s.too_few
-                                             : "No score: the Olympic mean needs " + std::to_string(kScoredRuns) + " runs of one system and recipe, here are " +
-                                                   std::to_string(s.attempts.size()) + ". Name the others too."});
+    d.push_back(Paragraph{s.too_few.empty() ? too_few_text(s.attempts.size()) : s.too_few});
   } else {
     const auto never = std::count_if(s.attempts.begin(), s.attempts.end(), [](const Attempt& a) { return !a.reached(); });
     d.push_back(Paragraph{"No score: " + std::to_string(never) + " of " + std::to_string(s.attempts.size()) +
@@ -121,8 +119,12 @@ void add_series(const Series& s, Document& d) {
   d.push_back(rows_of(s, w));
   if (!w) return;
   if (auto t = convergence_of(s, *w)) d.push_back(std::move(*t));
-  else d.push_back(Paragraph{"Not compared with MLPerf's reference convergence points: " + (s.no_reference.empty() ? "the global batch is unknown" : s.no_reference) + "."});
+  else
+    d.push_back(Paragraph{"Not compared with MLPerf's reference convergence points: " +
+                          (s.no_reference.empty() ? "the global batch is unknown" : s.no_reference) + "."});
 }
+
+std::string kind_text(const NamedRun& r) { return r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")"; }
 
 // The published systems below ours, the fastest first.
 void add_published(std::vector<Series> own, std::vector<Series> published, Document& d) {
@@ -171,7 +173,7 @@ Document score(const ScoreInputs& in) {
   for (const Series& s : own) add_series(s, d);
   std::string others;
   for (const NamedRun& r : in.runs)
-    if (!is_attempt(r.record)) others += (others.empty() ? "" : ", ") + r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")";
+    if (!is_attempt(r.record)) others += (others.empty() ? "" : ", ") + kind_text(r);
   if (!others.empty()) d.push_back(Paragraph{"Not runs to a target, so not counted: " + others + "."});
   if (!in.published.empty()) add_published(std::move(own), in.published, d);
   return d;
@@ -188,7 +190,7 @@ Document beside_published(const ScoreInputs& in) {
   };
   for (const NamedRun& r : in.runs) {
     add(series_of_runs({r}), r.name);
-    if (!is_attempt(r.record)) d.push_back(Paragraph{r.name + " is no run to a target (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")."});
+    if (!is_attempt(r.record)) d.push_back(Paragraph{"No run to a target, so not in the table: " + kind_text(r) + "."});
   }
   for (const NamedLog& l : in.logs) add(series_of_logs({l}), l.name);
   add_published(std::move(own), in.published, d);

@@ -48,26 +48,26 @@ std::string apart_text(const RunRecord& a, const RunRecord& b) {
   return settings.empty() ? "" : settings.front().text;
 }
 
-std::string needs_text(std::size_t runs) {
-  return "No score: the Olympic mean needs " + std::to_string(kScoredRuns) + " runs of one system and recipe, here are " + std::to_string(runs) + ". Name the others too.";
-}
-
 std::string why_no_reference(const RunRecord& r) {
   if (r.mlperf.is_null() || text_at(r.mlperf, "division") != "closed") return "it is no run of the closed division (mlperf.division)";
-  std::string rules;
+  std::string rules, before;
   if (const auto relaxed = r.mlperf.find("relaxed"); relaxed != r.mlperf.end())
-    for (const result::Json& breach : *relaxed)
-      if (const std::string rule = text_at(breach, "rule"); (", " + rules + ",").find(", " + rule + ",") == std::string::npos) rules += (rules.empty() ? "" : ", ") + rule;
+    for (const result::Json& breach : *relaxed) {
+      const std::string rule = text_at(breach, "rule");
+      if (rule != before) rules += (rules.empty() ? "" : ", ") + rule;
+      before = rule;
+    }
   return rules.empty() ? "" : "it breaks rules of the closed division that were relaxed by name: " + rules;
 }
 
-bool earlier(const Attempt& a, const Attempt& b) { return std::pair(a.started, a.name) < std::pair(b.started, b.name); }
 double fastest(const Series& s) {
   return std::min_element(s.attempts.begin(), s.attempts.end(), [](const Attempt& a, const Attempt& b) { return a.run_s < b.run_s; })->run_s;
 }
 void sort_series(std::vector<Series>& all) {
-  for (Series& s : all) std::sort(s.attempts.begin(), s.attempts.end(), earlier);
-  std::sort(all.begin(), all.end(), [](const Series& a, const Series& b) { return std::pair(fastest(a), a.attempts[0].name) < std::pair(fastest(b), b.attempts[0].name); });
+  for (Series& s : all) sort_by_time(s);
+  std::sort(all.begin(), all.end(), [](const Series& a, const Series& b) {
+    return std::pair(fastest(a), a.attempts[0].name) < std::pair(fastest(b), b.attempts[0].name);
+  });
 }
 
 using Group = std::vector<const NamedRun*>;
@@ -81,16 +81,18 @@ std::vector<Group> groups_of(const std::vector<NamedRun>& runs) {
   }
   // Whatever the order of the files: the same first run, and the same group to compare with.
   for (Group& g : groups) std::sort(g.begin(), g.end(), [](const NamedRun* a, const NamedRun* b) { return a->name < b->name; });
-  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return std::pair(b.size(), a.front()->name) < std::pair(a.size(), b.front()->name); });
+  std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
+    return std::pair(b.size(), a.front()->name) < std::pair(a.size(), b.front()->name);
+  });
   return groups;
 }
 
 // Of too few runs also what tells them from the largest of the other groups.
-std::string too_few_text(const Group& group, const std::vector<Group>& all) {
+std::string apart_from_others(const Group& group, const std::vector<Group>& all) {
   const auto other = std::find_if(all.begin(), all.end(), [&](const Group& g) { return &g != &group; });
-  if (other == all.end()) return needs_text(group.size());
+  if (other == all.end()) return too_few_text(group.size());
   const NamedRun &a = *group.front(), &b = *other->front();
-  return needs_text(group.size()) + " '" + a.name + "' and '" + b.name + "' are no repetitions of each other: " + apart_text(a.record, b.record) + ".";
+  return too_few_text(group.size()) + " '" + a.name + "' and '" + b.name + "' are no repetitions of each other: " + apart_text(a.record, b.record) + ".";
 }
 
 }  // namespace
@@ -101,6 +103,17 @@ bool is_attempt(const RunRecord& r) {
   return r.kind == "time_to_target" && (v == Verdict::kPassed || v == Verdict::kNotConverged || v == Verdict::kFailed || v == Verdict::kIncorrect);
 }
 
+std::string too_few_text(std::size_t runs) {
+  return "No score: the Olympic mean needs " + std::to_string(kScoredRuns) + " runs of one system and recipe, here are " + std::to_string(runs) +
+         ". Name the others too.";
+}
+
+void sort_by_time(Series& series) {
+  std::sort(series.attempts.begin(), series.attempts.end(), [](const Attempt& a, const Attempt& b) {
+    return std::pair(a.started, a.name) < std::pair(b.started, b.name);
+  });
+}
+
 std::vector<Series> series_of_runs(const std::vector<NamedRun>& runs) {
   std::vector<Series> all;
   const std::vector<Group> groups = groups_of(runs);
@@ -108,7 +121,7 @@ std::vector<Series> series_of_runs(const std::vector<NamedRun>& runs) {
     const RunRecord& first = group.front()->record;
     Series s{.title = system_text(first) + ", recipe " + first.recipe.name + ", commit " + commit_text(first), .system = system_text(first)};
     if (const std::int64_t batch = global_batch_of(first); batch > 0) s.global_batch = static_cast<double>(batch);
-    if (group.size() < kScoredRuns) s.too_few = too_few_text(group, groups);
+    if (group.size() < kScoredRuns) s.too_few = apart_from_others(group, groups);
     for (const NamedRun* r : group) {
       s.attempts.push_back(attempt_of(*r));
       if (s.no_reference.empty()) s.no_reference = why_no_reference(r->record);

@@ -39,7 +39,7 @@ struct NamedLog {
   result::MllogText log;
 };
 
-// Runs that were shortened or not made are in none. The larger series do not come first: the faster do.
+// Runs that were shortened or not made are in none. Series come in the order of their fastest run.
 std::vector<Series> series_of_runs(const std::vector<NamedRun>& runs);
 bool is_attempt(const result::RunRecord& record);
 
@@ -49,6 +49,10 @@ std::vector<Series> series_of_logs(const std::vector<NamedLog>& logs);
 // A file of results/published; `name` is what an error calls it. Throws DataError naming the key that is missing or wrong.
 std::vector<Series> series_of_published(const result::Json& document, const std::string& name);
 bool is_published(const result::Json& document);
+
+// "No score: ...": of fewer runs than it takes.
+std::string too_few_text(std::size_t runs);
+void sort_by_time(Series& series);
 
 // MLPerf's score of a series: the five consecutive runs whose Olympic mean is the median of all such windows (the slower of two).
 struct Window {

@@ -36,7 +36,8 @@ std::optional<double> number_of(const Json& object, const char* key) {
 Attempt attempt_of(const NamedLog& named) {
   const result::MllogText& log = named.log;
   const MllogRecord *start = first(log, "run_start"), *init = first(log, "init_start");
-  if (!start) throw DataError("'" + named.name + "' has no run_start: it is no MLPerf log of a run. Name the result_*.txt of a submission, or a .mllog.txt beside a result.");
+  if (!start)
+    throw DataError("'" + named.name + "' has no run_start: it is no MLPerf log of a run. Name the result_*.txt of a submission, or a .mllog.txt beside a result.");
   Attempt a{.name = named.name, .verdict = "no run_stop", .seed = text_of(log, "seed"), .started = fixed("%020.3f", start->time_ms)};
   std::optional<double> evaluated;
   double finished = 0;
@@ -46,7 +47,8 @@ Attempt attempt_of(const NamedLog& named) {
     if (r.key == "epoch_stop") ++finished;
     if (r.key == "throughput" && r.value.is_number()) rates.push_back(r.value.get<double>());
     if (r.key != "run_stop") continue;
-    a.verdict = r.metadata.is_object() && r.metadata.contains("status") && r.metadata["status"].is_string() ? r.metadata["status"].get<std::string>() : "no status";
+    const bool says = r.metadata.is_object() && r.metadata.contains("status") && r.metadata["status"].is_string();
+    a.verdict = says ? r.metadata["status"].get<std::string>() : "no status";
     if (a.verdict != "success") continue;
     a.run_s = (r.time_ms - start->time_ms) / 1e3;
     if (init) a.whole_s = (r.time_ms - init->time_ms) / 1e3;
@@ -60,7 +62,8 @@ Attempt attempt_of(const NamedLog& named) {
 std::string why_no_reference(const result::MllogText& log) {
   if (text_of(log, "submission_benchmark") != "maskrcnn") return "it is no log of maskrcnn (submission_benchmark)";
   if (text_of(log, "submission_division") != "closed") return "it is no log of the closed division (submission_division)";
-  if (const MllogRecord* r = first(log, "relaxed_rule")) return "it breaks rules of the closed division that were relaxed by name, first " + r->value.dump();
+  if (const MllogRecord* r = first(log, "relaxed_rule"))
+    return "it breaks rules of the closed division that were relaxed by name, first " + r->value.dump();
   return "";
 }
 
@@ -103,8 +106,8 @@ std::vector<Series> series_of_logs(const std::vector<NamedLog>& logs) {
   for (const NamedLog& l : logs) {
     const auto of = [&](const char* key) { return text_of(l.log, key); };
     // What a submission's runs share; everything else may differ.
-    const std::vector<std::string> who = {of("submission_org"), of("submission_platform"), of("submission_division"), of("submission_benchmark"), of("global_batch_size"),
-                                          of("opt_base_learning_rate")};
+    const std::vector<std::string> who = {of("submission_org"), of("submission_platform"), of("submission_division"),
+                                          of("submission_benchmark"), of("global_batch_size"), of("opt_base_learning_rate")};
     Series& s = all[who];
     s.system = who[0] + " " + who[1];
     s.title = s.system + ", " + who[2] + " division, global batch " + who[4];
@@ -114,7 +117,7 @@ std::vector<Series> series_of_logs(const std::vector<NamedLog>& logs) {
   }
   std::vector<Series> out;
   for (auto& [who, s] : all) {
-    std::sort(s.attempts.begin(), s.attempts.end(), [](const Attempt& a, const Attempt& b) { return std::pair(a.started, a.name) < std::pair(b.started, b.name); });
+    sort_by_time(s);
     out.push_back(std::move(s));
   }
   return out;
@@ -124,7 +127,8 @@ bool is_published(const Json& document) { return document.is_object() && documen
 
 std::vector<Series> series_of_published(const Json& document, const std::string& name) {
   std::vector<Series> all;
-  for (const Json& system : result::get_array(document, "systems", name)) all.push_back(published_series(system, name + ": systems[" + std::to_string(all.size()) + "]", name));
+  for (const Json& system : result::get_array(document, "systems", name))
+    all.push_back(published_series(system, name + ": systems[" + std::to_string(all.size()) + "]", name));
   return all;
 }
 

@@ -1,6 +1,5 @@
 #include "train/submission.h"
 
-#include <chrono>
 #include <random>
 
 #include "embedded_recipes.h"
@@ -70,8 +69,7 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, harness::RunCo
   for (const train::Breach& b : relaxed)
     if (!context.options.quiet) std::fprintf(stderr, "relaxed rule %s: %s\n", b.rule.c_str(), train::breach_text(b).c_str());
   const auto since_ms = static_cast<std::int64_t>((now_s() - context.launch.start_s) * 1e3);
-  const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  return std::make_unique<train::MlperfLog>(path, context.options.force, facts, relaxed, now_ms - since_ms);
+  return std::make_unique<train::MlperfLog>(path, context.options.force, facts, relaxed, unix_ms() - since_ms);
 }
 
 }  // namespace ttt

@@ -1,7 +1,5 @@
 #include "result/event_log.h"
 
-#include <chrono>
-
 #include "core/error.h"
 #include "result/members.h"
 
@@ -22,10 +20,6 @@ constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"},
                                {EventKind::kCheckpointStop, "checkpoint_stop"},
                                {EventKind::kRunStop, "run_stop"},
                                {EventKind::kProgramStop, "program_stop"}};
-
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 

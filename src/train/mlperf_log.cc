@@ -1,22 +1,14 @@
 #include "train/mlperf_log.h"
 
-#include <chrono>
-
+#include "core/clock.h"
 #include "train/schedule.h"
 
 namespace ttt::train {
-namespace {
 
 using result::Event;
 using result::EventKind;
 using result::Json;
 using result::MllogType;
-
-std::int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace
 
 MlperfLog::MlperfLog(const std::filesystem::path& path, bool force, const RunFacts& facts, const std::vector<Breach>& relaxed, std::int64_t start_ms)
     : file_(path, force), train_images_(facts.train_images), eval_images_(facts.eval_images) {
@@ -26,7 +18,9 @@ MlperfLog::MlperfLog(const std::filesystem::path& path, bool force, const RunFac
 }
 
 void MlperfLog::put(std::int64_t time_ms, MllogType type, const char* key, Json value, Json metadata, std::source_location where) {
-  whole_ = file_.write({.time_ms = time_ms, .type = type, .key = key, .value = std::move(value), .metadata = std::move(metadata), .where = where}) && whole_;
+  const bool written =
+      file_.write({.time_ms = time_ms, .type = type, .key = key, .value = std::move(value), .metadata = std::move(metadata), .where = where});
+  whole_ = whole_ && written;
 }
 
 void MlperfLog::point(std::int64_t time_ms, const char* key, Json value, std::source_location where) {
@@ -106,7 +100,8 @@ void MlperfLog::epoch_stop(const Event& e) {
 void MlperfLog::evaluation_stop(const Event& e) {
   if (!eval_samples_written_) point(e.time_ms, "eval_samples", eval_images_);
   eval_samples_written_ = true;
-  put(e.time_ms, MllogType::kPoint, "eval_accuracy", {{"BBOX", e.values.value("BBOX", 0.0)}, {"SEGM", e.values.value("SEGM", 0.0)}}, {{"epoch_num", e.epoch}});
+  const Json accuracy = {{"BBOX", e.values.value("BBOX", 0.0)}, {"SEGM", e.values.value("SEGM", 0.0)}};
+  put(e.time_ms, MllogType::kPoint, "eval_accuracy", accuracy, {{"epoch_num", e.epoch}});
   put(e.time_ms, MllogType::kEnd, "eval_stop", {}, {{"epoch_num", e.epoch}});
 }
 

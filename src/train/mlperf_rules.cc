@@ -66,7 +66,8 @@ Found data_order(const RunFacts& f) {
 Found initial_weights(const RunFacts& f) {
   const TrainConfig& t = f.recipe.train;
   Found found;
-  if (!t.weights.empty()) found.push_back({.setting = "train.weights", .is = t.weights, .allowed = "none: nothing but the backbone is trained before the clock starts"});
+  if (!t.weights.empty())
+    found.push_back({.setting = "train.weights", .is = t.weights, .allowed = "none: nothing but the backbone is trained before the clock starts"});
   if (t.weights_backbone.empty())
     found.push_back({.setting = "train.weights_backbone", .is = "none", .allowed = "a file made of Detectron's MSRA R-50.pkl by data/convert_weights.py"});
   return found;
@@ -80,7 +81,9 @@ Found base_rate(const RunFacts& f) {
 
 Found warmup(const RunFacts& f) {
   if (schedule_of(f).warmup_slope() > 0) return {};
-  return {{.setting = "train.schedule.warmup_steps, train.schedule.warmup_start", .is = "a rate that does not rise", .allowed = "a linear rise: opt_learning_rate_warmup_factor > 0"}};
+  return {{.setting = "train.schedule.warmup_steps, train.schedule.warmup_start",
+           .is = "a rate that does not rise",
+           .allowed = "a linear rise: opt_learning_rate_warmup_factor > 0"}};
 }
 
 Found decay_factor(const RunFacts& f) {
@@ -108,7 +111,8 @@ Found decay_steps(const RunFacts& f) {
 Found candidates(const RunFacts& f) {
   const std::int64_t is = f.recipe.model.rpn.post_nms_train, per_chip = limits::kCandidates * f.recipe.train.images_per_rank;
   if (is == limits::kCandidates || is == per_chip) return {};
-  return {{.setting = "model.rpn.post_nms_train", .is = text(is), .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
+  return {{.setting = "model.rpn.post_nms_train", .is = text(is),
+           .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
 }
 
 Found target(const RunFacts& f) {
@@ -116,7 +120,8 @@ Found target(const RunFacts& f) {
   const auto ap = [&](const char* key, double is, double allowed) {
     if (is != allowed) found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
   };
-  ap("train.target_box_ap", f.recipe.train.target_box_ap, limits::kBoxTarget), ap("train.target_mask_ap", f.recipe.train.target_mask_ap, limits::kMaskTarget);
+  ap("train.target_box_ap", f.recipe.train.target_box_ap, limits::kBoxTarget);
+  ap("train.target_mask_ap", f.recipe.train.target_mask_ap, limits::kMaskTarget);
   return found;
 }
 
@@ -149,23 +154,23 @@ struct Rule {
   Found (*breaches)(const RunFacts&);
 };
 constexpr Rule kRules[] = {
-    {"data_set", data_set},                                                                              // [Benchmarks; Data set]
-    {"preprocessing", [](const RunFacts& f) { return unlike_reference(f, "data"); }},                    // [Pre-processing]
-    {"image_size", image_size},                                                                          // [Hyperparameters: min_image_size, max_image_size]
-    {"data_order", data_order},                                                                          // [Data set: traversal order, last batch]
-    {"model", [](const RunFacts& f) { return unlike_reference(f, "model"); }},                           // [Model: graph definition, "as the reference"]
-    {"initial_weights", initial_weights},                                                                // [Model: weight initialization]
-    {"optimizer", [](const RunFacts& f) { return unlike_reference(f, "train.optimizer"); }},             // [Training loop: optimizers]
-    {"base_learning_rate", base_rate},                                                                   // [Hyperparameters: opt_base_learning_rate]
-    {"warmup", warmup},                                                                                  // [Hyperparameters: opt_learning_rate_warmup_*]
-    {"decay_factor", decay_factor},                                                                      // [Hyperparameters: opt_learning_rate_decay_factor]
-    {"decay_steps", decay_steps},                                                                        // [Hyperparameters: opt_learning_rate_decay_steps]
-    {"num_image_candidates", candidates},                                                                // [Hyperparameters: num_image_candidates]
-    {"quality_target", target},                                                                          // [Quality measure: target]
-    {"evaluation", evaluation},                                                                          // [Quality measure: evaluation frequency]
-    {"gradients", gradients},                                                                            // [Training loop: equivalence]
-    {"seed", seed},                                                                                      // [Random numbers]
-    {"cache_clear", cache_clear},                                                                        // [Run: caches]
+    {"data_set", data_set},  // [Benchmarks; Data set]
+    {"preprocessing", [](const RunFacts& f) { return unlike_reference(f, "data"); }},  // [Pre-processing]
+    {"image_size", image_size},  // [Hyperparameters: min_image_size, max_image_size]
+    {"data_order", data_order},  // [Data set: traversal order, last batch]
+    {"model", [](const RunFacts& f) { return unlike_reference(f, "model"); }},  // [Model: graph definition, "as the reference"]
+    {"initial_weights", initial_weights},  // [Model: weight initialization]
+    {"optimizer", [](const RunFacts& f) { return unlike_reference(f, "train.optimizer"); }},  // [Training loop: optimizers]
+    {"base_learning_rate", base_rate},  // [Hyperparameters: opt_base_learning_rate]
+    {"warmup", warmup},  // [Hyperparameters: opt_learning_rate_warmup_*]
+    {"decay_factor", decay_factor},  // [Hyperparameters: opt_learning_rate_decay_factor]
+    {"decay_steps", decay_steps},  // [Hyperparameters: opt_learning_rate_decay_steps]
+    {"num_image_candidates", candidates},  // [Hyperparameters: num_image_candidates]
+    {"quality_target", target},  // [Quality measure: target]
+    {"evaluation", evaluation},  // [Quality measure: evaluation frequency]
+    {"gradients", gradients},  // [Training loop: equivalence]
+    {"seed", seed},  // [Random numbers]
+    {"cache_clear", cache_clear},  // [Run: caches]
 };
 
 bool is_relaxed(const RunFacts& f, const std::string& rule) {
@@ -188,7 +193,8 @@ std::string refusal(const Found& broken) {
 void check_names(const MlperfConfig& m) {
   const std::pair<std::string, const std::string*> names[] = {{"mlperf.organisation", &m.organisation}, {"mlperf.platform", &m.platform}};
   for (const auto& [key, value] : names)
-    if (value->empty()) throw UsageError("mlperf.division = \"" + m.division + "\" needs " + key + ", which is empty: the log must say it. Set it with --set " + key + "=NAME.");
+    if (value->empty())
+      throw UsageError("mlperf.division = \"" + m.division + "\" needs " + key + ", which is empty: the log must say it. Set it with --set " + key + "=NAME.");
 }
 
 }  // namespace
