@@ -198,6 +198,8 @@ def seeds(report, lines, folder):
         return write(folder / f"result_{name}.txt", change(copy.deepcopy(lines)))
     a, b = log("0", value("seed", 1)), log("1", value("seed", 2))
     cases = {"two seeds": ([a, b], True), "the same seed twice": ([a, b, log("2", value("seed", 1))], False), "no seed": ([a, log("3", without("seed"))], False),
+             "a seed that is a text": ([log("6", value("seed", "1")), b], True), "a text and its number": ([a, log("6", value("seed", "1"))], False),
+             "a seed that is a word": ([log("7", value("seed", "lucky"))], False), "no number": ([log("8", value("seed", None))], False),
              "no file": ([log("4", metadata_without("seed", "file"))], False), "no line": ([log("5", metadata_without("seed", "lineno"))], False)}
     for name, (logs, expected) in cases.items():
         theirs = seed_checker.SeedChecker("3.1.0").check_seeds([str(path) for path in logs])
