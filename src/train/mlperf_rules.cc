@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/error.h"
 #include "result/field_table.h"
@@ -20,9 +19,9 @@ std::string text(std::int64_t n) { return std::to_string(n); }
 std::string text(double x) { return result::number_text(x); }
 
 // Settings of a group that are not the reference's, without those that change no number of the training, or have a rule of their own.
-constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity", "data.padding", "data.pad_height", "data.pad_width",
-                                 "data.pad_multiple", "data.group_by_aspect", "data.workers", "data.prefetch", "data.read", "data.generated",
-                                 "model.classes", "model.shapes", "model.rpn.post_nms_train"};
+constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity", "data.padding", "data.pad_height",
+                                 "data.pad_width", "data.pad_multiple", "data.group_by_aspect", "data.workers", "data.prefetch", "data.read",
+                                 "data.generated", "model.classes", "model.shapes", "model.rpn.post_nms_train"};
 
 std::string value_text(const result::FieldValue& value) {
   return std::visit([](const auto& v) { return result::Json(v).dump(); }, value);
@@ -33,7 +32,8 @@ Found unlike_reference(const RunFacts& f, const std::string& group) {
   const result::FieldTable own = result::field_table(f.recipe), reference = result::field_table(f.reference);
   for (std::size_t i = 0; i < own.fields.size(); ++i) {
     const result::Field &mine = own.fields[i], &theirs = reference.fields[i];
-    if (!mine.key.starts_with(group + ".") || mine.value == theirs.value || std::find(std::begin(kFree), std::end(kFree), mine.key) != std::end(kFree)) continue;
+    const bool free = std::find(std::begin(kFree), std::end(kFree), mine.key) != std::end(kFree);
+    if (!mine.key.starts_with(group + ".") || mine.value == theirs.value || free) continue;
     found.push_back({.setting = mine.key, .is = value_text(mine.value), .allowed = value_text(theirs.value)});
   }
   return found;
