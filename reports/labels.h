@@ -31,7 +31,10 @@ inline constexpr std::string_view kLabels[] = {
     "A", "epochs [to target]", "x time per epoch [s]", "= training [s]", "evaluation [s]", "start-up [s]", "time to target [s]",
     "images/s of a step, median", "time of a step, median [ms]", "95 % interval of its ratio",
     // Scores.
-    "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread",
+    "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread", "minutes", "mean epochs", "reference epochs", "least accepted epochs", "convergence",
+    "normalisation", "normalised minutes", "accelerators", "images/s per accelerator",
+    // Logs, and the clocks of benchmarks.
+    "line", "found by", "clock", "MLPerf", "DAWNBench", "total",
     // Timeline.
     "rank", "lane", "images", "working", "waiting for room", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks",
     "comm_exposed",

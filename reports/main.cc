@@ -8,6 +8,7 @@
 #include "core/nearest.h"
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
+#include "reports/check.h"
 #include "reports/command_line.h"
 #include "reports/html.h"
 #include "reports/scaling.h"
@@ -57,25 +58,61 @@ std::function<int()> declare_ablations(CLI::App& command) {
 
 std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files; the first is what the others are compared with")->required();
+  command.add_option("files", a->files, "Result files; the first is what the others are compared with. MLPerf logs and results/published/*.json stand beside them in a table")->required();
   add_output_options(command, a->output);
-  command.footer("Example: report compare this_machine.json that_machine.json");
+  command.footer("Example: report compare this_machine.json that_machine.json\n         report compare mine.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
-    const reports::Runs all = reports::read_all(a->files);
-    print(reports::compare(all.runs), a->output);
+    const reports::Mixed all = reports::read_mixed(a->files);
+    const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
+    reports::Document d;
+    if (!others || all.inputs.runs.size() > 1) d = reports::compare(all.inputs.runs);
+    if (others) {
+      const reports::Document beside = reports::beside_published(all.inputs);
+      d.insert(d.end(), beside.begin(), beside.end());
+    }
+    print(d, a->output);
     return all.exit_code;
   };
 }
 
 std::function<int()> declare_score(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files of runs to a target, five or more of each system")->required();
+  command.add_option("files", a->files, "Results of runs to a target, or MLPerf logs, five or more of each system; results/published/*.json stands beside them")->required();
   add_output_options(command, a->output);
-  command.footer("Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json");
+  command.footer(
+      "The score is MLPerf's: the mean time to target of five runs without the fastest and the slowest. One of the five may have missed the target; it is the\n"
+      "slowest then. Of more than five runs, the five consecutive in time count whose score is the median of all such fives. Runs of the closed division, logs and\n"
+      "published results are compared with MLPerf's reference convergence points: too few epochs fail, few ones are normalised. The score is in minutes in the\n"
+      "last column; reports/METRICS.md derives every number.\n\n"
+      "Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json\n"
+      "         report score result_*.txt\n"
+      "         report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
-    const reports::Runs all = reports::read_all(a->files);
-    print(reports::score(all.runs), a->output);
+    const reports::Mixed all = reports::read_mixed(a->files);
+    print(reports::score(all.inputs), a->output);
     return all.exit_code;
+  };
+}
+
+std::function<int()> declare_check(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    reports::CheckOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("logs", a->files, "MLPerf logs: the .mllog.txt beside a result, or a submission's result_*.txt, all of one system together")->required();
+  command.add_flag("--compliance-alone", a->options.compliance_alone,
+                   "Decide as MLPerf's compliance checker does and no more: seeds, numbers of epochs, and where the run stopped, are left to the people who review");
+  add_output_options(command, a->output);
+  command.footer(
+      "The rules of MLPerf Training 3.1.0 for Mask R-CNN: keys, how often each, their order and values, evaluation after every epoch from 1 on, the target at the\n"
+      "end, seeds that differ between the logs. The exit code is 0 where every log is accepted, 1 where one is rejected.\n\n"
+      "Example: report check runs/*.mllog.txt");
+  return [a] {
+    std::vector<reports::NamedLog> logs;
+    for (const std::string& file : a->files) logs.push_back(reports::read_log(file));
+    const reports::Checked checked = reports::check(logs, a->options);
+    print(checked.document, a->output);
+    return checked.rejected > 0 ? 1 : 0;
   };
 }
 
@@ -206,7 +243,8 @@ constexpr reports::Command kCommands[] = {
     {"show", "Print one run for people (the default: report FILE)", declare_show},
     {"ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations},
     {"compare", "Results side by side, each with its ratio to the first: two machines, two commits", declare_compare},
-    {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's", declare_score},
+    {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's; published results beside it", declare_score},
+    {"check", "Whether MLPerf logs keep the rules of the closed division, and which line breaks which", declare_check},
     {"bench", "Micro-benchmarks: the JSON output of Google Benchmark programs as a table", declare_bench},
     {"html", "One page with all results, plots and raw data, to open in a browser", declare_html},
     {"scaling", "What more ranks bring: speed-up, efficiency, and time to target as epochs times time per epoch", declare_scaling},

@@ -73,6 +73,28 @@ void add_factors(const RunRecord& r, Document& d) {
                           ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
 }
 
+// The clocks by which others tell their time to accuracy.
+void add_clocks(const RunRecord& r, Document& d) {
+  const auto clocks = result::benchmark_clocks(r.events);
+  if (!clocks) return;
+  Table t{.header = {"clock", "time", ""}, .right = {false, true, false}};
+  t.add("MLPerf", {seconds(clocks->mlperf_s), "run start to run stop, evaluation included"});
+  t.add("DAWNBench", {seconds(clocks->dawnbench_s), "the same without evaluation and checkpoints"});
+  t.add("total", {seconds(r.clocks.total_s), "start of the program to the writing of the result"});
+  d.push_back(Heading{"Clocks"});
+  d.push_back(std::move(t));
+}
+
+// What a run was held to, and what it was allowed to break.
+void add_division(const RunRecord& r, Document& d) {
+  if (r.mlperf.is_null() || text_at(r.mlperf, "division") == "none") return;
+  d.push_back(Heading{"MLPerf division " + text_at(r.mlperf, "division") + ", log " + text_at(r.mlperf, "log")});
+  std::string relaxed;
+  for (const Json& b : member_or_empty(r.mlperf, "relaxed"))
+    relaxed += (relaxed.empty() ? "" : "; ") + text_at(b, "rule") + ": " + text_at(b, "setting") + " = " + text_at(b, "is") + " (allowed: " + text_at(b, "allowed") + ")";
+  d.push_back(Paragraph{relaxed.empty() ? "No rule is relaxed." : "Relaxed rules: " + relaxed + "."});
+}
+
 void add_accuracy(const RunRecord& r, Document& d) {
   d.push_back(Heading{"Accuracy"});
   if (r.target)
@@ -224,6 +246,8 @@ Document show_run(const RunRecord& record) {
     d.insert(d.end(), rows.begin(), rows.end());
   } else if (record.kind != "roofline") {  // which has no training
     add_factors(record, d);
+    add_clocks(record, d);
+    add_division(record, d);
     add_accuracy(record, d);
     add_step_time(record, d);
     const Document checkpoints = checkpoint_blocks(record);

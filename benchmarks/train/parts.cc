@@ -105,7 +105,9 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.parts.trace = run.trace.get();
   run.place = std::make_unique<comm::Place>();
   run.parts.place = run.place.get();
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace});
+  run.parts.loader = std::make_unique<data::Loader>(
+      *run.train_images, recipe.data, run.order,
+      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .hold = recipe.mlperf.division != "none"});
   set_model(run, model::host_ops(run.pool));
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;

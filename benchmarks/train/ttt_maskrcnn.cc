@@ -10,6 +10,8 @@
 #include "train/guards.h"
 #include "train/launch.h"
 #include "train/parts.h"
+#include "train/run_events.h"
+#include "train/submission.h"
 
 namespace {
 
@@ -41,8 +43,8 @@ class Terminal final : public train::Listener {
 
 // `earlier`: what rank 0 found to go on from.
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
-  const std::int64_t steps_done = std::stoll(context.launch.from_root(std::to_string(earlier.checkpoint ? earlier.checkpoint->state.step : 0)));
-  Run run = build_run(recipe, world.team(), context, steps_done);
+  const Start start = start_of(earlier, context);
+  Run run = build_run(with_drawn_seed(recipe, start, context), world.team(), context, start.step);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
@@ -51,10 +53,11 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
   Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
+  train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, start, context));
   train::Observer observer{
       .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = guards.listeners(),
       .checkpoints = checkpoints.get()};
-  observer.listeners.push_back(&terminal);
+  observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(

@@ -108,7 +108,7 @@ class Session {
     reserve();
     start_record();
     watch_ = std::make_unique<SignalWatch>([this](const std::string& name) { write_unanswered(name); });
-    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_, [this](const std::string& reason) { give_up(reason); }};
+    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_, [this](const std::string& reason) { give_up(reason); }, out_};
     const Outcome outcome = app_.run(table_, context);
     watch_->answered();
     return finish(outcome);

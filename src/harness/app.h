@@ -93,6 +93,7 @@ struct RunContext {
   Witness& witness;               // is asked where a signal ends a run that cannot poll
   // For another thread than the run's, which hangs: writes the result with this reason (unless a rank of the run has), and ends all ranks.
   std::function<void(const std::string& reason)> give_up;
+  const std::filesystem::path& out;  // of the result, absolute: what else a run writes stands beside it
 };
 
 // Recipe keys that have a flag of their own; "" where the program has no such setting.

@@ -50,6 +50,7 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     next.warnings = std::move(r.warnings);
     next.checkpoints = std::move(r.checkpoints);
     next.clocks = r.clocks;
+    next.events = std::move(r.events);
     r = std::move(next);
   } else if (type == "step") {
     r.steps.add(step_from_json(line, where));
@@ -57,6 +58,8 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     r.accuracy.push_back(evaluation_from_json(line, where));
   } else if (type == "checkpoint") {
     r.checkpoints.push_back(checkpoint_from_json(line, where));
+  } else if (type == "event") {
+    r.events.push_back(event_from_json(line, where));
   } else if (type == "warning") {
     r.warnings.push_back(member(line, "text", where).get<std::string>());
   } else if (type == "non_finite") {

@@ -1,6 +1,6 @@
 // A rank's journal: JSON lines, each handed to the kernel in one write() as it happens, so nothing of it is lost with
 // the process. Lines: {"type": "start", "record": {...}}, "update" (the same), "step", "evaluation", "checkpoint",
-// "clocks", "warning", "non_finite", "end".
+// "event", "clocks", "warning", "non_finite", "end".
 #pragma once
 
 #include <filesystem>

@@ -87,10 +87,13 @@ RecipeRecord recipe_from_json(const Json& object) {
           .sha256 = get<std::string>(object, "sha256", "recipe")};
 }
 
-Json clocks_json(const Clocks& c) {
-  Json clocks = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
-  if (c.lost_s > 0) clocks["lost_s"] = c.lost_s;
-  return clocks;
+// The clocks of other benchmarks are of a run in one piece: what an interruption costs is not theirs to say.
+Json clocks_json(const RunRecord& r) {
+  const Clocks& c = r.clocks;
+  Json j = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  if (c.lost_s > 0) j["lost_s"] = c.lost_s;
+  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty()) j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
+  return j;
 }
 
 Clocks clocks_from_json(const Json& c) {
@@ -217,7 +220,7 @@ Json to_json(const RunRecord& r) {
   j["recipe"] = recipe_json(r.recipe);
   j["built"] = r.built;
   j["data"] = r.data;
-  j["clocks"] = clocks_json(r.clocks);
+  j["clocks"] = clocks_json(r);
   if (r.interrupted) j["interrupted"] = interruption_json(*r.interrupted);
   const auto list = [&](const char* key, const auto& samples, auto&& json) {
     if (samples.empty()) return;
@@ -226,6 +229,8 @@ Json to_json(const RunRecord& r) {
   };
   list("resumes", r.resumes, resume_json);
   list("checkpoints", r.checkpoints, checkpoint_json);
+  list("events", r.events, event_json);
+  if (!r.mlperf.is_null()) j["mlperf"] = r.mlperf;
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
   if (!r.convergence.empty()) {
@@ -271,6 +276,9 @@ RunRecord run_record_from_json(const Json& document) {
   if (document.contains("checkpoints"))
     for (const Json& e : get_array(document, "checkpoints", ""))
       r.checkpoints.push_back(checkpoint_from_json(e, "checkpoints[" + std::to_string(r.checkpoints.size()) + "]"));
+  if (document.contains("events"))
+    for (const Json& e : get_array(document, "events", "")) r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
+  if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));

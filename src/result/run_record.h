@@ -12,6 +12,7 @@
 
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
+#include "result/event_log.h"
 #include "result/json.h"
 #include "result/peak.h"
 #include "result/trace_record.h"
@@ -147,6 +148,8 @@ struct RunRecord {
   std::optional<Interruption> interrupted;    // the run is to go on: nothing in this record is final
   std::vector<Resume> resumes;                // starts from a checkpoint, in their order
   std::vector<CheckpointSample> checkpoints;  // those whose writing had ended
+  std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them
+  Json mlperf;                // {"division", "log", "relaxed"} of a run with an MLPerf log, else null
   std::vector<Evaluation> accuracy;
   StepSeries steps;
   std::vector<Comparison> comparisons;      // of an ablation

@@ -39,6 +39,7 @@ Json without_samples(const RunRecord& record) {
   copy.warnings.clear();
   copy.checkpoints.clear();
   copy.trace.reset();
+  copy.events.clear();
   return to_json(copy);
 }
 
@@ -114,6 +115,12 @@ void RunRecorder::checkpoint(const CheckpointSample& sample) {
   const std::lock_guard lock(mutex_);
   record_.checkpoints.push_back(sample);
   if (journal_) log(line_of("checkpoint", checkpoint_json(sample)));
+}
+
+void RunRecorder::event(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  record_.events.push_back(event);
+  if (journal_) log(line_of("event", event_json(event)));
 }
 
 void RunRecorder::warn(const std::string& warning) {

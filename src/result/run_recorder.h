@@ -28,6 +28,7 @@ class RunRecorder {
   bool step(const StepSample& sample);
   bool evaluation(const Evaluation& evaluation);
   void checkpoint(const CheckpointSample& sample);
+  void event(const Event& event);
   void warn(const std::string& warning);  // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);

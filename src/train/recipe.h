@@ -4,6 +4,7 @@
 #include "data/settings.h"
 #include "model/config.h"
 #include "train/checkpoint_config.h"
+#include "train/mlperf_config.h"
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
@@ -66,6 +67,7 @@ struct Recipe {
   data::DataSettings data;
   model::ModelConfig model;
   TrainConfig train;
+  MlperfConfig mlperf;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -74,6 +76,7 @@ struct Recipe {
     v("data", s.data, "images and their transformation");
     v("model", s.model, "Mask R-CNN");
     v("train", s.train, "training to the target");
+    v("mlperf", s.mlperf, "MLPerf's log and rules");
   }
 };
 

@@ -100,6 +100,29 @@ TEST_F(LoaderTest, RecordsEveryImageAndEveryBatch) {
   }
 }
 
+// MLPerf's clock must run before the first record is touched.
+TEST_F(LoaderTest, HeldItReadsNothingBeforeTheFirstNext) {
+  DataSettings s = tiny_settings(80);
+  s.workers = 0;
+  const std::vector<HostBatch> want = take(s, 6);
+  s.workers = 2, s.prefetch = 2;
+  for (const bool hold : {false, true}) {
+    trace::Recorder recorder(0, 6);
+    recorder.before_step(0);
+    Loader loader(*set_, s, order(s), {.trace = &recorder, .hold = hold});
+    const auto recorded = [&] {
+      std::size_t spans = 0;
+      for (const trace::Lane* lane : recorder.lanes()) spans += lane->spans().size();
+      return spans;
+    };
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(hold ? 200 : 20000);
+    while (recorded() == 0 && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(recorded() == 0, hold);
+    for (const HostBatch& w : want) EXPECT_TRUE(same(*loader.next(), w));
+    EXPECT_GT(recorded(), 0u);
+  }
+}
+
 TEST_F(LoaderTest, ResumesInTheMiddle) {
   const DataSettings s = tiny_settings();
   const std::vector<HostBatch> all = take(s, 9), rest = take(s, 4, {.first_batch = 5});

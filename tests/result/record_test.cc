@@ -34,6 +34,8 @@ TEST(RunRecord, JsonReadsBackToTheSameRecord) {
   const Json j = to_json(r);
   EXPECT_EQ(to_json(run_record_from_json(parse(dump(j), "j"))), j);
   EXPECT_EQ(j.at("accuracy").at(1).at("bbox").at("AP"), 0.52);
+  EXPECT_EQ(j.at("clocks").at("mlperf_s"), 6);     // derived from the events, here where they can be read
+  EXPECT_EQ(j.at("clocks").at("dawnbench_s"), 4);  // two evaluations of one second
   EXPECT_EQ(j.at("steps").at("phase_s").at("values").at("comm_exposed").at(7), 0.0625);
 }
 
@@ -55,7 +57,7 @@ TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
   const Json whole = to_json(toy_record());
   const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values/mask",
                                              "/steps/images",   "/recipe/sha256",       "/warnings",
-                                             "/verdict",        "/steps/step_s/ranks"};
+                                             "/verdict",        "/steps/step_s/ranks",   "/events/1/event",     "/events/2/clock_s"};
   for (const std::string& pointer : pointers) {
     const std::string key = pointer.substr(pointer.rfind('/') + 1);
     Json without = whole;
@@ -224,13 +226,14 @@ TEST(RunRecorder, MayBeUsedFromSeveralThreads) {
 void record_everything(RunRecorder& recorder, const RunRecord& r, int steps) {
   recorder.update([&](RunRecord& mine) {
     mine = r;
-    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {};
+    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {}, mine.events.clear();
     mine.verdict = Verdict::kNotRun, mine.reason.clear();
   });
   for (int i = 0; i < steps; ++i) {
     recorder.step(toy_step(i));
     if (i % 4 == 3) recorder.evaluation(r.accuracy.at(static_cast<std::size_t>(i) / 4));
   }
+  for (const Event& e : r.events) recorder.event(e);
   recorder.warn(r.warnings.at(0));
 }
 

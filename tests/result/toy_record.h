@@ -28,6 +28,22 @@ inline result::StepSample toy_step(std::int64_t step) {
   return s;
 }
 
+// The moments of toy_record().
+inline std::vector<result::Event> toy_events() {
+  using result::EventKind;
+  std::vector<result::Event> events;
+  const auto add = [&](EventKind kind, double at_s, std::int64_t step, std::int64_t epoch, result::Json value = result::Json::object()) {
+    events.push_back({kind, 1700000000000 + static_cast<std::int64_t>(at_s * 1e3), at_s, step, epoch, std::move(value)});
+  };
+  add(EventKind::kProgramStart, 0, 0, 0), add(EventKind::kRunStart, 2, 0, 1);
+  add(EventKind::kEpochStart, 2, 0, 1), add(EventKind::kEpochStop, 4, 4, 1, {{"images", 64}});
+  add(EventKind::kEvaluationStart, 4, 4, 1), add(EventKind::kEvaluationStop, 5, 4, 1, {{"BBOX", 0.4}, {"SEGM", 0.51}});
+  add(EventKind::kEpochStart, 5, 4, 2), add(EventKind::kEpochStop, 7, 8, 2, {{"images", 64}});
+  add(EventKind::kEvaluationStart, 7, 8, 2), add(EventKind::kEvaluationStop, 8, 8, 2, {{"BBOX", 0.52}, {"SEGM", 0.505}});
+  add(EventKind::kRunStop, 8, 8, 2, {{"status", "success"}}), add(EventKind::kProgramStop, 8.5, 8, 0);
+  return events;
+}
+
 // Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
 inline result::RunRecord toy_record() {
   result::RunRecord r;
@@ -46,6 +62,9 @@ inline result::RunRecord toy_record() {
   r.built = {{"reducer", {{"kind", "bucketed"}, {"bucket_bytes", 1048576}}}};
   r.data = {{"train_images", 64}, {"eval_images", 16}};
   r.clocks = {.total_s = 8.5, .init_s = 2, .run_s = 6, .train_s = 4};
+  r.events = toy_events();
+  r.mlperf = {{"division", "closed"}, {"log", "toy.mllog.txt"},
+              {"relaxed", {{{"rule", "data_set"}, {"setting", "--data"}, {"is", "64 images"}, {"allowed", "117266 images"}}}}};
   for (std::int64_t i = 0; i < 8; ++i) r.steps.add(toy_step(i));
   r.steps.step_ranks = "max", r.steps.phase_ranks = r.steps.loss_ranks = "mean";
   r.accuracy = {toy_evaluation(1, 0.4, 0.51), toy_evaluation(2, 0.52, 0.505)};

@@ -85,8 +85,16 @@ expect "a second run installs nothing" logged_times "." 0
 expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
-expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow$"
+expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml$"
+expect "and MLPerf's checkers without what they do not need" logged "pip .*--no-deps mlperf-logging==[0-9.]+$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
+echo "fewer packages" > "$work/cache/venv/ttt-tests"
+: > "$work/log"
+setup -- --tests
+expect "an environment with other packages for the tests is completed" logged "pip .* jsonschema pillow pyyaml$"
+: > "$work/log"
+setup -- --tests
+expect "and then left alone" logged_times "." 0
 : > "$work/log"
 setup --
 expect "the full variant serves for slim" logged_times "." 0
