@@ -43,6 +43,8 @@ TelemetrySeries telemetry_from_json(const Json& object) {
   TelemetrySeries t;
   t.every_steps = get<std::int64_t>(object, "every_steps", kPath);
   t.step = get_list<std::int64_t>(object, "step", kPath);
+  for (std::size_t i = 1; i < t.size(); ++i)
+    if (t.step[i] <= t.step[i - 1]) throw DataError("The steps of 'telemetry' in the result do not ascend. Take the original file.");
   t.cost_s = column(object, "cost_s", t.size());
   for (const Json& g : get_array(object, "groups", kPath)) {
     t.group.push_back(get<std::string>(g, "name", "telemetry.groups"));
