@@ -80,7 +80,9 @@ std::string step_text(const RunRecord& r) {
   return text;
 }
 
-Cell with_line(const std::string& text, const std::vector<double>& values) { return text + std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + sparkline(values, kSparkline); }
+Cell with_line(const std::string& text, const std::vector<double>& values) {
+  return text + std::string(text.size() < 12 ? 12 - text.size() : 1, ' ') + sparkline(values, kSparkline);
+}
 
 void add_steps(const RunRecord& r, Document& d) {
   Table t{.header = {"", "last step"}, .headless = true};
@@ -175,7 +177,8 @@ Document run_state(const RunRecord& r, double silent_s) {
   add_norms(r, d);
   for (const std::string& warning : r.warnings) d.push_back(Paragraph{"! " + warning});
   if (silent_s > kSilent_s)
-    d.push_back(Paragraph{"! Nothing was written for " + clock_text(silent_s) + ". A run that was killed leaves its journal: 'report recover' makes a result of it."});
+    d.push_back(Paragraph{"! Nothing was written for " + clock_text(silent_s) +
+                          ". A run that was killed leaves its journal: 'report recover' makes a result of it."});
   return d;
 }
 
@@ -219,8 +222,9 @@ void follow(const fs::path& run, const FollowOptions& options) {
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
   const auto show = [&] { print(run_state(followed.record(), followed.silent_s()), {.format = "text", .width = options.width}); };
   for (std::size_t printed = 0; !options.once && !followed.ended(); followed.poll()) {
+    const std::size_t steps = followed.record().steps.size();
     if (terminal) print("\x1b[H\x1b[J"), show();  // from the upper left corner, on an empty screen
-    else if (const std::size_t steps = followed.record().steps.size(); steps != std::exchange(printed, steps)) print(run_state_line(followed.record()) + "\n");
+    else if (steps != std::exchange(printed, steps)) print(run_state_line(followed.record()) + "\n");
     std::this_thread::sleep_for(std::chrono::duration<double>(options.every_s));
   }
   if (terminal && !options.once) print("\x1b[H\x1b[J");

@@ -130,13 +130,9 @@ void set_model(Run& run, model::DetectionOps ops) {
 std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder) {
   const train::Recipe& recipe = run.recipe;
   if (recipe.train.telemetry.folder.empty() || run.control->rank() != 0) return nullptr;
-  return std::make_unique<train::Telemetry>(recipe.train.telemetry, train::TelemetrySources{.model = *run.parts.model,
-                                                                                             .eval_images = *run.eval_images,
-                                                                                             .data = recipe.data,
-                                                                                             .detector = run.parts.evaluator->detector(),
-                                                                                             .ranks = run.control->size(),
-                                                                                             .run_id = run_id,
-                                                                                             .recorder = recorder});
+  train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
+                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .run_id = run_id, .recorder = recorder};
+  return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
 }
 
 void store_trace(Run& run, harness::RunContext& context) {
@@ -157,7 +153,8 @@ result::Json describe(const Run& run) {
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
           {"device", run.recipe.device},
-          {"telemetry", t.folder.empty() ? result::Json("none") : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
+          {"telemetry", t.folder.empty() ? result::Json("none")
+                                         : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
           {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},
                       {"grouped", run.recipe.data.group_by_aspect}, {"padding", run.recipe.data.padding},
                       {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"}, {"scaled_decode", run.recipe.data.scaled_decode}}}};

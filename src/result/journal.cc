@@ -48,7 +48,9 @@ TelemetrySeries& series_of(RunRecord& r, const std::string& where) {
 void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord& r) {
   TelemetrySeries& t = series_of(r, where);
   for (const auto* norms : {&s.gradient_norm, &s.weight_norm, &s.update_norm})
-    if (norms->size() != t.group.size()) throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " + std::to_string(t.group.size()) + ". Take the original file.");
+    if (norms->size() != t.group.size())
+      throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " + std::to_string(t.group.size()) +
+                      ". Take the original file.");
   t.add(s);
 }
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
+#include <cstring>
 
 #include "core/error.h"
 #include "tests/result/python.h"
