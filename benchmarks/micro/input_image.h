@@ -6,8 +6,8 @@
 
 #include <filesystem>
 
-#include "core/crc32c.h"
 #include "core/rng.h"
+#include "data/crc32c.h"
 #include "data/jpeg.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"

@@ -1,4 +1,4 @@
-// CRC-32C (Castagnoli): the checksum of every record, of a shard's index, and of the records of an event file.
+// CRC-32C (Castagnoli): the checksum of shards, and of the records of an event file.
 #pragma once
 
 #include <cstddef>

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/sha256.h"
+#include "data/crc32c.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
