@@ -3,7 +3,7 @@
 
   events.py PROBE
 """
-import glob, io, json, os, subprocess, sys, tempfile
+import collections, glob, io, json, os, subprocess, sys, tempfile
 
 try:
     import numpy as np
@@ -65,6 +65,9 @@ def check_whole(probe):
         assert (image.step, image.height, image.width) == (6, 5, 7)
         pixels = np.asarray(Image.open(io.BytesIO(image.encoded_image_string)))
         assert pixels.shape == (5, 7, 3) and pixels.tobytes() == bytes(expected["image"])
+        # And as the present TensorBoard's own plugins are given them.
+        given = collections.Counter(v.metadata.plugin_data.plugin_name for e in event_file_loader.EventFileLoader(folder + "/" + expected["file"]).Load() for v in e.summary.value)
+        assert given == {"scalars": sum(map(len, want.values())), "histograms": 1, "images": 1}, given
         print(f"ok: {sum(map(len, want.values()))} scalars, a histogram of {len(histogram.histogram_value.bucket)} buckets, an image")
         check_torn(folder + "/" + expected["file"], want)
 
