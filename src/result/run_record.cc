@@ -248,6 +248,7 @@ Json to_json(const RunRecord& r) {
   if (r.trace) j["trace"] = trace_json(*r.trace);
   if (!r.health.empty()) j["health"] = r.health;
   if (!r.injected.empty()) j["injected"] = r.injected;
+  if (r.telemetry) j["telemetry"] = telemetry_json(*r.telemetry);
   j["non_finite"] = std::move(non_finite);
   j["warnings"] = r.warnings;
   return j;
@@ -293,6 +294,7 @@ RunRecord run_record_from_json(const Json& document) {
   if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
   if (document.contains("health")) r.health = get_object(document, "health", "");
   if (document.contains("injected")) r.injected = get_list<std::string>(document, "injected", "");
+  if (document.contains("telemetry")) r.telemetry = telemetry_from_json(get_object(document, "telemetry", ""));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
                             get<std::string>(n, "value", "non_finite")});

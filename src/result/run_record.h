@@ -15,6 +15,7 @@
 #include "result/event_log.h"
 #include "result/json.h"
 #include "result/peak.h"
+#include "result/telemetry_record.h"
 #include "result/trace_record.h"
 
 namespace ttt::result {
@@ -159,6 +160,7 @@ struct RunRecord {
   // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing watched.
   Json health = Json::object();
   std::vector<std::string> injected;  // faults that the user planted: then the run is no measurement
+  std::optional<TelemetrySeries> telemetry;  // where train.telemetry.folder asked for it; of the rank that recorded
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

@@ -29,6 +29,9 @@ class RunRecorder {
   bool evaluation(const Evaluation& evaluation);
   void checkpoint(const CheckpointSample& sample);
   void event(const Event& event);
+  // After update() has set RunRecord::telemetry to a series of these groups.
+  bool telemetry(const TelemetrySample& sample);
+  void pictures(std::int64_t step, double cost_s);  // of evaluation images, made after so many steps
   void warn(const std::string& warning);  // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);
@@ -68,6 +71,7 @@ class RunRecorder {
   // Files the numbers of a sample that are not finite; false where there were any.
   template <class Sample>
   bool keep_finite(const Sample& sample, const std::string& prefix);
+  bool keep_if_finite(std::int64_t step, const std::string& name, double value);  // mutex_ is held
   void log(const Json& line);  // mutex_ is held
   void warn_locked(const std::string& warning);
 };

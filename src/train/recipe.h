@@ -9,6 +9,7 @@
 #include "train/reducer.h"
 #include "train/schedule.h"
 #include "train/stragglers.h"
+#include "train/telemetry_config.h"
 
 namespace ttt::train {
 
@@ -33,6 +34,7 @@ struct TrainConfig {
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
+  TelemetryConfig telemetry;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -58,6 +60,7 @@ struct TrainConfig {
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");
+    v("telemetry", s.telemetry, "what TensorBoard shows of the run");
   }
 };
 

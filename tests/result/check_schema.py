@@ -40,7 +40,7 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "comparisons", "peaks", "trace", "libraries.libfoo.built", "libraries.libfoo.runtime", "default", "convergence",
+    optional = {"target", "comparisons", "peaks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default", "convergence",
                 "interrupted", "resumes", "checkpoints", "clocks.lost_s", "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s",
                 "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog"}
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs

@@ -85,6 +85,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
+  traced.telemetry = test::toy_telemetry(2);
   traced.health = {{"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
                    {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
                                    {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},

@@ -86,7 +86,7 @@ expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
 expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml$"
-expect "and MLPerf's checkers without what they do not need" logged "pip .*--no-deps mlperf-logging==[0-9.]+$"
+expect "and of MLPerf's checkers and TensorBoard only what is used" logged "pip .*--no-deps mlperf-logging==[0-9.]+ tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
 echo "fewer packages" > "$work/cache/venv/ttt-tests"
 : > "$work/log"
