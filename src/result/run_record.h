@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "result/check.h"
 #include "result/comparison.h"
 #include "result/json.h"
 #include "result/peak.h"
@@ -134,6 +135,7 @@ struct RunRecord {
   std::vector<Comparison> comparisons;      // of an ablation
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
+  std::vector<Check> checks;                // of a preflight
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;

@@ -70,7 +70,8 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "failed.json", r);
   write_result(folder / "ablation.json", test::toy_ablation());
   write_result(folder / "roofline.json", test::toy_roofline());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json"}) {
+  write_result(folder / "preflight.json", test::toy_preflight());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "preflight.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -84,7 +85,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
-  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline()}) {
+  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_preflight()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
