@@ -122,7 +122,7 @@ std::string host_name() {
 
 }  // namespace
 
-Json rank_facts(const Place& place, const Folders& folders, const std::map<std::string, result::LibraryVersion>& libraries) {
+Json rank_facts(const Place& place, const std::string& result_folder, const std::map<std::string, result::LibraryVersion>& libraries) {
   Json provenance = result::provenance_json({}, libraries);
   const CpuSet cpus = usable_cpus();
   Json facts = {{"host", host_name()}, {"environment", shared_environment(provenance["environment"])}};
@@ -136,7 +136,7 @@ Json rank_facts(const Place& place, const Folders& folders, const std::map<std::
   for (const char* name : {"cpu", "kernel", "logical_cores"}) facts[name] = node.at(name);
   if (const std::int64_t bytes = memory_available_bytes(); bytes > 0) facts["memory_available_bytes"] = bytes;
   const char* temporary = std::getenv("TMPDIR");
-  facts["disk"] = Json::array({disk_of("result", folders.result), disk_of("cache", data::cache_folder()),
+  facts["disk"] = Json::array({disk_of("result", result_folder), disk_of("cache", data::cache_folder()),
                                disk_of("temporary files", temporary && *temporary ? temporary : "/tmp")});
   facts["governors"] = governors();
   facts["gpus"] = gpus();

@@ -15,11 +15,6 @@ struct Place {
   int rank = 0, local_rank = 0, local_size = 1;
 };
 
-// Where a run would write and read.
-struct Folders {
-  std::string result, data;  // data: "" for the generated data set
-};
-
 // Members, of which a rank other than its node's first has only those marked *:
 //   host*                name of the node
 //   build*               of result/provenance.h: version, commit, dirty, compiler, flags, build_type, sanitize, libraries
@@ -31,9 +26,9 @@ struct Folders {
 //   governors            of the node's CPUs, each once; empty where they cannot be read
 //   gpus                 {"driver", "devices": [...]} or {"reason": why there are none}
 // What cannot be read is absent.
-result::Json rank_facts(const Place& place, const Folders& folders, const std::map<std::string, result::LibraryVersion>& libraries);
+result::Json rank_facts(const Place& place, const std::string& result_folder, const std::map<std::string, result::LibraryVersion>& libraries);
 
-// This rank's share of its node's shards against the manifest: {"folder" ("" where there is nothing to check yet), "manifest_sha256", "bytes" (of all
+// This rank's share of its node's shards, in `data` or ("") of the generated data set, against the manifest: {"folder" ("" where there is nothing to check yet), "manifest_sha256", "bytes" (of all
 // shards), "read_bytes" and "read_s" (of this rank), "problems": [sentence, ...]}.
 result::Json shard_facts(const Place& place, const std::string& data, const Settings& settings);
 

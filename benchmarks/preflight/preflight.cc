@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "comm/world.h"
+#include "core/error.h"
 #include "harness/app.h"
 #include "preflight/facts.h"
 #include "preflight/judge.h"
@@ -57,16 +58,25 @@ void print(const Cluster& cluster, const std::vector<Check>& checks, bool quiet)
   std::fflush(stdout);
 }
 
+// Collective.
+void stop_where_asked(const harness::RunContext& context, comm::Communicator& comm) {
+  double asked = context.signals.requested() ? 1 : 0;
+  comm.all_reduce_max(&asked, 1);
+  if (asked > 0) throw Interrupted("Interrupted by a signal before all checks were made. Start the preflight again.");
+}
+
 harness::Outcome look(const Settings& settings, harness::RunContext& context, const comm::World& world) {
   const preflight::Place place{.rank = world.rank(), .local_rank = world.local_rank(), .local_size = world.local_size()};
   const std::string data = context.options.data.value_or(""), out = context.options.out;
-  const preflight::Folders folders{.result = std::filesystem::absolute(out.empty() ? "." : out).parent_path().string(), .data = data};
+  const std::string result_folder = std::filesystem::absolute(out.empty() ? "result" : out).parent_path();
   const auto comm = world.communicator();
-  const Cluster cluster(gathered(context, preflight::rank_facts(place, folders, library_versions(world))));
+  const Cluster cluster(gathered(context, preflight::rank_facts(place, result_folder, library_versions(world))));
   const std::vector<int> firsts = first_ranks(context, cluster);
   context.clock.start_run();
   const std::vector<Json> shards = gathered(context, preflight::shard_facts(place, data, settings));
+  stop_where_asked(context, *comm);  // hashing may have taken minutes
   const preflight::Measured measured = preflight::measure(*comm, firsts, settings);
+  stop_where_asked(context, *comm);
   context.clock.end_run();
   harness::Outcome outcome;
   if (world.rank() == 0) {
