@@ -147,7 +147,7 @@ def case_gpus(suite):
     expect(suite, "gpus", ["Node 0 has 3 GPUs, not 4"], ranks(DEVICES=3), settings=["cores=shared", "gpus_per_node=4"])
     expect(suite, "gpus", ["GPU 1 of node 0 (Fake GPU) has 7 uncorrected memory errors"], ranks(DEVICES=2, ECC=7))
     expect(suite, "gpus", ["GPU 1 of node 0 (Fake GPU) is slowed down by heat (hardware) at 50 degrees"], ranks(DEVICES=2, REASONS=0x44), status="warning")
-    expect(suite, "gpus", ["Node 0 has 0 GPUs, not 1"], suite.ranks(2), settings=["cores=shared", "gpus_per_node=1"])
+    expect(suite, "gpus", ["Node 0 has 0 GPUs, not 1"], ranks(), settings=["cores=shared", "gpus_per_node=1"])
 
 
 if __name__ == "__main__":
