@@ -221,7 +221,7 @@ requeue_where_a_node_failed() {
   timeout 30 srun --mpi=none --immediate=20 "--nodes=$nodes" "--ntasks=$nodes" --ntasks-per-node=1 --cpu-bind=none --overlap true 2> /dev/null && return 0
   local waited=0 down
   while [ "$waited" -lt "$TTT_NODE_WAIT_S" ]; do
-    down=$(sinfo --noheader --nodes="$SLURM_JOB_NODELIST" --states=down,drain,fail,no_respond --format=%N | sort -u | paste -sd,)
+    down=$(sinfo --noheader --nodes="$SLURM_JOB_NODELIST" --states=down,fail,no_respond --format=%N | sort -u | paste -sd,)
     [ -z "$down" ] || requeue "node $down failed"
     sleep 2
     waited=$((waited + 2))
