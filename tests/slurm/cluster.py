@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The job scripts in a real Slurm of eight and more nodes on this machine (fake_cluster).
 
-  cluster.py CASE SOURCE BIN      one of: job, launchers, staging, requeue, node_failure, slow_node, scaling, score, ablations
+  cluster.py CASE SOURCE BIN      one of: job, launchers, hostfile, staging, requeue, node_failure, slow_node, scaling, score, ablations
 """
 import json, os, re, shutil, subprocess, sys, tempfile, time
 
@@ -140,6 +140,20 @@ def case_launchers(source, bin_folder):
             job, rc = c.submit("maskrcnn_1node", ["--ntasks-per-node=1"], site=site, wait=True)
             assert rc == 2 and words in c.read(f"maskrcnn_1node-{job}.out"), (site, rc, c.read(f"maskrcnn_1node-{job}.out"))
         print("ok: mistakes in the site file are named")
+
+
+def case_hostfile(source, bin_folder):
+    """mpirun alone, with the example's file of hosts, and a way to start a command on another host."""
+    with Cluster(source, bin_folder, 8) as c:
+        with open(f"{source}/slurm/hosts.example") as f, open(f"{c.folder}/hosts", "w") as out:
+            out.write(f.read().replace("node", "fake"))
+        line = ["mpirun", "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", f"'{c.program} on'", "--mca", "ras", "^slurm", "--hostfile", f"{c.folder}/hosts", "--bind-to", "none",
+                "-n", "16", "--map-by", "ppr:2:node", "-x", "FAKE_CLUSTER", f"{bin_folder}/ttt_maskrcnn", "--quiet", "--out", f"{c.folder}/run.json", *settings("train.max_steps=2", *SMALL)]
+        done = c.command("on", "fake1", *line)
+        assert done.returncode == 0, done.stderr
+        result = load(f"{c.folder}/run.json")
+        assert [len(n["ranks"]) for n in result["system"]["nodes"]] == [2] * 8, result["system"]
+        print("ok: 16 ranks on the 8 hosts of the file")
 
 
 def dataset(c, images=32):
