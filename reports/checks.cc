@@ -24,7 +24,8 @@ std::string ranges(const std::vector<std::size_t>& numbers) {
     std::size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     if (last < i + 2) last = i;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]) + (last > i ? "-" + std::to_string(numbers[last]) : "");
+    text.append(text.empty() ? "" : ", ").append(std::to_string(numbers[i]));
+    if (last > i) text.append("-").append(std::to_string(numbers[last]));
     i = last + 1;
   }
   return text;

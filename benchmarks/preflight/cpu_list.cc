@@ -34,7 +34,8 @@ std::string cpu_list(const CpuSet& cpus) {
     const int first = *at;
     int last = first;
     while (++at != cpus.end() && *at == last + 1) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(first) + (last > first ? "-" + std::to_string(last) : "");
+    text.append(text.empty() ? "" : ",").append(std::to_string(first));
+    if (last > first) text.append("-").append(std::to_string(last));
   }
   return text;
 }

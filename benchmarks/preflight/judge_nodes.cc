@@ -19,7 +19,8 @@ Check versions(const Cluster& c) {
   const Odd odd = odd_ones(c.of_rank("build"));
   check.facts["commit"] = odd.usual.value("commit", "unknown");
   check.facts["libraries"] = Json::array();
-  for (const auto& [name, version] : odd.usual.value("libraries", Json::object()).items())
+  const Json libraries = odd.usual.value("libraries", Json::object());
+  for (const auto& [name, version] : libraries.items())
     check.facts["libraries"].push_back(name + " " + version.value("runtime", version.value("built", "unknown")));
   if (odd.who.empty()) {
     check.sentence = "All ranks run commit " + odd.usual.value("commit", "unknown").substr(0, 12) + " with the same libraries.";
