@@ -62,7 +62,7 @@ class Cluster:
             f.write(SITE.format(bin=self.bin, folder=self.folder, source=self.source, more=site))
         line = ["sbatch", "--parsable", *(["--wait"] if wait else []), f"--output={self.folder}/%x-%A_%a.out" if "score" in script else f"--output={self.folder}/%x-%j.out",
                 *flags, f"{self.source}/slurm/{script}.sh", *arguments]
-        done = subprocess.run([self.program, "run", *line], env={**self.environment, "TTT_SITE": f"{self.folder}/site.sh", "TTT_ROOT": self.source}, capture_output=True, text=True)
+        done = subprocess.run([self.program, "run", *line], env={**self.environment, "TTT_SITE": f"{self.folder}/site.sh", "TTT_ROOT": self.source}, capture_output=True, text=True, timeout=600)
         assert done.stdout.strip().isdigit(), done.stdout + done.stderr
         return (int(done.stdout), done.returncode) if wait else int(done.stdout)
 
