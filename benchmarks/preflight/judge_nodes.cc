@@ -18,10 +18,11 @@ Check versions(const Cluster& c) {
   Check check = named("versions");
   const Odd odd = odd_ones(c.of_rank("build"));
   check.facts["commit"] = odd.usual.value("commit", "unknown");
-  check.facts["libraries"] = Json::array();
+  std::string text;
   const Json libraries = odd.usual.value("libraries", Json::object());
   for (const auto& [name, version] : libraries.items())
-    check.facts["libraries"].push_back(name + " " + version.value("runtime", version.value("built", "unknown")));
+    text.append(text.empty() ? "" : ", ").append(name).append(" ").append(version.value("runtime", version.value("built", "unknown")));
+  check.facts["libraries"] = text;
   if (odd.who.empty()) {
     check.sentence = "All ranks run commit " + odd.usual.value("commit", "unknown").substr(0, 12) + " with the same libraries.";
     return check;
@@ -51,7 +52,7 @@ Check hosts(const Cluster& c, const Settings& s) {
   check.facts = {{"ranks_of_node", per_node}, {"cpu_of_node", c.of_node("cpu")}, {"kernel_of_node", c.of_node("kernel")}, {"cpus_of_node", c.of_node("logical_cores")}};
   const Odd odd = odd_ones(per_node);
   const auto wanted = s.ranks_per_node > 0 ? s.ranks_per_node : odd.usual.get<std::int64_t>();
-  check.sentence = std::to_string(c.ranks()) + " ranks on " + std::to_string(c.nodes()) + " nodes, " + std::to_string(wanted) + " on each.";
+  check.sentence = std::to_string(c.ranks()) + " ranks on " + std::to_string(c.nodes()) + (c.nodes() > 1 ? " nodes, " : " node, ") + std::to_string(wanted) + " on each.";
   for (int n = 0; n < c.nodes(); ++n)
     if (static_cast<std::int64_t>(c.ranks_of(n).size()) != wanted) {
       check.status = s.ranks_per_node > 0 ? "failed" : "warning";
