@@ -27,6 +27,8 @@ inline constexpr std::string_view kLabels[] = {
     "reached", "change of epochs",
     // Peaks of a machine.
     "peak", "best", "samples", "work",
+    // Checks before a run.
+    "check", "status", "what was found", "fact", "value",
     // Comparison of runs.
     "A", "epochs [to target]", "x time per epoch [s]", "= training [s]", "evaluation [s]", "start-up [s]", "time to target [s]",
     "images/s of a step, median", "time of a step, median [ms]", "95 % interval of its ratio",

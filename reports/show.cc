@@ -5,6 +5,7 @@
 #include "core/statistics.h"
 #include "reports/ablations.h"
 #include "reports/checkpoints.h"
+#include "reports/checks.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
@@ -240,11 +241,13 @@ Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
   if (!record.peaks.empty()) add_peaks(record, d);
+  const Document checks = check_blocks(record);
+  d.insert(d.end(), checks.begin(), checks.end());
   if (!record.comparisons.empty() || !record.convergence.empty()) {
     const Document trained = convergence_blocks(record), rows = comparison_blocks(record);
     d.insert(d.end(), trained.begin(), trained.end());
     d.insert(d.end(), rows.begin(), rows.end());
-  } else if (record.kind != "roofline") {  // which has no training
+  } else if (record.kind != "roofline" && record.kind != "preflight") {  // which have no training
     add_factors(record, d);
     add_clocks(record, d);
     add_division(record, d);

@@ -245,6 +245,10 @@ Json to_json(const RunRecord& r) {
     Json& rows = j["peaks"] = Json::array();
     for (const Peak& p : r.peaks) rows.push_back(peak_json(p));
   }
+  if (!r.checks.empty()) {
+    Json& rows = j["checks"] = Json::array();
+    for (const Check& c : r.checks) rows.push_back(check_json(c));
+  }
   if (r.trace) j["trace"] = trace_json(*r.trace);
   if (!r.health.empty()) j["health"] = r.health;
   if (!r.injected.empty()) j["injected"] = r.injected;
@@ -291,6 +295,8 @@ RunRecord run_record_from_json(const Json& document) {
       r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
   if (document.contains("peaks"))
     for (const Json& p : get_array(document, "peaks", "")) r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
+  if (document.contains("checks"))
+    for (const Json& c : get_array(document, "checks", "")) r.checks.push_back(check_from_json(c, "checks[" + std::to_string(r.checks.size()) + "]"));
   if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
   if (document.contains("health")) r.health = get_object(document, "health", "");
   if (document.contains("injected")) r.injected = get_list<std::string>(document, "injected", "");

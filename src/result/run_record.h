@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "result/check.h"
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/event_log.h"
@@ -156,6 +157,7 @@ struct RunRecord {
   std::vector<Comparison> comparisons;      // of an ablation
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
+  std::vector<Check> checks;                // of a preflight
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
   // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing watched.
   Json health = Json::object();

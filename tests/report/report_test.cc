@@ -41,6 +41,22 @@ TEST(Show, PeaksInPlaceOfTraining) {
   EXPECT_EQ(text.find("Accuracy"), std::string::npos);
 }
 
+TEST(Show, ChecksInPlaceOfTraining) {
+  const std::string text = render_text(show_run(test::toy_preflight()), 160);
+  EXPECT_EQ(line_with(text, "Ranks 0 and 1"), "binding failed Ranks 0 and 1 (node 0) share core 3.");
+  EXPECT_EQ(line_with(text, "gpus"), "gpus not supported No GPU here.");
+  EXPECT_EQ(line_with(text, "binding.cores_of_rank"), "binding.cores_of_rank 3 (0, 1), 0-1 (2), 2-3 (3)");
+  EXPECT_EQ(line_with(text, "binding.threads"), "binding.threads 8");
+  EXPECT_EQ(line_with(text, "speed.copy_bytes_per_s_of_rank"), "speed.copy_bytes_per_s_of_rank 1.5e+09 (0-2), 1e+09 (3)");
+  EXPECT_EQ(text.find("Accuracy"), std::string::npos);
+}
+
+TEST(Show, FactsOfManyRanksAreThreeNumbers) {
+  RunRecord r = test::toy_preflight();
+  for (int rank = 0; rank < 9; ++rank) r.checks[2].facts["many_of_rank"].push_back(rank * 2);
+  EXPECT_EQ(line_with(render_text(show_run(r), 160), "many_of_rank"), "speed.many_of_rank least 0, median 8, most 16 of 9");
+}
+
 TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
   RunRecord r = toy_record();
   r.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);  // reached after 4 steps, 3 s into the run

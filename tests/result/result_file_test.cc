@@ -71,7 +71,8 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "ablation.json", test::toy_ablation());
   write_result(folder / "roofline.json", test::toy_roofline());
   write_result(folder / "resumed.json", test::toy_resumed());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json"}) {
+  write_result(folder / "preflight.json", test::toy_preflight());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json", "preflight.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -91,7 +92,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
                                    {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},
                    {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
   traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
-  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed()}) {
+  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR

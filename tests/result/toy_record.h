@@ -160,4 +160,18 @@ inline result::RunRecord toy_roofline() {
   return r;
 }
 
+// What was found before a run of four ranks on two nodes.
+inline result::RunRecord toy_preflight() {
+  result::RunRecord r = toy_roofline();
+  r.kind = "preflight";
+  r.verdict = result::Verdict::kFailed;
+  r.reason = "binding: ranks 0 and 1 (node 0) share core 3.";
+  r.peaks.clear();
+  r.checks = {{"versions", "ok", "All 4 ranks are of one build.", result::Json::object()},
+              {"binding", "failed", "Ranks 0 and 1 (node 0) share core 3.", result::Json::object({{"cores_of_rank", {"3", "3", "0-1", "2-3"}}, {"threads", 8}})},
+              {"speed", "warning", "Rank 3 is slow.", result::Json::object({{"copy_bytes_per_s_of_rank", {1.5e9, 1.5e9, 1.5e9, 1e9}}})},
+              {"gpus", "not_supported", "No GPU here.", result::Json::object()}};
+  return r;
+}
+
 }  // namespace ttt::test

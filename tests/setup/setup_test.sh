@@ -109,6 +109,12 @@ expect "one update" logged_times "apt-get .* update$" 1
 expect "installs what is missing, no more" logged "apt-get .* install -y --no-install-recommends mold libspdlog-dev$"
 
 fakes
+setup MISSING="slurmctld" --
+expect "Slurm is not needed for a build" logged_times "apt-get" 0
+setup MISSING="slurmctld" -- --tests
+expect "but the tests try the job scripts in one" logged "apt-get .* install -y --no-install-recommends slurmctld$"
+
+fakes
 setup BREAK_AT=torch==2.11.0 --
 expect "a failing pip fails the set-up" failed_with 9
 expect "and says in which step" said "LibTorch: failed with exit code 9"
