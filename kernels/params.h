@@ -96,6 +96,13 @@ struct PolygonView {
   const float* vertices;               // [vertices, 2] x, y
 };
 
+// Normalisation over rows = N * H * W of channels-last memory, with the ReLU behind it.
+struct BatchNormParams {
+  std::int64_t rows = 0, channels = 0;
+  float eps = 1e-5f;
+  bool relu = true;
+};
+
 struct SgdParams {
   float lr = 0, momentum = 0.9f, weight_decay = 0, grad_scale = 1;
 };

@@ -277,6 +277,7 @@ void set_schedule(const Schedule& schedule) {
 }
 
 void record_launches(std::vector<Launch>* into) { machine.record = into; }
+bool recording() { return machine.record != nullptr; }
 
 void run(const Launch& launch, const std::function<void()>& body) {
   if (machine.record != nullptr) {

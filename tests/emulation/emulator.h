@@ -49,6 +49,7 @@ void set_schedule(const Schedule& schedule);
 
 // While `into` is set launches are noted there and not executed; null: they are executed again.
 void record_launches(std::vector<Launch>* into);
+bool recording();
 
 // Runs body once for each thread of each block. Throws EmulationError; memory holds then what the kernel had done so far.
 void run(const Launch& launch, const std::function<void()>& body);

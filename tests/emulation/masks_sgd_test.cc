@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <vector>
 
@@ -52,7 +53,8 @@ TEST(MaskTargets, PolygonsHaveTheHostTwinsBits) {
   for (const int size : {28, 1, 7, 56})
     for (const std::int64_t rois : {14, 0}) {
       std::vector<float> boxes = boxes_in(s, rois, 60, 60, 0.2);
-      if (rois > 8) std::copy_n((const float[]){10, 10, 40, 40, kNan, 10, 20, 20, -1e9f, 0, 1e9f, 50, 20, 20, 10, 10}, 16, boxes.begin());
+      const float odd[] = {10, 10, 40, 40, kNan, 10, 20, 20, -1e9f, 0, 1e9f, 50, 20, 20, 10, 10};
+      if (rois > 8) std::copy_n(odd, 16, boxes.begin());
       std::vector<std::int32_t> object;
       for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 8) - (r % 8 == 7 ? 8 : 0));
       std::vector<float> want(rois * size * size);

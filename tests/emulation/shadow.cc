@@ -183,7 +183,7 @@ void shadow_atomic(const void* address, std::size_t size) {
 }
 
 void memset_device(void* p, int value, std::size_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || recording()) return;
   auto* first = static_cast<unsigned char*>(p);
   Region* region = memory.find(first);
   if (region == nullptr || first + bytes > region->end || region->kind == DeviceBytes::Kind::kInput)
