@@ -82,7 +82,7 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, std::int64_t images)
   return all;
 }
 
-// The most static shared memory of a kernel (RESOURCES.tsv: kernel, architecture, registers, stack, shared). No launch here needs to know
+// The most static shared memory of a kernel (RESOURCES.tsv: kernel, architecture, registers, stack, spilled, shared). No launch here needs to know
 // which kernel it belongs to: with the most of all beside its own dynamic part it must fit.
 std::int64_t most_static_shared() {
   std::ifstream in(TTT_RESOURCES);
@@ -91,8 +91,8 @@ std::int64_t most_static_shared() {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);
     std::string kernel, architecture;
-    std::int64_t registers = 0, stack = 0, shared = 0;
-    if (words >> kernel >> architecture >> registers >> stack >> shared) most = std::max(most, shared), ++rows;
+    std::int64_t registers = 0, stack = 0, spilled = 0, shared = 0;
+    if (words >> kernel >> architecture >> registers >> stack >> spilled >> shared) most = std::max(most, shared), ++rows;
   }
   EXPECT_GT(rows, 40) << TTT_RESOURCES;
   return most;
