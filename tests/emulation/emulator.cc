@@ -8,6 +8,8 @@
 #include <memory>
 #include <numeric>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "core/rng.h"
 #include "cuda_runtime.h"

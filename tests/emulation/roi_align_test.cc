@@ -33,7 +33,7 @@ struct Inputs {
     }
     rois = boxes_in(s, p.rois, 132, 184, 0.5);
     const float odd[][4] = {{kNan, 1, 2, 3}, {0, 0, kInf, 5}, {-900, -900, -800, -800}, {-30, -30, 400, 400}, {7, 7, 7, 7}, {130, 180, 184, 183}};
-    for (std::size_t i = 0; i < std::size(odd) && 4 * (i + 1) < rois.size() / 4; ++i) std::copy_n(odd[i], 4, rois.begin() + 4 * (i + 3));
+    for (std::size_t i = 0; i < std::size(odd) && static_cast<std::int64_t>(i) + 3 < p.rois; ++i) std::copy_n(odd[i], 4, rois.begin() + 4 * (i + 3));
     for (std::int64_t r = 0; r < p.rois; ++r) image.push_back(r == 11 ? -1 : (r == 12 ? 2 : static_cast<std::int32_t>(s.below(2))));
     grad = uniform(s, p.rois * c.pooled * c.pooled * c.channels, -1, 1);
   }

@@ -91,10 +91,14 @@ void read(Region& region, const unsigned char* p, const Moment& now) {
   const bool written = shared ? cell.write.launch == now.launch && cell.write.block == now.block : cell.write.launch != 0;
   if (!written && region.kind != DeviceBytes::Kind::kInOut) report(region, p, "it reads what nobody has written");
   if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic)) race(region, p, "reads", "has just written", cell.write);
-  if (cell.readers == Readers::kNone || cell.read.launch != now.launch || ordered(cell.read, now)) {
-    if (cell.readers != Readers::kBlocks || cell.read.launch != now.launch) cell.readers = Readers::kOne;
-  } else {
-    cell.readers = cell.read.block == now.block && cell.readers != Readers::kBlocks ? Readers::kThreads : Readers::kBlocks;
+  if (cell.readers == Readers::kNone || cell.read.launch != now.launch) {
+    cell.readers = Readers::kOne;
+  } else if (cell.read.block != now.block) {
+    cell.readers = Readers::kBlocks;
+  } else if (cell.readers != Readers::kBlocks && cell.read.barriers < now.barriers) {
+    cell.readers = Readers::kOne;
+  } else if (cell.readers == Readers::kOne && cell.read.thread != now.thread) {
+    cell.readers = Readers::kThreads;
   }
   cell.read = now;
 }
