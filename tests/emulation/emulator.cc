@@ -18,6 +18,7 @@
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 
 uint3 threadIdx, blockIdx;
@@ -333,6 +334,9 @@ void note_atomic(const void* address, std::size_t size) {
 }
 
 void fail(const std::string& what) {
+#if defined(__SANITIZE_ADDRESS__)
+  __lsan_ignore_object(what.data());  // its owner is on a stack that is given up
+#endif
   machine.error = "thread " + std::to_string(machine.current->moment.thread) + ": " + what;
   machine.current->state = State::kExited;
   leave_fiber();

@@ -4,7 +4,8 @@
 // What is noticed, each as an EmulationError that ends the launch (planted_test.cc plants every one):
 //   - a barrier that part of the block never reaches, or that its threads reach at different places;
 //   - a vote or shuffle whose mask names lanes that are not there, or leaves out the caller or the lane it reads;
-//   - reads and writes outside a DeviceBuffer, writes to an input, reads of what nobody has written;
+//   - reads and writes outside a DeviceBuffer, writes to an input, reads of what nobody has written; a misaligned vector
+//     ends the program;
 //   - races: two threads at one address, one of them writing, with neither a barrier nor an atomic between them.
 // The last two need the accesses: emulated sources are compiled with -fsanitize=thread, whose calls shadow.cc answers in
 // place of that sanitizer's own library. Under the address sanitizer they are left to it and to guard pages.

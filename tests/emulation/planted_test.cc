@@ -42,7 +42,6 @@ const Case kCases[] = {
     {Mistake::kWriteBeforeTheBeginning, "writes 4 bytes outside every buffer", true},
     {Mistake::kReadBehindTheEnd, "reads 4 bytes outside every buffer", true},
     {Mistake::kWriteToAnInput, "it writes to an input, at byte 28 of in", true},
-    {Mistake::kMisaligned, "misaligned", false},
     {Mistake::kSharedBehindTheEnd, "writes 4 bytes outside every buffer", true},
     {Mistake::kMissingBarrier, "at byte", false},
     {Mistake::kWriteAfterRead, "race: it writes what thread", false},
@@ -69,6 +68,8 @@ TEST_P(Planted, IsFound) {
     }
   });
 }
+
+TEST(PlantedMemory, AMisalignedVectorEndsTheProgram) { EXPECT_DEATH(run_once(Mistake::kMisaligned), ""); }
 
 TEST(PlantedThreads, PartOfABlockAtABarrierIsFound) {
   for (const auto& [mistake, says] : {std::pair{Mistake::kBarrierForSome, "has ended"}, std::pair{Mistake::kEndBeforeTheBarrier, "thread 40 has ended"},

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <vector>
@@ -84,12 +85,24 @@ void race(const Region& region, const unsigned char* p, const char* does, const 
   report(region, p, std::string("race: it ") + does + " what " + (same ? "thread " + std::to_string(then.thread) : "a thread of another block") + " " + did);
 }
 
+// Blocks run one after the other in the same shared memory, which on a device is each block's own: what another block left is gone.
+Cell& own_cell(Region& region, const unsigned char* p, const Moment& now) {
+  Cell& cell = region.cell(p);
+  const auto stale = [&](const Moment& m) { return m.launch != now.launch || m.block != now.block; };
+  if (region.kind == DeviceBytes::Kind::kShared && cell.write.launch != 0 && stale(cell.write)) cell.write = {};
+  if (region.kind == DeviceBytes::Kind::kShared && cell.readers != Readers::kNone && stale(cell.read)) cell.readers = Readers::kNone;
+  return cell;
+}
+
+void check_written(Region& region, const unsigned char* p, const Moment& now) {
+  if (region.kind == DeviceBytes::Kind::kInput || region.kind == DeviceBytes::Kind::kInOut) return;
+  if (own_cell(region, p, now).write.launch == 0) report(region, p, "it reads what nobody has written");
+}
+
 void read(Region& region, const unsigned char* p, const Moment& now) {
   if (region.kind == DeviceBytes::Kind::kInput) return;
-  Cell& cell = region.cell(p);
-  const bool shared = region.kind == DeviceBytes::Kind::kShared;
-  const bool written = shared ? cell.write.launch == now.launch && cell.write.block == now.block : cell.write.launch != 0;
-  if (!written && region.kind != DeviceBytes::Kind::kInOut) report(region, p, "it reads what nobody has written");
+  check_written(region, p, now);
+  Cell& cell = own_cell(region, p, now);
   if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic)) race(region, p, "reads", "has just written", cell.write);
   if (cell.readers == Readers::kNone || cell.read.launch != now.launch) {
     cell.readers = Readers::kOne;
@@ -105,7 +118,7 @@ void read(Region& region, const unsigned char* p, const Moment& now) {
 
 void write(Region& region, const unsigned char* p, const Moment& now) {
   if (region.kind == DeviceBytes::Kind::kInput) report(region, p, "it writes to an input,");
-  Cell& cell = region.cell(p);
+  Cell& cell = own_cell(region, p, now);
   if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic)) race(region, p, "writes", "has just written", cell.write);
   if (cell.readers != Readers::kNone && cell.read.launch == now.launch && !(cell.read.atomic && now.atomic)) {
     const bool apart = cell.readers == Readers::kBlocks || !ordered(cell.read, now) ||
@@ -124,15 +137,17 @@ void access(const void* address, std::size_t size, bool writes, bool atomic) {
   Region* region = shared ? &*memory.shared : memory.find(p);
   const char* does = writes ? "writes " : "reads ";
   if (region == nullptr || p + size > region->end) {
-    const auto behind = memory.regions.lower_bound(p);
-    const std::string near = behind != memory.regions.begin() ? std::prev(behind)->second.name : "the device's memory";
+    const auto after = memory.regions.upper_bound(p);
+    const std::string near = after != memory.regions.begin() ? std::prev(after)->second.name : "nothing";
     fail(std::string("it ") + does + std::to_string(size) + " bytes outside every buffer, behind " + (region ? region->name : near));
   }
-  if (reinterpret_cast<std::uintptr_t>(p) % (size > 16 ? 16 : size) != 0) report(*region, p, std::string("it ") + does + std::to_string(size) + " misaligned bytes");
   Moment moment = now();
   moment.atomic = atomic;
-  for (const unsigned char* at = p; at < p + size; at += region->granule) writes ? write(*region, at, moment) : read(*region, at, moment);
-  if (atomic && writes) read(*region, p, moment);
+  if (atomic) check_written(*region, p, moment);
+  for (const unsigned char* at = p; at < p + size; at += region->granule) {
+    if (writes) write(*region, at, moment);
+    if (atomic || !writes) read(*region, at, moment);
+  }
 }
 
 }  // namespace
