@@ -67,7 +67,7 @@ std::uint32_t masked_crc(std::string_view bytes) { return std::rotr(crc32c(bytes
 
 std::string first_event() {
   Message event;
-  event.real(1, unix_time_s());
+  event.real(1, unix_s());
   event.bytes(3, "brain.Event:2");  // file_version
   return frame_record(event.text());
 }
@@ -75,7 +75,7 @@ std::string first_event() {
 fs::path new_file(const fs::path& folder, const std::string& run) {
   std::error_code error;
   fs::create_directories(folder, error);  // a failure shows at open()
-  const std::string name = "events.out.tfevents." + std::to_string(static_cast<long long>(unix_time_s())) + "." + run;
+  const std::string name = "events.out.tfevents." + std::to_string(static_cast<long long>(unix_s())) + "." + run;
   fs::path path = folder / name;
   for (int i = 1; fs::exists(path, error); ++i) path = folder / (name + "." + std::to_string(i));
   return path;
@@ -83,9 +83,7 @@ fs::path new_file(const fs::path& folder, const std::string& run) {
 
 }  // namespace
 
-double unix_time_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
-
-std::string encode_event(const Event& event) {
+std::string encode_event(const EventMessage& event) {
   Message summary;
   for (const Summary& s : event.values) {
     Message value;
@@ -116,11 +114,11 @@ EventWriter::EventWriter(const fs::path& folder, const std::string& run, std::si
   thread_ = std::thread([this] { work(); });
 }
 
-void EventWriter::add(Event event) {
+void EventWriter::add(EventMessage event) {
   add([event = std::move(event)] { return event; });
 }
 
-void EventWriter::add(std::function<Event()> make) {
+void EventWriter::add(std::function<EventMessage()> make) {
   std::unique_lock lock(mutex_);
   room_.wait(lock, [this] { return queue_.size() < capacity_; });
   queue_.push_back(std::move(make));
@@ -160,7 +158,7 @@ void EventWriter::work() {
     // record that was torn cannot be read.
     if (writable) writable = attempt([&] { write(bytes); });
     bytes.clear();
-    std::deque<std::function<Event()>> taken;
+    std::deque<std::function<EventMessage()>> taken;
     {
       std::unique_lock lock(mutex_);
       work_.wait(lock, [this] { return closing_ || !queue_.empty(); });

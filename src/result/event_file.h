@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/clock.h"
 #include "result/histogram.h"
 
 namespace ttt::result {
@@ -28,15 +29,13 @@ struct Summary {
   std::variant<float, Histogram, EncodedImage> value;
 };
 
-double unix_time_s();
-
-struct Event {
+struct EventMessage {
   std::int64_t step = 0;
   std::vector<Summary> values;
-  double wall_time_s = unix_time_s();
+  double wall_time_s = unix_s();
 };
 
-std::string encode_event(const Event& event);       // the message
+std::string encode_event(const EventMessage& event);       // the message
 std::string frame_record(std::string_view message);  // length, its masked CRC-32C, the message, its masked CRC-32C
 
 // Writes events on a thread of its own, in the order in which they were added.
@@ -50,9 +49,9 @@ class EventWriter {
   EventWriter& operator=(const EventWriter&) = delete;
 
   // Waits while `capacity` events are not yet written: nothing is dropped.
-  void add(Event event);
+  void add(EventMessage event);
   // The same for an event that costs time to make (an image to be compressed): made on the writer's thread.
-  void add(std::function<Event()> make);
+  void add(std::function<EventMessage()> make);
   void close();  // when everything is written
 
   // "" or what went wrong last: a `make` that threw (its event is lost), a full disk (nothing more is written, so that what is there can be read).
@@ -68,7 +67,7 @@ class EventWriter {
   int fd_ = -1;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable room_, work_;
-  std::deque<std::function<Event()>> queue_;
+  std::deque<std::function<EventMessage()>> queue_;
   bool closing_ = false;
   std::string failure_;
   std::thread thread_;

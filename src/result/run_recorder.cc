@@ -181,6 +181,7 @@ RunRecord RunRecorder::past() const {
   r.accuracy = record_.accuracy;
   r.non_finite = record_.non_finite;
   r.warnings = record_.warnings;
+  r.telemetry = record_.telemetry;
   return r;
 }
 
@@ -196,6 +197,7 @@ void RunRecorder::restore(const RunRecord& past) {
     record_.steps.append(own);
     record_.steps.step_ranks = own.step_ranks, record_.steps.phase_ranks = own.phase_ranks, record_.steps.loss_ranks = own.loss_ranks;
     restored_ = past.steps.size();
+    record_.telemetry = past.telemetry;
     const auto before = [](auto& list, const auto& earlier) { list.insert(list.begin(), earlier.begin(), earlier.end()); };
     before(record_.accuracy, past.accuracy), before(record_.non_finite, past.non_finite);
     before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);

@@ -12,13 +12,13 @@
 namespace ttt::train {
 namespace {
 
-using result::Event;
+using result::EventMessage;
 
 // In pictures; early in a run no score is high.
 constexpr double kShownScore = 0.5;
 constexpr std::size_t kShownAtLeast = 5;
 
-void add_scalar(Event& event, std::string tag, double value) {
+void add_scalar(EventMessage& event, std::string tag, double value) {
   if (std::isfinite(value)) event.values.push_back({std::move(tag), static_cast<float>(value)});
 }
 
@@ -70,7 +70,10 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
   std::vector<std::string> names;
   std::vector<std::int64_t> counts;
   for (const LayerGroup& g : groups_) names.push_back(g.name), counts.push_back(g.parameters());
-  sources_.recorder->update([&](result::RunRecord& r) { r.telemetry.emplace(config_.every_steps, names, counts); });
+  sources_.recorder->update([&](result::RunRecord& r) {
+    const bool goes_on = r.telemetry && r.telemetry->every_steps == config_.every_steps && r.telemetry->group == names;  // of the run before an interruption
+    if (!goes_on) r.telemetry.emplace(config_.every_steps, names, counts);
+  });
 }
 
 Telemetry::~Telemetry() {
@@ -93,7 +96,7 @@ void Telemetry::step_ended(const Position&, const result::StepSample& sample) {
   since_.step_s += sample.step_s, since_.images += sample.images, ++since_.steps;
   if (!is_sampled(sample.step)) return;
   const double start_s = now_s();
-  Event event{.step = sample.step};
+  EventMessage event{.step = sample.step};
   add_losses_and_times(event);
   add_scalar(event, "learning_rate", sample.learning_rate);
   since_ = {};
@@ -106,7 +109,7 @@ void Telemetry::step_ended(const Position&, const result::StepSample& sample) {
   if (sources_.recorder) sources_.recorder->telemetry(found);
 }
 
-void Telemetry::add_losses_and_times(Event& event) const {
+void Telemetry::add_losses_and_times(EventMessage& event) const {
   const auto mean = [&](double sum) { return sum / static_cast<double>(since_.steps); };
   double all = 0;
   for (std::size_t i = 0; i < since_.loss.size(); ++i) {
@@ -131,7 +134,7 @@ result::TelemetrySample Telemetry::norms(std::int64_t step) const {
   return s;
 }
 
-void Telemetry::add_norms(const result::TelemetrySample& s, Event& event) const {
+void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event) const {
   const auto add = [&](const std::string& group, double gradient, double weight, double update) {
     add_scalar(event, "gradient_norm/" + group, gradient);
     add_scalar(event, "weight_norm/" + group, weight);
@@ -141,7 +144,7 @@ void Telemetry::add_norms(const result::TelemetrySample& s, Event& event) const 
   add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
 }
 
-void Telemetry::add_histograms(Event& event) const {
+void Telemetry::add_histograms(EventMessage& event) const {
   model::ParameterStore& store = sources_.model.parameters();
   const auto add = [&](const char* what, const at::Tensor& flat, float scale) {
     for (const LayerGroup& g : groups_) {
@@ -155,7 +158,7 @@ void Telemetry::add_histograms(Event& event) const {
 }
 
 void Telemetry::evaluated(const Position& at, const result::Evaluation& e) {
-  Event event{.step = e.step};
+  EventMessage event{.step = e.step};
   for (std::size_t i = 0; i < result::kCocoStatNames.size(); ++i) {  // -1: there is no such object
     if (e.bbox[i] >= 0) add_scalar(event, "box/" + std::string(result::kCocoStatNames[i]), e.bbox[i]);
     if (e.segm[i] >= 0) add_scalar(event, "mask/" + std::string(result::kCocoStatNames[i]), e.segm[i]);
@@ -207,7 +210,7 @@ void Telemetry::add_picture(const Subject& subject, std::int64_t step) {
       predicted.push_back(eval::marked(*d, category_name_[static_cast<std::size_t>(d->category_id)]));
     const int magnify = eval::magnification(image);
     const data::RgbImage picture = eval::beside(eval::draw(image, truth, magnify), eval::draw(image, predicted, magnify));
-    return Event{.step = step, .values = {{"picture/" + std::to_string(subject.id), result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
+    return EventMessage{.step = step, .values = {{"picture/" + std::to_string(subject.id), result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
   });
 }
 

@@ -58,9 +58,9 @@ class Telemetry final : public Listener {
   };
 
   bool is_sampled(std::int64_t step) const { return step % config_.every_steps == 0; }
-  void add_losses_and_times(result::Event& event) const;
-  void add_norms(const result::TelemetrySample& norms, result::Event& event) const;
-  void add_histograms(result::Event& event) const;
+  void add_losses_and_times(result::EventMessage& event) const;
+  void add_norms(const result::TelemetrySample& norms, result::EventMessage& event) const;
+  void add_histograms(result::EventMessage& event) const;
   result::TelemetrySample norms(std::int64_t step) const;
   void choose_subjects();
   void add_pictures(std::int64_t step);

@@ -23,13 +23,13 @@ int run(const std::string& folder) {
   Json scalars = Json::array();
   EventWriter writer(folder, "probe", 3);
   const auto add = [&](const std::string& tag, std::int64_t step, float value, double time) {
-    writer.add(Event{.step = step, .values = {{tag, value}}, .wall_time_s = time});
+    writer.add(EventMessage{.step = step, .values = {{tag, value}}, .wall_time_s = time});
     scalars.push_back({tag, step, value, time});
   };
   for (std::int64_t i = 0; i < 300; ++i) add("loss/total", i * 10, 1.0f / static_cast<float>(i + 1), 1.7e9 + static_cast<double>(i) / 8);
   add("zero", 0, 0, 1.7e9), add("negative", std::int64_t{1} << 40, -3.5e-30f, 1.7e9 + 0.5);
   add(std::string(200, 't'), 1, 1e38f, 1.7e9);  // a tag whose length takes two bytes
-  writer.add(Event{.step = 4, .values = {{"two/a", 1.5f}, {"two/b", 2.5f}}, .wall_time_s = 1});
+  writer.add(EventMessage{.step = 4, .values = {{"two/a", 1.5f}, {"two/b", 2.5f}}, .wall_time_s = 1});
   scalars.push_back({"two/a", 4, 1.5, 1.0}), scalars.push_back({"two/b", 4, 2.5, 1.0});
 
   std::vector<float> values;
@@ -37,11 +37,11 @@ int run(const std::string& folder) {
   for (int i = 0; i < 50000; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1) * random.uniform() * random.uniform()));
   HistogramBuilder builder;
   builder.add(values);
-  writer.add(Event{.step = 5, .values = {{"weights/all", builder.finish()}}});
+  writer.add(EventMessage{.step = 5, .values = {{"weights/all", builder.finish()}}});
   std::ofstream(folder + "/values.f32", std::ios::binary).write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
 
   const data::RgbImage image = toy_image();
-  writer.add([&] { return Event{.step = 6, .values = {{"picture/1", EncodedImage{image.height, image.width, data::encode_png(image)}}}}; });
+  writer.add([&] { return EventMessage{.step = 6, .values = {{"picture/1", EncodedImage{image.height, image.width, data::encode_png(image)}}}}; });
   writer.close();
   std::ofstream(folder + "/values.json") << Json{{"scalars", scalars}, {"image", image.pixels}, {"file", writer.path().filename().string()}};
   if (!writer.failure().empty()) std::printf("failure: %s\n", writer.failure().c_str());

@@ -25,7 +25,7 @@ std::vector<std::string> records(const std::string& bytes) {
 }
 
 TEST(EventFile, ScalarOnTheWire) {
-  const Event event{.step = 300, .values = {{"a", 1.0f}}, .wall_time_s = 2};
+  const EventMessage event{.step = 300, .values = {{"a", 1.0f}}, .wall_time_s = 2};
   // Field 1, double; field 2, varint 300; field 5, a summary with one value: its tag and its simple_value.
   const std::string expected("\x09\0\0\0\0\0\0\0\x40\x10\xAC\x02\x2A\x0A\x0A\x08\x0A\x01\x61\x15\0\0\x80\x3F", 24);
   EXPECT_EQ(encode_event(event), expected);
@@ -44,8 +44,8 @@ TEST(EventWriter, KeepsAllInOrderWithASmallQueue) {
     EventWriter writer(folder / "new/folder", "run", 2);
     path = writer.path();
     for (std::int64_t i = 0; i < 500; ++i) {
-      if (i % 2) writer.add(Event{.step = i, .values = {{"x", static_cast<float>(i)}}});
-      else writer.add([i] { return Event{.step = i, .values = {{"x", static_cast<float>(i)}}}; });
+      if (i % 2) writer.add(EventMessage{.step = i, .values = {{"x", static_cast<float>(i)}}});
+      else writer.add([i] { return EventMessage{.step = i, .values = {{"x", static_cast<float>(i)}}}; });
     }
     writer.close();
     EXPECT_EQ(writer.failure(), "");
@@ -69,9 +69,9 @@ TEST(EventWriter, TwoRunsInOneFolderHaveTwoFiles) {
 TEST(EventWriter, OneEventThatCannotBeMadeCostsOnlyItself) {
   test::TempFolder folder;
   EventWriter writer(folder.path(), "run");
-  writer.add(Event{.step = 1});
-  writer.add([]() -> Event { throw Error("no picture"); });
-  writer.add(Event{.step = 2});
+  writer.add(EventMessage{.step = 1});
+  writer.add([]() -> EventMessage { throw Error("no picture"); });
+  writer.add(EventMessage{.step = 2});
   writer.close();
   EXPECT_EQ(writer.failure(), "no picture");
   EXPECT_EQ(records(test::read_text(writer.path())).size(), 3u);
