@@ -199,7 +199,7 @@ toml::table parse_value(const Override& o, const Field& field) {
   std::string text = o.value;
   const bool is_list = field.value.index() >= 4;
   if (is_list && (text.empty() || text.front() != '['))
-    text = "[" + (std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text) + "]";
+    text = std::string("[").append(std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text).append("]");
   const std::string expects = "'" + o.key + "' expects " + with_article(result::type_name(field.value));
   try {
     table = toml::parse(std::string_view("v = " + text));

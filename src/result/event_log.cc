@@ -60,7 +60,7 @@ std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events
     if (depth == 0) paused_s += at - since_s;
   };
   for (const Event& e : events) {
-    if (e.kind == EventKind::kRunStart) start = e.clock_s;
+    if (e.kind == EventKind::kRunStart && e.step == 0) start = e.clock_s;
     if (!start || stop) continue;
     if (e.kind == EventKind::kEvaluationStart || e.kind == EventKind::kCheckpointStart) pause(e.clock_s, +1);
     if (depth > 0 && (e.kind == EventKind::kEvaluationStop || e.kind == EventKind::kCheckpointStop)) pause(e.clock_s, -1);

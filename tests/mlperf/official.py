@@ -290,7 +290,7 @@ KEEPS = ["data.last_batch=wrap", "model.rpn.post_nms_train=1000", "train.schedul
 
 
 def train(program, folder, name, settings, exit_code=0):
-    line = ["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "600", "-n", "2", program, "--quiet", "--out", str(folder / f"{name}.json")]
+    line = ["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "1500", "-n", "2", program, "--quiet", "--out", str(folder / f"{name}.json")]
     for setting in settings:
         line += ["--set", setting]
     done = subprocess.run(line, capture_output=True, text=True)

@@ -74,7 +74,7 @@ TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
 
 TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
   auto five = runs({10, 20, 40, 30, 90});
-  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", "w" + std::to_string(i) + ".h5"}, {"trace_steps", i}};
+  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", std::to_string(i) + ".h5"}, {"trace_steps", i}};
   EXPECT_TRUE(has_score(five));
 }
 

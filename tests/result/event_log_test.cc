@@ -53,6 +53,14 @@ TEST(BenchmarkClocks, AreUnknownWithoutStartOrStop) {
   EXPECT_FALSE(benchmark_clocks(events({{kRunStop, 1}})));
 }
 
+TEST(BenchmarkClocks, AreUnknownOfARunThatWentOn) {
+  using enum EventKind;
+  auto resumed = events({{kRunStart, 1}, {kRunStop, 5}});
+  EXPECT_TRUE(benchmark_clocks(resumed));
+  resumed[0].step = 100;
+  EXPECT_FALSE(benchmark_clocks(resumed));
+}
+
 TEST(EventLog, BothClocksAdvanceTogether) {
   std::vector<Event> all;
   EventLog log(now_s() - 2, [&](const Event& e) { all.push_back(e); });
