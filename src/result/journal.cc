@@ -40,6 +40,20 @@ fs::path first_journal(const fs::path& journal) {
   return *std::min_element(files.begin(), files.end());
 }
 
+TelemetrySeries& series_of(RunRecord& r, const std::string& where) {
+  if (!r.telemetry) throw DataError(where + " has telemetry of which nothing was said before. Take the original file.");
+  return *r.telemetry;
+}
+
+void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord& r) {
+  TelemetrySeries& t = series_of(r, where);
+  for (const auto* norms : {&s.gradient_norm, &s.weight_norm, &s.update_norm})
+    if (norms->size() != t.group.size())
+      throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " + std::to_string(t.group.size()) +
+                      ". Take the original file.");
+  t.add(s);
+}
+
 void apply(const Json& line, const std::string& where, RunRecord& r) {
   const std::string type = member(line, "type", where).get<std::string>();
   if (type == "start" || type == "update") {
@@ -49,11 +63,17 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     next.non_finite = std::move(r.non_finite);
     next.warnings = std::move(r.warnings);
     next.clocks = r.clocks;
+    if (next.telemetry && r.telemetry) next.telemetry = std::move(r.telemetry);
     r = std::move(next);
   } else if (type == "step") {
     r.steps.add(step_from_json(line, where));
   } else if (type == "evaluation") {
     r.accuracy.push_back(evaluation_from_json(line, where));
+  } else if (type == "telemetry") {
+    add_telemetry(telemetry_sample_from_json(line, where), where, r);
+  } else if (type == "pictures") {
+    TelemetrySeries& t = series_of(r, where);
+    t.picture_step.push_back(member(line, "step", where).get<std::int64_t>()), t.picture_cost_s.push_back(member(line, "cost_s", where).get<double>());
   } else if (type == "warning") {
     r.warnings.push_back(member(line, "text", where).get<std::string>());
   } else if (type == "non_finite") {
@@ -119,36 +139,49 @@ void Journal::discard() {
   fs::remove(path_.parent_path(), ec);  // succeeds for the last file only
 }
 
-RunRecord recover_run(const fs::path& journal) {
-  const fs::path file = first_journal(journal);
-  std::ifstream in(file, std::ios::binary);
-  RunRecord r;
-  std::string text;
-  std::size_t number = 0;
-  bool started = false;
-  while (std::getline(in, text)) {
-    ++number;
-    const std::string where = quote(file) + " line " + std::to_string(number);
-    if (in.eof()) break;  // no newline: the process ended within this line
-    const Json line = parse(text, where);
-    try {
-      started = started || line.at("type") == "start";
-      if (!started)
-        throw DataError(where +
-                        " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
-      apply(line, where, r);
-    } catch (const Json::exception& e) {
-      throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
-    }
+JournalReader::JournalReader(const fs::path& journal) : file_(first_journal(journal)), in_(file_, std::ios::binary) {}
+
+bool JournalReader::poll() {
+  std::error_code unknown;
+  if (const auto size = fs::file_size(file_, unknown); !unknown && size < static_cast<std::uintmax_t>(offset_)) *this = JournalReader(file_);  // begun anew
+  in_.clear();
+  in_.seekg(offset_);
+  bool news = false;
+  for (std::string text; std::getline(in_, text); news = true) {
+    if (in_.eof()) break;  // no newline: the line is being written, or the process ended within it
+    offset_ += static_cast<std::streamoff>(text.size() + 1);
+    ++line_;
+    take(text);
   }
-  if (!started) throw DataError(quote(file) + " is an empty journal. The run ended before it began.");
+  return news;
+}
+
+void JournalReader::take(const std::string& text) {
+  const std::string where = quote(file_) + " line " + std::to_string(line_);
+  const Json line = parse(text, where);
+  try {
+    started_ = started_ || line.at("type") == "start";
+    if (!started_)
+      throw DataError(where + " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
+    apply(line, where, record_);
+    ended_ = ended_ || line.at("type") == "end";
+  } catch (const Json::exception& e) {
+    throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
+  }
+}
+
+RunRecord recover_run(const fs::path& journal) {
+  JournalReader reader(journal);
+  reader.poll();
+  if (!reader.started()) throw DataError(quote(reader.file()) + " is an empty journal. The run ended before it began.");
+  RunRecord r = reader.record();
   if (r.verdict == Verdict::kNotRun) {
     r.verdict = Verdict::kFailed;
     r.reason = "ended without a verdict ";
     r.reason += r.steps.size() ? std::string("after step ").append(std::to_string(r.steps.step.back()))
                                : "before its first step";
   }
-  r.warnings.push_back("Recovered from the journal " + file.filename().string() +
+  r.warnings.push_back("Recovered from the journal " + reader.file().filename().string() +
                        ": samples and times are those of this rank.");
   complete_clocks(r);
   return r;

@@ -202,6 +202,7 @@ Json to_json(const RunRecord& r) {
     for (const Peak& p : r.peaks) rows.push_back(peak_json(p));
   }
   if (r.trace) j["trace"] = trace_json(*r.trace);
+  if (r.telemetry) j["telemetry"] = telemetry_json(*r.telemetry);
   j["non_finite"] = std::move(non_finite);
   j["warnings"] = r.warnings;
   return j;
@@ -236,6 +237,7 @@ RunRecord run_record_from_json(const Json& document) {
   if (document.contains("peaks"))
     for (const Json& p : get_array(document, "peaks", "")) r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
   if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
+  if (document.contains("telemetry")) r.telemetry = telemetry_from_json(get_object(document, "telemetry", ""));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
                             get<std::string>(n, "value", "non_finite")});

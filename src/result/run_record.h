@@ -13,6 +13,7 @@
 #include "result/comparison.h"
 #include "result/json.h"
 #include "result/peak.h"
+#include "result/telemetry_record.h"
 #include "result/trace_record.h"
 
 namespace ttt::result {
@@ -135,6 +136,7 @@ struct RunRecord {
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
+  std::optional<TelemetrySeries> telemetry;  // where train.telemetry.folder asked for it; of the rank that recorded
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

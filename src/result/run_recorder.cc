@@ -27,6 +27,10 @@ void each_number(const Evaluation& e, Visit&& visit) {
   }
 }
 
+void each_norm(const char* kind, const std::vector<std::string>& groups, const std::vector<double>& values, const auto& visit) {
+  for (std::size_t g = 0; g < groups.size(); ++g) visit(std::string(kind) + "." + groups[g], values.at(g));
+}
+
 std::string words(double v) { return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf"; }
 
 // The static part of a record, for a journal's "start" and "update" lines: the samples have lines of their own.
@@ -37,6 +41,7 @@ Json without_samples(const RunRecord& record) {
   copy.non_finite.clear();
   copy.warnings.clear();
   copy.trace.reset();
+  if (copy.telemetry) copy.telemetry = TelemetrySeries(copy.telemetry->every_steps, copy.telemetry->group, copy.telemetry->parameters);
   return to_json(copy);
 }
 
@@ -76,13 +81,15 @@ void RunRecorder::update(const std::function<void(RunRecord&)>& change) {
 template <class Sample>
 bool RunRecorder::keep_finite(const Sample& sample, const std::string& prefix) {
   bool finite = true;
-  each_number(sample, [&](const std::string& name, double value) {
-    if (std::isfinite(value)) return;
-    finite = false;
-    record_.non_finite.push_back({sample.step, prefix + name, words(value)});
-    log(non_finite_json(record_.non_finite.back()));
-  });
+  each_number(sample, [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, prefix + name, value); });
   return finite;
+}
+
+bool RunRecorder::keep_if_finite(std::int64_t step, const std::string& name, double value) {
+  if (std::isfinite(value)) return true;
+  record_.non_finite.push_back({step, name, words(value)});
+  log(non_finite_json(record_.non_finite.back()));
+  return false;
 }
 
 bool RunRecorder::step(const StepSample& sample) {
@@ -106,6 +113,29 @@ bool RunRecorder::evaluation(const Evaluation& evaluation) {
   line.update(evaluation_json(evaluation));
   log(line);
   return true;
+}
+
+bool RunRecorder::telemetry(const TelemetrySample& sample) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::string>& groups = record_.telemetry.value().group;
+  bool finite = true;
+  const auto check = [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, "telemetry." + name, value); };
+  each_norm("gradient_norm", groups, sample.gradient_norm, check);
+  each_norm("weight_norm", groups, sample.weight_norm, check);
+  each_norm("update_norm", groups, sample.update_norm, check);
+  if (!finite) return false;
+  record_.telemetry->add(sample);
+  if (!journal_) return true;
+  Json line = {{"type", "telemetry"}};
+  line.update(telemetry_sample_json(sample));
+  log(line);
+  return true;
+}
+
+void RunRecorder::pictures(std::int64_t step, double cost_s) {
+  const std::lock_guard lock(mutex_);
+  record_.telemetry.value().picture_step.push_back(step), record_.telemetry->picture_cost_s.push_back(cost_s);
+  if (journal_) log({{"type", "pictures"}, {"step", step}, {"cost_s", cost_s}});
 }
 
 void RunRecorder::warn(const std::string& warning) {

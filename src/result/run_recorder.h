@@ -27,6 +27,9 @@ class RunRecorder {
   // that is not finite is kept under `non_finite` instead of the series. Returns false for such a sample.
   bool step(const StepSample& sample);
   bool evaluation(const Evaluation& evaluation);
+  // After update() has set RunRecord::telemetry to a series of these groups.
+  bool telemetry(const TelemetrySample& sample);
+  void pictures(std::int64_t step, double cost_s);  // of evaluation images, made after so many steps
   void warn(const std::string& warning);  // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);
@@ -55,6 +58,7 @@ class RunRecorder {
   // Files the numbers of a sample that are not finite; false where there were any.
   template <class Sample>
   bool keep_finite(const Sample& sample, const std::string& prefix);
+  bool keep_if_finite(std::int64_t step, const std::string& name, double value);  // mutex_ is held
   void log(const Json& line);  // mutex_ is held
   void warn_locked(const std::string& warning);
 };

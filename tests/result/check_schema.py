@@ -40,7 +40,7 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "comparisons", "peaks", "trace", "libraries.libfoo.built", "libraries.libfoo.runtime", "default", "convergence"}
+    optional = {"target", "comparisons", "peaks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default", "convergence"}
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
     checked = 0

@@ -84,6 +84,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
+  traced.telemetry = test::toy_telemetry(2);
   for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +

@@ -1,6 +1,8 @@
 // A run record with a value in every field; times are multiples of 1/8, so that sums are exact.
 #pragma once
 
+#include <cmath>
+
 #include "result/fields_json.h"
 #include "result/provenance.h"
 #include "result/run_record.h"
@@ -74,6 +76,18 @@ inline result::TraceRecord toy_trace(std::int64_t ranks = 2) {
     }
     t.ranks.push_back({.rank = r, .clock_offset_s = r ? 0.25 : 0, .clock_uncertainty_s = r ? 1e-6 : 0, .lanes = {main, ready, travel}});
   }
+  return t;
+}
+
+// Sample `i` of two groups, of which the second's gradients are four times the first's; its weights grow by 2 % from sample to sample.
+inline result::TelemetrySample toy_sample(std::int64_t i, std::int64_t every = 2) {
+  const double g = 1 + 0.25 * static_cast<double>(i % 4), w = 8 * std::pow(1.02, static_cast<double>(i));
+  return {.step = i * every, .cost_s = 0.001953125, .gradient_norm = {g, 4 * g}, .weight_norm = {16, w}, .update_norm = {0.015625, w / 128}};
+}
+inline result::TelemetrySeries toy_telemetry(std::int64_t samples = 4, std::int64_t every = 2) {
+  result::TelemetrySeries t(every, {"box_head", "mask_head"}, {1000, 2000});
+  for (std::int64_t i = 0; i < samples; ++i) t.add(toy_sample(i, every));
+  t.picture_step = {4}, t.picture_cost_s = {0.25};
   return t;
 }
 
