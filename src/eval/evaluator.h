@@ -11,6 +11,7 @@
 #include "data/loader.h"
 #include "data/shard_set.h"
 #include "eval/coco/evaluate.h"
+#include "eval/detector.h"
 #include "model/mask_rcnn.h"
 
 namespace ttt::eval {
@@ -34,14 +35,13 @@ class Evaluator {
             const at::Device& device);
   AveragePrecision evaluate(const model::MaskRcnn& model);  // collective
   std::int64_t images() const { return images_.size(); }
+  const Detector& detector() const { return detector_; }
 
  private:
   const data::ShardSet& images_;
   EvaluatorConfig config_;
   comm::Communicator& comm_;
-  std::shared_ptr<ThreadPool> pool_;
-  at::Device device_;
-  std::vector<std::int64_t> category_of_;
+  Detector detector_;
   std::unique_ptr<coco::GroundTruth> truth_;  // on rank 0
 };
 
