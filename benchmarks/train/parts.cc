@@ -13,6 +13,7 @@
 #include "cuda/loader.h"
 #include "data/hdf5.h"
 #include "data/shapes.h"
+#include "train/telemetry.h"
 #include "train/weights.h"
 
 namespace ttt {
@@ -81,6 +82,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
   check_trace(recipe.train);
+  train::check(recipe.train.telemetry);
   const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
@@ -125,6 +127,14 @@ void set_model(Run& run, model::DetectionOps ops) {
       run.pool, device);
 }
 
+std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder) {
+  const train::Recipe& recipe = run.recipe;
+  if (recipe.train.telemetry.folder.empty() || run.control->rank() != 0) return nullptr;
+  train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
+                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .run_id = run_id, .recorder = recorder};
+  return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
+}
+
 void store_trace(Run& run, harness::RunContext& context) {
   if (auto trace = run.traces->collect(context.clock.run_start_s()))
     context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
@@ -132,6 +142,7 @@ void store_trace(Run& run, harness::RunContext& context) {
 
 result::Json describe(const Run& run) {
   const train::Parts& p = run.parts;
+  const train::TelemetryConfig& t = run.recipe.train.telemetry;
   return {{"step", p.step->describe()},
           {"reducer", p.reducer->describe()},
           {"optimizer", p.optimizer->describe()},
@@ -142,6 +153,8 @@ result::Json describe(const Run& run) {
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
           {"device", run.recipe.device},
+          {"telemetry", t.folder.empty() ? result::Json("none")
+                                         : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
           {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},
                       {"grouped", run.recipe.data.group_by_aspect}, {"padding", run.recipe.data.padding},
                       {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"}, {"scaled_decode", run.recipe.data.scaled_decode}}}};

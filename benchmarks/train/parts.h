@@ -35,6 +35,9 @@ void make_mkl_reproducible();
 Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
 void set_model(Run& run, model::DetectionOps ops);
+// Writes train.telemetry.folder while the run goes, and norms into the recorder, where there is one; null on ranks other than 0 and without a folder.
+// Of the parts as they are: made after they have been exchanged. The run outlives it.
+std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder);
 result::Json describe(const Run& run);
 // Collective, after the run's clock was started and the steps were taken: what all ranks recorded goes into the result of rank 0. Nothing
 // without train.trace_steps. A result has one trace: the last that was stored.

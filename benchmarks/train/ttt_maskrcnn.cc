@@ -46,8 +46,10 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
               {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
   });
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
-  const train::Observer observer{
+  const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);
+  train::Observer observer{
       .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
+  if (telemetry) observer.listeners.push_back(telemetry.get());
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(

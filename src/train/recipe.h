@@ -6,6 +6,7 @@
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
+#include "train/telemetry_config.h"
 
 namespace ttt::train {
 
@@ -26,6 +27,7 @@ struct TrainConfig {
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
+  TelemetryConfig telemetry;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -47,6 +49,7 @@ struct TrainConfig {
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");
+    v("telemetry", s.telemetry, "what TensorBoard shows of the run");
   }
 };
 
