@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "core/error.h"
+#include "core/whole_file.h"
 #include "reports/csv.h"
 #include "result/result_file.h"
 
@@ -62,14 +62,7 @@ Runs read_all(const std::vector<std::string>& files) {
 
 void write_page(const std::string& path, const std::string& text, bool force) {
   if (!force && std::filesystem::exists(path)) throw UsageError("'" + path + "' exists already. Replace it with --force, or name another file with --out.");
-  const std::string temporary = path + ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text << std::flush;
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
-  if (out && !error) return;
-  std::filesystem::remove(temporary, error);
-  throw UsageError("Cannot write '" + path + "'. Name a file in an existing, writable folder with --out.");
+  write_whole_file(path, text);
 }
 
 }  // namespace ttt::reports

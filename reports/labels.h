@@ -38,6 +38,11 @@ inline constexpr std::string_view kLabels[] = {
     "x epoch-time ratio", "x rest",
     // Accuracy over time.
     "epochs", "goal", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most",
+    // Telemetry.
+    "group", "parameters", "gradient norm", "weight norm", "weight norm: first", "weight norm: last", "update / weight", "ratio", "first third", "last third",
+    "learning rate", "growth before", "growth after", "95 % interval of the change", "change found in", "jump of the norm",
+    // A run that is under way.
+    "loss", "to go", "elapsed", "last step",
     // Micro-benchmarks.
     "benchmark", "repetitions", "real time", "CPU time", "iterations",
 };

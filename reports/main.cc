@@ -9,10 +9,12 @@
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
 #include "reports/command_line.h"
+#include "reports/follow.h"
 #include "reports/html.h"
 #include "reports/scaling.h"
 #include "reports/score.h"
 #include "reports/show.h"
+#include "reports/telemetry.h"
 #include "reports/timeline.h"
 #include "result/journal.h"
 #include "result/provenance.h"
@@ -27,6 +29,17 @@ struct FilesArguments {
   std::vector<std::string> files;
   Output output;
 };
+
+// Names on stderr the runs for which `reason` gives one; the exit code tells.
+void leave_out(reports::Runs& all, std::string (*reason)(const reports::NamedRun&)) {
+  std::erase_if(all.runs, [&](const reports::NamedRun& run) {
+    const std::string why = reason(run);
+    if (why.empty()) return false;
+    std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), why.c_str());
+    all.exit_code = 2;
+    return true;
+  });
+}
 
 std::function<int()> declare_show(CLI::App& command) {
   struct Arguments {
@@ -168,17 +181,41 @@ std::function<int()> declare_timeline(CLI::App& command) {
     if (!a->out.empty() && command.count("--format") + command.count("--width") > 0)
       throw UsageError("--format and --width are of the printed report; --out writes a file for trace viewers in its one format. Leave out either.");
     reports::Runs all = reports::read_all(a->files);
-    std::erase_if(all.runs, [&](const reports::NamedRun& run) {
-      const std::string reason = reports::why_no_trace(run);
-      if (reason.empty()) return false;
-      std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), reason.c_str());
-      all.exit_code = 2;
-      return true;
-    });
+    leave_out(all, reports::why_no_trace);
     if (all.runs.empty()) return all.exit_code;
     if (a->out.empty()) print(reports::timeline(all.runs), a->output);
     else reports::write_page(a->out, reports::chrome_trace(all.runs), a->force);
     return all.exit_code;
+  };
+}
+
+std::function<int()> declare_telemetry(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Result files of runs with train.telemetry.folder")->required();
+  add_output_options(command, a->output);
+  command.footer("Example: report telemetry run.json");
+  return [a] {
+    reports::Runs all = reports::read_all(a->files);
+    leave_out(all, reports::why_no_telemetry);
+    if (!all.runs.empty()) print(reports::telemetry(all.runs), a->output);
+    return all.exit_code;
+  };
+}
+
+std::function<int()> declare_follow(CLI::App& command) {
+  struct Arguments {
+    std::string run;
+    reports::FollowOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("run", a->run, "What the run was given with --out, or the folder <result>.journal")->required();
+  command.add_flag("--once", a->options.once, "Print where the run stands now, and end");
+  command.add_option("--every", a->options.every_s, "Seconds between looks at the journal")->check(CLI::Range(0.1, 3600.0));
+  command.add_option("--width", a->options.width, "Columns of the text; by default the terminal's");
+  command.footer("Example: report follow results/run.json");
+  return [a] {
+    reports::follow(a->run, a->options);
+    return 0;
   };
 }
 
@@ -212,6 +249,8 @@ constexpr reports::Command kCommands[] = {
     {"scaling", "What more ranks bring: speed-up, efficiency, and time to target as epochs times time per epoch", declare_scaling},
     {"accuracy", "AP at every evaluation, and when thresholds were reached: over epochs and time, over several seeds", declare_accuracy},
     {"timeline", "What the threads of a run did when: communication against the phases of the steps, or a file for trace viewers (--out)", declare_timeline},
+    {"telemetry", "Norms of gradients and weights by groups of layers, the heads' ratio, and what a fall of the learning rate did to the weights", declare_telemetry},
+    {"follow", "Where a run stands that is under way: steps, losses, images/s, time to go, the last AP", declare_follow},
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
 };
 
