@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/nearest.h"
 #include "harness/recipe_text.h"
 #include "harness/settings_reader.h"
 #include "result/fields_json.h"
@@ -116,11 +115,7 @@ class Session {
 
   void read_recipe() {
     table_ = app_.defaults;
-    const std::string name = options_.recipe.empty() ? "default" : options_.recipe;
-    if (const auto built_in = app_.recipes.find(name); built_in != app_.recipes.end())
-      read_settings_text(table_, built_in->second, "recipe " + name);
-    else if (!options_.recipe.empty())
-      read_settings_file(table_, recipe_file(name));
+    read_recipe_named(table_, app_.recipes, options_.recipe);
     base_ = table_;
     std::vector<Override> overrides;
     for (const std::string& text : options_.set) overrides.push_back(parse_override(text));
@@ -133,17 +128,6 @@ class Session {
     if (options_.device) shortcut("--device", app_.shortcuts.device, *options_.device);
     apply_overrides(table_, overrides);
     if (app_.validate) app_.validate(table_);
-  }
-
-  std::filesystem::path recipe_file(const std::string& name) const {
-    if (std::filesystem::is_regular_file(name)) return name;
-    std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
-    std::vector<std::string> known;
-    for (const auto& [recipe, text] : app_.recipes) known.push_back(recipe);
-    if (known.empty()) throw UsageError(message + " Name a TOML file; --print-recipe writes one.");
-    message += " The nearest is '" + nearest(name, known) + "'; there are:";
-    for (const std::string& recipe : known) message += " " + recipe;
-    throw UsageError(message + ".");
   }
 
   // Rank 0 takes the path; the others learn its name and the run's from it.

@@ -253,6 +253,20 @@ void read_settings_file(FieldTable& table, const std::filesystem::path& file) {
   read_settings_text(table, text.str(), file.string());
 }
 
+void read_recipe_named(FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name) {
+  if (const auto built_in = recipes.find(name.empty() ? "default" : name); built_in != recipes.end())
+    return read_settings_text(table, built_in->second, "recipe " + built_in->first);
+  if (name.empty()) return;
+  if (std::filesystem::is_regular_file(name)) return read_settings_file(table, name);
+  std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
+  std::vector<std::string> known;
+  for (const auto& [recipe, text] : recipes) known.push_back(recipe);
+  if (known.empty()) throw UsageError(message + " Name a TOML file; --print-recipe writes one.");
+  message += " The nearest is '" + nearest(name, known) + "'; there are:";
+  for (const std::string& recipe : known) message += " " + recipe;
+  throw UsageError(message + ".");
+}
+
 void apply_overrides(FieldTable& table, const std::vector<Override>& overrides) {
   std::set<std::string> seen;
   FieldTable next = table;
