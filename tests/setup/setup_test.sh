@@ -86,7 +86,15 @@ expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
 expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow$"
+expect "and of TensorBoard only what reads event files" logged "pip .*--no-deps tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
+echo "fewer packages" > "$work/cache/venv/ttt-tests"
+: > "$work/log"
+setup -- --tests
+expect "an environment with other packages for the tests is completed" logged "pip .* jsonschema pillow$"
+: > "$work/log"
+setup -- --tests
+expect "and then left alone" logged_times "." 0
 : > "$work/log"
 setup --
 expect "the full variant serves for slim" logged_times "." 0
