@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 
 #include "core/statistics.h"
 #include "reports/convergence.h"
+#include "reports/numbers.h"
 #include "reports/run_names.h"
 
 namespace ttt::reports {
@@ -15,30 +15,14 @@ namespace {
 
 using result::Comparison;
 
-std::string percent(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.2f %%", 100 * x);
-  return text;
-}
-std::string milliseconds(double s) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%+.2f ms", 1e3 * s);
-  return text;
-}
+std::string change_percent(double x) { return fixed("%+.2f %%", 100 * x); }
+std::string change_ms(double s) { return fixed("%+.2f ms", 1e3 * s); }
 
 std::string promise_text(const Comparison& c) {
   if (c.gate_steps == 0) return "not checked";
   if (c.promise == "other_work") return "no promise made";
-  char text[96];
   if (c.promise == "bitwise") return c.status == "promise_broken" ? "bits: BROKEN" : "same bits, kept";
-  std::snprintf(text, sizeof text, "%s%.0e, was %.0e", c.status == "promise_broken" ? "BROKEN: " : "within ", c.promised_difference, c.largest_difference);
-  return text;
-}
-
-std::string fixed(double x, int digits) {
-  char text[48];
-  std::snprintf(text, sizeof text, "%.*f", digits, x);
-  return text;
+  return fixed("%s%.0e, was %.0e", c.status == "promise_broken" ? "BROKEN: " : "within ", c.promised_difference, c.largest_difference);
 }
 
 // With a unit's prefix from a thousand on: 1.23 M.
@@ -46,7 +30,14 @@ std::string amount(double x) {
   constexpr const char* kPrefix[] = {"", " k", " M", " G", " T"};
   std::size_t i = 0;
   for (; x >= 1000 && i + 1 < std::size(kPrefix); ++i) x /= 1000;
-  return fixed(x, x < 0.1 ? 4 : x < 10 ? 2 : x < 100 ? 1 : 0) + kPrefix[i];
+  return fixed("%.*f", x < 0.1 ? 4 : x < 10 ? 2 : x < 100 ? 1 : 0, x) + kPrefix[i];
+}
+
+// Below it, a counter's change is chance: what the program itself does comes whole times a step, while the system's own doings (a page here, a
+// time slice there) come and go by some in any step.
+double least_named(const std::string& counter) {
+  if (counter == "cpu_s" || counter == "straggler_index") return 0;
+  return counter == "page_faults" || counter == "preemptions" ? 10 : 0.5;
 }
 
 // Main effects and interactions of a factorial design, from every combination's effect on the logarithm of the step time (none: 0).
@@ -62,7 +53,7 @@ void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
     return;
   }
   Table t{.header = {"factor", "main effect", "alone", "beside all others"}, .right = {false, true, true, true}};
-  const auto cell = [](double log) { return Cell(percent(std::expm1(log)), 100 * std::expm1(log), "%"); };
+  const auto cell = [](double log) { return Cell(change_percent(std::expm1(log)), 100 * std::expm1(log), "%"); };
   for (const std::string& f : factors) {
     double sum = 0;
     for (const auto& [on, log] : log_effect) sum += on.contains(f) ? log : -log;
@@ -78,7 +69,7 @@ Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record
   const auto e = measured_effect(c);
   if (!e) return {variant, "-", "-", c.status == "measured" ? "too few rounds" : c.status + ": " + c.reason, "-", promise_text(c), "", ""};
   const auto pairs = static_cast<double>(c.samples.size());
-  return {variant, {percent(e->estimate), 100 * e->estimate, "%"}, {percent(e->low) + " to " + percent(e->high), 100 * e->low, 100 * e->high, "%"},
+  return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"}, {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"},
           finding_text(*e), {std::to_string(c.samples.size()), pairs}, promise_text(c), cause_text(c), counters_text(c, record.peaks)};
 }
 
@@ -107,7 +98,7 @@ std::string cause_text(const Comparison& c) {
     const double change = pair[1].get<double>() - pair[0].get<double>();
     if (change * total > 0 && std::abs(change) > std::abs(largest)) largest = change, name = phase;  // only what goes the same way explains
   }
-  return name.empty() ? "" : name + " " + milliseconds(largest) + " of " + milliseconds(total);
+  return name.empty() ? "" : name + " " + change_ms(largest) + " of " + change_ms(total);
 }
 
 std::string counters_text(const Comparison& c, const std::vector<result::Peak>& peaks) {
@@ -118,14 +109,13 @@ std::string counters_text(const Comparison& c, const std::vector<result::Peak>& 
   std::vector<Change> changes;
   for (const auto& [name, pair] : c.counters.items()) {
     const double a = pair[0].get<double>(), b = pair[1].get<double>(), larger = std::max(a, b);
-    // Half an event in a step is chance; what differs by less than 5 % is no cause to name.
-    if (larger < (name == "cpu_s" || name == "straggler_index" ? 0.0 : 0.5) || std::abs(b - a) < 0.05 * larger) continue;
+    if (larger < least_named(name) || std::abs(b - a) < 0.05 * larger) continue;  // what differs by less than 5 % is no cause to name
     changes.push_back({std::abs(b - a) / larger, name + " " + amount(a) + " -> " + amount(b)});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.size > y.size; });
   std::string text;
   for (std::size_t i = 0; i < changes.size() && i < 4; ++i) text += (i ? "; " : "") + changes[i].text;
-  if (const auto share = share_of_peak(c, peaks)) text += (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed(100 * *share, 0) + " % of the flop/s peak";
+  if (const auto share = share_of_peak(c, peaks)) text += (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed("%.0f %% of the flop/s peak", 100 * *share);
   return text;
 }
 

@@ -2,22 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "core/statistics.h"
-#include "reports/ablations.h"
+#include "reports/numbers.h"
 
 namespace ttt::reports {
 namespace {
 
 using result::ConvergenceRow;
 using result::Training;
-
-std::string number(const char* format, double x) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, x);
-  return text;
-}
 
 std::vector<Training> of_variant(const ConvergenceRow& row, const std::string& variant) {
   std::vector<Training> out;
@@ -40,8 +33,8 @@ void add_change(Row& row, const std::vector<Training>& baseline, const std::vect
     return;
   }
   const Interval e{std::expm1(shift->estimate), std::expm1(shift->low), std::expm1(shift->high)};
-  const std::string ends = number("%+.0f %%", 100 * e.low) + " to " + number("%+.0f %%", 100 * e.high);
-  row.insert(row.end(), {{number("%+.0f %%", 100 * e.estimate), 100 * e.estimate, "%"}, {ends, 100 * e.low, 100 * e.high, "%"},
+  const std::string ends = fixed("%+.0f %%", 100 * e.low) + " to " + fixed("%+.0f %%", 100 * e.high);
+  row.insert(row.end(), {{fixed("%+.0f %%", 100 * e.estimate), 100 * e.estimate, "%"}, {ends, 100 * e.low, 100 * e.high, "%"},
                          e.high < 0 ? "fewer epochs" : e.low > 0 ? "more epochs" : "no difference shown at this precision"});
 }
 
@@ -53,9 +46,9 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   Row row = {variant, std::to_string(epochs.size()) + " of " + std::to_string(trainings.size()), "-", "-"};
   if (!epochs.empty()) {
     const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
-    row[2] = Cell(number("%.2f", median(epochs)) + " (" + number("%.2f", *least) + " to " + number("%.2f", *most) + ")", median(epochs));
+    row[2] = Cell(fixed("%.2f", median(epochs)) + " (" + fixed("%.2f", *least) + " to " + fixed("%.2f", *most) + ")", median(epochs));
     row[2].values.insert(row[2].values.end(), {*least, *most});
-    row[3] = Cell(number("%.1f s", median(seconds)), median(seconds), "s");
+    row[3] = Cell(fixed("%.1f s", median(seconds)), median(seconds), "s");
   }
   if (variant == all.baseline) row.insert(row.end(), {"", "", "the baseline"});
   else add_change(row, baseline, trainings);
@@ -68,8 +61,8 @@ Document convergence_blocks(const result::RunRecord& record) {
   Document d;
   for (const ConvergenceRow& row : record.convergence) {
     d.push_back(Heading{row.ablation + ": " + row.question});
-    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + number("%.3g", row.target_box_ap) + " and mask AP " +
-                          number("%.3g", row.target_mask_ap) + ", evaluated every " + number("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
+    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + fixed("%.3g", row.target_box_ap) + " and mask AP " +
+                          fixed("%.3g", row.target_mask_ap) + ", evaluated every " + fixed("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
     Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval", "finding"},
             .right = {false, true, true, true, true, true, false}};
     std::vector<std::string> variants;

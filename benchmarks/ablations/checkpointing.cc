@@ -27,12 +27,12 @@ class CheckpointedStep final : public train::Step {
     total.backward();
     recompute_and_backward(batch, pyramid);
     clock.enter(result::Phase::kOther);
-    std::array<at::Tensor, model::kLosses> values;
-    for (int i = 0; i < model::kLosses; ++i) values[i] = losses.values[i].detach();
-    return values;
+    return losses.detached();
   }
   result::Json describe() const override {
-    return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"ops", model_.ops().name}, {"zero_grad", "flat_fill"}, {"checkpointed", "backbone"}};
+    result::Json built = train::EagerStep(model_).describe();
+    built["checkpointed"] = "backbone";
+    return built;
   }
 
  private:

@@ -18,6 +18,9 @@ Ablation ablate_freed_memory() {
                          "counter page_faults.",
           .promise = Promise::kBitwise,
           .variants = {sizes("returned", false), sizes("kept", true)},
+          // The filled-up rows of fixed shapes are the larger tensors, beyond the size of which each has a mapping of its own.
+          .settings = {{.name = "shapes of the positives", .change = [](train::Recipe& r) { r.model.shapes = "dynamic"; }},
+                       {.name = "fixed shapes", .change = [](train::Recipe& r) { r.model.shapes = "static"; }}},
           .settle_steps = 1,  // the heap is the process's: the first step still has what the other side left
           .unsupported = [](const Place&) {
             return malloc_can_be_set() ? std::string() : std::string("malloc is set by the environment (MALLOC_*, GLIBC_TUNABLES), or is not glibc's: unset it");

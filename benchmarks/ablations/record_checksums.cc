@@ -1,7 +1,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <algorithm>
+#include <array>
 
 #include "ablations/runner/operation_arm.h"
 #include "core/error.h"
@@ -12,6 +13,9 @@ namespace ttt::ablations {
 namespace {
 
 constexpr std::int64_t kImages = 64;  // of a step
+// Where a decoder's few buffers happen to lie in memory is worth some per cent of its time, which no repetition within a process would show: so each
+// side has many of them, as the loader's ring has, and takes them in turns.
+constexpr std::size_t kDecoders = 16;
 
 // Reads records of the training shards by pread, as the loader does, with or without the check, and decodes them.
 class Reading {
@@ -34,9 +38,10 @@ class Reading {
     for (std::int64_t i = 0; i < kImages; ++i) {
       const std::int64_t image = (number * kImages + i) % run_.train_images->size();
       const data::ShardFile& shard = run_.train_images->shard_of(image);
-      const auto length = read(shard, run_.train_images->record_of(image));
-      decoder_.decode({jpeg_.data(), length}, pixels_);
-      sum_ += pixels_.pixels[0] + pixels_.pixels[static_cast<std::size_t>(pixels_.height) * pixels_.width * 3 - 1];
+      Slot& slot = slots_[static_cast<std::size_t>(i) % kDecoders];
+      const auto length = read(shard, run_.train_images->record_of(image), slot.jpeg);
+      slot.decoder.decode({slot.jpeg.data(), length}, slot.pixels);
+      sum_ += slot.pixels.pixels[0] + slot.pixels.pixels[static_cast<std::size_t>(slot.pixels.height) * slot.pixels.width * 3 - 1];
     }
   }
   double sum() const { return sum_; }
@@ -47,13 +52,18 @@ class Reading {
     off_t bytes_at;
     const data::ShardFile* shard;
   };
-  std::size_t read(const data::ShardFile& shard, std::int64_t record) {
+  struct Slot {
+    std::vector<std::uint8_t> jpeg;
+    data::JpegDecoder decoder;
+    data::RgbImage pixels;
+  };
+  std::size_t read(const data::ShardFile& shard, std::int64_t record, std::vector<std::uint8_t>& jpeg) {
     const auto file = std::find_if(files_.begin(), files_.end(), [&](const File& f) { return f.shard == &shard; });
     const std::size_t length = shard.index().length[record];
-    if (jpeg_.size() < length) jpeg_.resize(length);
-    const ssize_t got = ::pread(file->descriptor, jpeg_.data(), length, file->bytes_at + static_cast<off_t>(shard.index().offset[record]));
+    if (jpeg.size() < length) jpeg.resize(length);
+    const ssize_t got = ::pread(file->descriptor, jpeg.data(), length, file->bytes_at + static_cast<off_t>(shard.index().offset[record]));
     if (got != static_cast<ssize_t>(length)) throw DataError(shard.describe(record) + " cannot be read: copy or pack the shard again.");
-    if (check_ && data::crc32c(jpeg_.data(), length) != shard.index().crc32c[record])
+    if (check_ && data::crc32c(jpeg.data(), length) != shard.index().crc32c[record])
       throw DataError(shard.describe(record) + " does not match its checksum: copy or pack the shard again.");
     return length;
   }
@@ -61,9 +71,7 @@ class Reading {
   Run run_;
   bool check_;
   std::vector<File> files_;
-  std::vector<std::uint8_t> jpeg_;
-  data::JpegDecoder decoder_;
-  data::RgbImage pixels_;
+  std::array<Slot, kDecoders> slots_;
   double sum_ = 0;  // of the last step's pixels: the first and last of each image
 };
 

@@ -9,7 +9,7 @@ Ablation ablate_threads_against_ranks() {
     r.train.threads = bench.world.size();
     r.data.workers *= bench.world.size();  // as many as the ranks have together
     const Bench alone{r, bench.world, bench.context};
-    return std::make_unique<AloneArm>(alone, Variant{.name = "one rank"});
+    return std::make_unique<AloneArm>(alone);
   };
   return {.name = "threads_against_ranks",
           .question = "The same global batch on the same cores: as many ranks of one thread, or one rank of as many threads?",

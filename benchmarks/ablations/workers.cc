@@ -13,7 +13,7 @@ Ablation ablate_workers() {
           .expectation = "Inline loading (0) adds the whole input path to the step; one worker hides most of it where a core is free, and more help "
                          "only where one cannot keep up. Where all cores compute, a worker takes their time.",
           .promise = Promise::kBitwise,
-          .variants = {workers(0, 2), workers(1, 1), workers(1, 2), workers(1, 4), workers(2, 2)},
+          .variants = {workers(0, 2), workers(1, 1), workers(1, 2), workers(1, 4), workers(2, 2), workers(4, 2)},
           .block_steps = 6,
           .settle_steps = 2};  // what the other side's workers still had at hand when they were paused
 }

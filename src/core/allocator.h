@@ -9,7 +9,7 @@ namespace ttt {
 // learns, back to the system, and the next step pays with a page fault for each 4 KiB. These set the two sizes for the whole process
 // (mallopt(3)); glibc then stops to learn. Nothing happens with another libc, or where the user has set MALLOC_TRIM_THRESHOLD_,
 // MALLOC_MMAP_THRESHOLD_ or GLIBC_TUNABLES.
-//
+
 bool malloc_can_be_set();  // whether they do anything
 // The heap keeps what is freed, and takes blocks up to 32 MiB, the most that glibc allows. Returns whether that is so now.
 bool keep_freed_memory();

@@ -13,6 +13,12 @@ at::Tensor Losses::total() const {
   return sum;
 }
 
+std::array<at::Tensor, kLosses> Losses::detached() const {
+  std::array<at::Tensor, kLosses> out;
+  for (int i = 0; i < kLosses; ++i) out[i] = values[i].detach();
+  return out;
+}
+
 at::Tensor bce_sum(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& weight) {
   return at::binary_cross_entropy_with_logits(logits, target, weight, {}, at::Reduction::Sum);
 }

@@ -16,6 +16,7 @@ inline constexpr std::array<const char*, kLosses> kLossNames = {"loss_objectness
 struct Losses {
   std::array<at::Tensor, kLosses> values;  // scalars with gradient
   at::Tensor total() const;
+  std::array<at::Tensor, kLosses> detached() const;  // without history
 };
 
 // How many samples the sums below run over; shared over ranks where ModelConfig::loss_mean = global.

@@ -163,13 +163,17 @@ def main():
         print("ok: replaced parts")
 
         # What is no training step: promises hold, the counters say what the change is.
-        names = ["bias_removal", "channels_last", "checkpointing", "set_to_none", "record_checksums"]
+        names = ["bias_removal", "channels_last", "set_to_none", "record_checksums"]
         done, result, _ = measure(ablate, folder, 1, *names, settings=["ablate.limit_s=1"])
         assert done.returncode == 0, done.stderr
         rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
-        assert len(rows) == 7 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
+        assert len(rows) == 6 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
+        # Of images large enough, most of the peak is the backbone's activations, whatever scratch memory this processor's convolutions take.
+        done, result, _ = measure(ablate, folder, 1, "checkpointing", settings=["ablate.limit_s=1", "data.short_side=256", "data.long_side=256"])
+        assert done.returncode == 0, done.stderr
+        rows["checkpointing", ""] = result["comparisons"][0]
         a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
-        assert b < 0.95 * a, (a, b)  # of 64 pixels, little is the backbone's
+        assert b < 0.9 * a, (a, b)
         a, b = rows["checkpointing", ""]["counters"]["flops"]
         assert b > a, (a, b)
         a, b = rows["bias_removal", "64 filters 3x3 on 32x64x64x64"]["counters"]["flops"]

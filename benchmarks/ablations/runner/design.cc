@@ -26,7 +26,7 @@ std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& pla
       for (std::size_t v = 1; v < a.variants.size(); ++v)
         for (std::int64_t repetition = 0; repetition < times; ++repetition) {
           Pairing p = of_ablation(a, a.variants[0], a.variants[v], place);
-          p.setting = setting, p.repetition = repetition;
+          p.setting = setting, p.repetition = repetition, p.repetitions = times;
           out.push_back(std::move(p));
         }
   }
@@ -35,10 +35,11 @@ std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& pla
 
 std::vector<Pairing> null(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
   std::vector<Pairing> out;
+  const std::int64_t times = std::max<std::int64_t>(1, repetitions);
   for (const auto& [a, on] : chosen)
-    for (std::int64_t repetition = 0; repetition < std::max<std::int64_t>(1, repetitions); ++repetition) {
+    for (std::int64_t repetition = 0; repetition < times; ++repetition) {
       Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
-      p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition;
+      p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition, p.repetitions = times;
       p.variant.name += " again";
       out.push_back(std::move(p));
     }
@@ -142,7 +143,7 @@ std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::
   } else if (design == "ladder") {
     for (std::size_t rung = 1; rung <= n; ++rung)
       out.push_back(combination(chosen, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), place));
-    if (n > 1) out.push_back(combination(chosen, design, {}, all, place));
+    out.push_back(combination(chosen, design, {}, all, place));
   } else {
     for (std::uint32_t set = 1; set < (1u << n); ++set) {
       Factors on;

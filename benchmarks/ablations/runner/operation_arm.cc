@@ -23,14 +23,13 @@ std::map<std::string, double> on_every_rank(const std::map<std::string, double>&
 
 }  // namespace
 
-OperationArm::OperationArm(const Bench& bench, Operation operation, std::function<void()> enter)
-    : control_(bench.world.communicator()), operation_(std::move(operation)), enter_(std::move(enter)), threads_(threads_of_rank(bench.recipe.train.threads, bench.world.team())) {
+OperationArm::OperationArm(const Bench& bench, Operation operation)
+    : control_(bench.world.communicator()), operation_(std::move(operation)), threads_(threads_of_rank(bench.recipe.train.threads, bench.world.team())) {
   if (bench.recipe.train.keep_memory) keep_freed_memory();  // as a training rank does
 }
 
 std::vector<double> OperationArm::block(int steps) {
   at::set_num_threads(threads_);
-  if (enter_) enter_();
   std::vector<double> seconds;
   control_->barrier();
   const Usage before = Usage::now();
@@ -56,12 +55,8 @@ Counters OperationArm::counters(int steps) {
   return sum_over_ranks(mine, *control_);
 }
 
-AloneArm::AloneArm(const Bench& bench, const Variant& variant) : control_(bench.world.communicator()) {
-  if (control_->rank() != 0) return;
-  Variant alone = variant;
-  alone.arm = {};  // it is what asked for this
-  alone.change = {};
-  inner_ = std::make_unique<TrainArm>(bench, alone, comm::alone());
+AloneArm::AloneArm(const Bench& bench) : control_(bench.world.communicator()) {
+  if (control_->rank() == 0) inner_ = std::make_unique<TrainArm>(bench, Variant{.name = "alone"}, comm::alone());
 }
 
 std::vector<double> AloneArm::block(int steps) {

@@ -15,7 +15,7 @@ struct Operation {
 class OperationArm final : public Arm {
  public:
   // Collective.
-  OperationArm(const Bench& bench, Operation operation, std::function<void()> enter = {});
+  OperationArm(const Bench& bench, Operation operation);
   std::vector<double> block(int steps) override;
   result::Json describe() const override { return operation_.description; }
   const std::vector<double>& outputs() const override { return outputs_; }
@@ -27,7 +27,6 @@ class OperationArm final : public Arm {
  private:
   std::unique_ptr<comm::Communicator> control_;
   Operation operation_;
-  std::function<void()> enter_;
   std::vector<double> outputs_;
   Usage usage_;
   int threads_ = 1;
@@ -38,7 +37,7 @@ class OperationArm final : public Arm {
 // Training on rank 0 alone, on all images of a global batch, while the other ranks stand by.
 class AloneArm final : public Arm {
  public:
-  AloneArm(const Bench& bench, const Variant& variant);
+  explicit AloneArm(const Bench& bench);
   std::vector<double> block(int steps) override;
   result::Json describe() const override;
   const std::vector<double>& outputs() const override;

@@ -101,16 +101,16 @@ class PairRun {
   }
 
   Comparison measured() {
-    const harness::PairedSettings settings{.block_steps = pairing_.block_steps, .settle_steps = pairing_.settle_steps,
-                                           .half_width = limits_.half_width, .limit_s = limits_.limit_s, .min_rounds = limits_.min_rounds,
-                                           .max_rounds = limits_.max_rounds};
-    row_.samples = harness::measure_pairs(*a_, *b_, settings, [&] { a_->start_counting(), b_->start_counting(); }, [&] { return interrupted(); });
+    row_.samples = harness::measure_pairs(*a_, *b_, limits_.timing, [&] { a_->start_counting(), b_->start_counting(); }, [&] { return interrupted(); });
     if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
       row_.largest_difference = d.largest;
       return refused("promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step");
     }
-    pair_up(row_.phases, a_->phases(), b_->phases());
-    pair_up(row_.counters, a_->counters(limits_.observed_steps), b_->counters(limits_.observed_steps));
+    // Both are collective: one after the other, in the same order on every rank.
+    const auto phases_a = a_->phases(), phases_b = b_->phases();
+    pair_up(row_.phases, phases_a, phases_b);
+    const Counters counters_a = a_->counters(limits_.observed_steps), counters_b = b_->counters(limits_.observed_steps);
+    pair_up(row_.counters, counters_a, counters_b);
     return row_;
   }
 

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "ablations/runner/design.h"
+#include "harness/paired.h"
 #include "result/comparison.h"
 
 namespace ttt::ablations {
 
+// How long, and what is looked at before and after.
 struct PairLimits {
-  double half_width = 0.005, limit_s = 45;
-  std::int64_t min_rounds = 8, max_rounds = 400;
+  harness::PairedSettings timing;
   int gate_steps = 3, observed_steps = 2;
 };
 

@@ -9,8 +9,8 @@
 #include "ablations/runner/convergence.h"
 #include "ablations/runner/pair_run.h"
 #include "core/error.h"
-#include "core/parallel.h"
 #include "core/nearest.h"
+#include "core/parallel.h"
 
 namespace ttt::ablations {
 namespace {
@@ -153,9 +153,9 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       if (p.under_load != (load != nullptr)) load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
       double share_s = (c.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
       control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
-      const PairLimits limits{.half_width = p.half_width > 0 ? p.half_width : c.half_width,
-                              .limit_s = std::clamp(share_s, 0.1, c.limit_s),
-                              .min_rounds = c.min_rounds, .max_rounds = c.max_rounds,
+      const PairLimits limits{.timing = {.block_steps = p.block_steps, .settle_steps = p.settle_steps,
+                                         .half_width = p.half_width > 0 ? p.half_width : c.half_width,
+                                         .limit_s = std::clamp(share_s, 0.1, c.limit_s), .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
                               .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
       try {
         row = run_pair(p, recipe, limits, world, context);
@@ -165,8 +165,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
         row.status = "not_supported", row.reason = e.what();
       }
     }
-    const bool repeated = p.repetition > 0 || (&p != &plan.pairings.back() && (&p)[1].repetition > 0);
-    listener.say(heading(row, repeated) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+    listener.say(heading(row, p.repetitions > 1) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
     listener.row(p, row);
     if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
   }
