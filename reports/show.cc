@@ -5,9 +5,9 @@
 #include "core/statistics.h"
 #include "reports/ablations.h"
 #include "reports/checkpoints.h"
-#include "reports/checks.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
+#include "reports/preflight.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
 
@@ -241,7 +241,7 @@ Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
   if (!record.peaks.empty()) add_peaks(record, d);
-  const Document checks = check_blocks(record);
+  const Document checks = preflight_blocks(record);
   d.insert(d.end(), checks.begin(), checks.end());
   if (!record.comparisons.empty() || !record.convergence.empty()) {
     const Document trained = convergence_blocks(record), rows = comparison_blocks(record);

@@ -21,5 +21,5 @@ preflight
 run "$nodes" ablate --out "$out/ablations.json" "$@"
 rc=$?
 report_on ablations
-report ablations "$out/ablations.json" --format csv > "$out/ablations.csv"
+[ ! -e "$out/ablations.json" ] || report ablations "$out/ablations.json" --format csv > "$out/ablations.csv"
 exit "$rc"

@@ -129,8 +129,8 @@ preflight() {
   local arguments=(--out "$file" --force "${TTT_PREFLIGHT_FLAGS[@]}")
   [ -z "$TTT_DATA" ] || arguments+=(--data "$TTT_DATA")
   # What is staged is hashed then, on every node; here the shared file system would have to give every byte to every node.
-  [ -z "$TTT_LOCAL" ] || arguments+=(--set shards=size)
-  [[ " ${TTT_PREFLIGHT_FLAGS[*]} " = *ranks_per_node=* ]] || arguments+=(--set "ranks_per_node=$ranks_per_node")
+  [ -z "$TTT_LOCAL" ] || [[ " ${arguments[*]}" = *" shards="* ]] || arguments+=(--set shards=size)
+  [[ " ${arguments[*]}" = *" ranks_per_node="* ]] || arguments+=(--set "ranks_per_node=$ranks_per_node")
   run "$nodes" preflight "${arguments[@]}" && return 0
   local rc=$?
   [ "$asked" = no ] || requeue "time was up before the run began"

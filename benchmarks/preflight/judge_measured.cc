@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "core/statistics.h"
 #include "preflight/judge.h"
@@ -105,15 +106,15 @@ Check speed(const Cluster& c, const Measured& m, const Settings& s) {
   return check;
 }
 
-double median_without(const std::vector<std::vector<double>>& s, std::size_t node, bool as_root) {
-  std::vector<double> times;
+// The broadcast is a tree, in which nodes pass on what they got: only the fastest of several ways says what a node can do by itself.
+double fastest_s(const std::vector<std::vector<double>>& s, std::size_t node, bool as_root) {
+  double best = std::numeric_limits<double>::max();
   for (std::size_t other = 0; other < s.size(); ++other)
-    if (other != node) times.push_back(as_root ? s[node][other] : s[other][node]);
-  return median(times);
+    if (other != node) best = std::min(best, as_root ? s[node][other] : s[other][node]);
+  return best;
 }
 
-// A node that is late in most rounds receives slowly; one that makes most others late in its own round sends slowly. Of two nodes it cannot be said
-// which.
+// A node that receives slowly is late whoever sends; where one sends slowly, everybody is late when it does. Of two nodes it cannot be said which.
 Check links(const Cluster& c, const Measured& m, const Settings& s) {
   Check check{.name = "links", .status = "ok"};
   if (c.nodes() < 2) {
@@ -122,8 +123,8 @@ Check links(const Cluster& c, const Measured& m, const Settings& s) {
   }
   std::vector<double> send, receive;
   for (std::size_t n = 0; n < m.link_s.size(); ++n) {
-    send.push_back(static_cast<double>(s.link_bytes) / median_without(m.link_s, n, true));
-    receive.push_back(static_cast<double>(s.link_bytes) / median_without(m.link_s, n, false));
+    send.push_back(static_cast<double>(s.link_bytes) / fastest_s(m.link_s, n, true));
+    receive.push_back(static_cast<double>(s.link_bytes) / fastest_s(m.link_s, n, false));
   }
   check.facts = {{"send_bytes_per_s_of_node", send}, {"receive_bytes_per_s_of_node", receive}};
   check.sentence = "All nodes send and receive at similar rates, " + bytes_text(median(receive)) + "/s in a broadcast of " + bytes_text(static_cast<double>(s.link_bytes)) + ".";

@@ -7,6 +7,6 @@
 namespace ttt::reports {
 
 // Nothing for a run without checks.
-Document check_blocks(const result::RunRecord& record);
+Document preflight_blocks(const result::RunRecord& record);
 
 }  // namespace ttt::reports

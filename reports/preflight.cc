@@ -1,4 +1,4 @@
-#include "reports/checks.h"
+#include "reports/preflight.h"
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ std::string list_text(const Json& list) {
 
 }  // namespace
 
-Document check_blocks(const result::RunRecord& record) {
+Document preflight_blocks(const result::RunRecord& record) {
   if (record.checks.empty()) return {};
   Table checks{.header = {"check", "status", "what was found"}};
   Table facts{.header = {"fact", "value"}};
