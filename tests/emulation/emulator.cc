@@ -72,7 +72,7 @@ struct Machine {
   const std::function<void()>* body = nullptr;
   std::string error;
   Schedule schedule;
-  Stream random{0};
+  ttt::Stream random{0};
   std::uint32_t launches = 0;
   std::unique_ptr<DeviceBytes> dynamic;
   std::vector<Launch>* record = nullptr;
@@ -276,7 +276,7 @@ const std::array<Schedule, 4>& schedules() {
 
 void set_schedule(const Schedule& schedule) {
   machine.schedule = schedule;
-  machine.random = Stream(random_bits(schedule.seed, Purpose::kTest, 0));
+  machine.random = ttt::Stream(ttt::random_bits(schedule.seed, ttt::Purpose::kTest, 0));
 }
 
 void record_launches(std::vector<Launch>* into) { machine.record = into; }
