@@ -40,12 +40,13 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 TEST(ResultFile, IsWrittenReadAndLeavesNothingElse) {
   TempFolder folder;
+  const RunRecord record = toy_record();  // of one moment: it holds the time of its making
   {
     const Reservation reservation(folder / "a.json", false);
-    EXPECT_TRUE(write_result(folder / "a.json", toy_record()));
+    EXPECT_TRUE(write_result(folder / "a.json", record));
   }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
-  EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(toy_record()));
+  EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(record));
 }
 
 // The command that results/README.md gives, by tools that we did not write.
