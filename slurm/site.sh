@@ -38,7 +38,7 @@ export OMP_NUM_THREADS TTT_CACHE
 
 # --- time limits and failures
 : "${TTT_CHECKPOINT:=yes}"                     # no: an interrupted run starts anew
-[ -v TTT_CHECKPOINT_FLAGS ] || TTT_CHECKPOINT_FLAGS=() # e.g. (--set train.checkpoint.every_steps=1000)
+[ -v TTT_CHECKPOINT_FLAGS ] || TTT_CHECKPOINT_FLAGS=() # e.g. (--set train.checkpoint.every_s=600)
 : "${TTT_MOST_REQUEUES:=20}"                   # a job that comes back more often is ended: its time limit does not suffice for any progress
 : "${TTT_NODE_WAIT_S:=330}"                    # after a failed run with a silent node: how long Slurm may take to call the node down (SlurmdTimeout)
 : "${TTT_COMM_TIMEOUT_S:=120}"                 # a collective in which nothing arrives for so long ends the run
