@@ -56,7 +56,10 @@ std::string place_text(const comm::Sign& s) {
 
 namespace {
 
-bool is_silent(const comm::Sign& s, double silent_s) { return s.process == comm::Process::kGone || s.silent_s > silent_s; }
+// What the kernel says comes first: a process that it lets run, and whose heartbeat waits for a core, is there.
+bool is_silent(const comm::Sign& s, double silent_s) {
+  return s.process == comm::Process::kGone || (s.silent_s > silent_s && s.process != comm::Process::kRuns);
+}
 
 std::string silence_text(const comm::Sign& s) {
   const std::string what = s.process == comm::Process::kGone      ? "is gone"

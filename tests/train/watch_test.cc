@@ -105,6 +105,9 @@ TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
   EXPECT_EQ(describe_stand(signs, kNodes, 1),
             "rank 0 (node a) is gone, was last seen in comm_exposed of step 40; rank 2 (node b) is stopped, since 4.0 s, was last seen in comm_exposed of step 40; "
             "rank 1 waits in comm_exposed of step 40");
+  signs = waiting(2);
+  signs[1].process = comm::Process::kRuns, signs[1].silent_s = 3;  // its heartbeat waits for a core
+  EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-1 wait in comm_exposed of step 40");
 }
 
 // A heartbeat that says what it is told.
