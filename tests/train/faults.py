@@ -77,11 +77,11 @@ def spoilt_shard(folder, program):
 def two_nodes(folder, program):
     """Two nodes on one machine, as far as the launcher knows: each has a daemon of its own, started by an agent that runs here what ssh would run there.
     They must not meet in shared memory, and not see each other's processes."""
-    agent, apart = f"{folder}/agent", ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    agent, apart = f"{folder}/agent", ["unshare", "--pid", "--fork", "--kill-child"]
     if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:
         return None
     with open(agent, "w") as f:
-        f.write(f'#!/bin/sh\nshift\nexec {" ".join(apart)} sh -c "$*"\n')
+        f.write(f'#!/bin/sh\nexport TMPDIR={folder}/$1\nmkdir $TMPDIR\nshift\nexec {" ".join(apart)} sh -c "$*"\n')
     os.chmod(agent, 0o755)
     return lambda ranks, line: ["--host", "first:2,second:2", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
                                 "-n", str(ranks), *line]

@@ -182,6 +182,10 @@ TEST(Watchdog, DiagnosisIsEmptyWhereNothingIsAmiss) {
   EXPECT_EQ(w.dog.diagnosis(), "");
   w.heart.said[2].silent_s = 3;
   EXPECT_EQ(w.dog.diagnosis().find("Rank 2 (node c) has given no sign of life for 3.0 s"), 0u) << w.dog.diagnosis();
+  EXPECT_EQ(w.dog.diagnosis().find("held up"), std::string::npos);
+  w.heart.said[0].silent_s = 3, w.heart.said[0].process = comm::Process::kRuns;
+  EXPECT_NE(w.dog.diagnosis().find("; this rank's own heartbeat is held up in MPI."), std::string::npos);
+  EXPECT_EQ(w.dog.diagnosis().find("Rank 0"), std::string::npos);
 }
 
 }  // namespace
