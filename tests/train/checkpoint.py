@@ -200,7 +200,7 @@ def case_signals(place, *_):
     for name, when, code in (("SIGUSR1", "step", 0), ("SIGUSR1", "evaluation", 0), ("SIGTERM", "step", None), ("SIGINT", "evaluation", None)):
         run = place.run()
         process = run.start()
-        wait_for(lambda: run.steps() >= 10 if when == "step" else run.steps() >= 3 * EVALUATION, process, pause=0.0005)
+        wait_for(lambda: run.steps() >= 6 if when == "step" else run.steps() >= 2 * EVALUATION, process, pause=0.0005)
         if name == "SIGUSR1":
             process.send_signal(signal.SIGUSR1)  # mpirun passes it on
         else:
