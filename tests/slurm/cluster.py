@@ -73,7 +73,7 @@ class Cluster:
     def results(self, job, script):
         return f"{self.folder}/results/{script}-{job}"
 
-    def wait_for(self, what, condition, seconds=180):
+    def wait_for(self, what, condition, seconds=300):
         begin = time.monotonic()
         while not condition():
             assert time.monotonic() - begin < seconds, f"{what}: not within {seconds} s"
@@ -85,7 +85,7 @@ class Cluster:
         self.wait_for("requeued", lambda: self.state(job)["JobState"] == "PENDING" and int(self.state(job)["Restarts"]) > 0)
         self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
 
-    def end(self, job, seconds=240):
+    def end(self, job, seconds=400):
         self.wait_for(f"the end of job {job}", lambda: self.state(job)["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"), seconds)
         return self.state(job)
 
@@ -227,7 +227,7 @@ def case_requeue(source, bin_folder):
     for launcher in ("srun", "mpirun"):
         with Cluster(source, bin_folder, 2) as c:
             shards = dataset(c)
-            job = c.submit("maskrcnn_8node", ["--nodes=2", "--ntasks-per-node=1"], settings("train.max_steps=400", *SMALL), f"TTT_DATA={shards} TTT_LAUNCHER={launcher}")
+            job = c.submit("maskrcnn_8node", ["--nodes=2", "--ntasks-per-node=1"], settings("train.max_steps=250", *SMALL), f"TTT_DATA={shards} TTT_LAUNCHER={launcher}")
             folder = c.results(job, "maskrcnn_8node")
             c.wait_for("twenty steps", lambda: steps_taken(folder) > 20)
             c.run("scancel", "--batch", "--signal=USR1", str(job))  # what sbatch --signal=B:USR1@120 does two minutes before the limit
@@ -236,7 +236,7 @@ def case_requeue(source, bin_folder):
             said = c.read(f"maskrcnn_8node-{job}.out")
             assert state["JobState"] == "COMPLETED" and state["Restarts"] == "1", said
             assert "back to the queue" in said and f"job {job}, start 2" in said and not os.path.exists(f"{folder}/maskrcnn.checkpoint/REQUEUE"), said
-            result = whole_run(folder, 400)
+            result = whole_run(folder, 250)
             assert result["resumes"][0]["signal"] == "SIGUSR1", result["resumes"]
             print(f"ok: {launcher}: USR1, checkpoint, requeue, on from step {result['resumes'][0]['step']} to {len(result['steps']['step'])}")
 
@@ -245,7 +245,7 @@ def case_node_failure(source, bin_folder):
     for how in ("kill", "unplug"):
         with Cluster(source, bin_folder, 5) as c:
             shards = dataset(c)
-            job = c.submit("maskrcnn_8node", ["--nodes=3", "--ntasks-per-node=1"], settings("train.max_steps=600", "train.checkpoint.every_s=1", *SMALL), f"TTT_DATA={shards}")
+            job = c.submit("maskrcnn_8node", ["--nodes=3", "--ntasks-per-node=1"], settings("train.max_steps=400", "train.checkpoint.every_s=1", *SMALL), f"TTT_DATA={shards}")
             folder = c.results(job, "maskrcnn_8node")
             c.wait_for("a checkpoint", lambda: len(checkpoints(folder)) > 1)
             before = c.state(job)["NodeList"]
@@ -259,7 +259,7 @@ def case_node_failure(source, bin_folder):
             assert state["JobState"] == "COMPLETED", said
             after = c.run("scontrol", "show", "hostnames", state["NodeList"]).stdout.split()
             assert victim not in after and len(after) == 3, (victim, after)
-            result = whole_run(folder, 600)
+            result = whole_run(folder, 400)
             print(f"ok: {how} {victim} of {before}: requeued after {took:.0f} s, on {state['NodeList']} from step {result['resumes'][0]['step']}")
 
 
