@@ -39,6 +39,8 @@ class Listener {
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
   virtual void evaluated(const Position&, const result::Evaluation&) {}
+  virtual void checkpoint_started(const Position&) {}  // training stands still from here
+  virtual void checkpoint_ended(const Position&) {}    // and goes on, while the file is written
   virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception, nor where the run is to be resumed
   // Between two steps or after an evaluation: what this listener needs to go on from here. Rank 0's sections are kept. Training stands still.
   virtual void save(Sections&) {}

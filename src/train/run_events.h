@@ -25,6 +25,8 @@ class RunEvents final : public Listener {
   void epoch_ended(const Position& at) override;
   void evaluation_started(const Position& at) override;
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
+  void checkpoint_started(const Position& at) override { add(result::EventKind::kCheckpointStart, at); }
+  void checkpoint_ended(const Position& at) override { add(result::EventKind::kCheckpointStop, at); }
   void run_ended(const Ending& ending) override;
 
  private:

@@ -54,7 +54,7 @@ Ending Trainer::train() {
   if (const auto& evaluations = observer_.recorder.past().accuracy; !evaluations.empty()) last_ = evaluations.back();
   tell(&Listener::run_started, loop_.step() > 0 ? after_step() : before_step());
   // The first one, so that also what a run loses before its first interval has passed is known when it goes on.
-  if (observer_.checkpoints) observer_.checkpoints->save(before_step(), observer_.listeners);
+  if (observer_.checkpoints) save_checkpoint(before_step());
   loop_.phases().start_step();
   std::optional<Ending> ending = evaluate_where_due();  // a checkpoint is made before the evaluation of its step
   for (bool enters = true; !ending && loop_.step() < total_steps_; enters = false) {
@@ -102,7 +102,7 @@ Trainer::Agreement Trainer::agree(const result::StepSample* sample) {
 std::optional<Ending> Trainer::answer(const Agreement& agreed) {
   if (agreed.interrupted.empty()) {
     if (agreed.checkpoint) {
-      observer_.checkpoints->save(after_step(), observer_.listeners);
+      save_checkpoint(after_step());
       loop_.phases().start_step();  // a checkpoint is no part of a step: it has samples of its own
     }
     return std::nullopt;
@@ -114,6 +114,12 @@ std::optional<Ending> Trainer::answer(const Agreement& agreed) {
   const std::string remedy = what + "The same command again goes on from " + saved->checkpoint + ".";
   if (!saved->requeue) throw Interrupted(remedy);
   return Ending{.verdict = result::Verdict::kFailed, .reason = remedy, .to_be_resumed = true};
+}
+
+void Trainer::save_checkpoint(const Position& at) {
+  tell(&Listener::checkpoint_started, at);
+  observer_.checkpoints->save(at, observer_.listeners);
+  tell(&Listener::checkpoint_ended, at);
 }
 
 std::optional<Ending> Trainer::evaluate_where_due() {

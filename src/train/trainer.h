@@ -48,6 +48,7 @@ class Trainer {
   // What follows from a step or an evaluation that is done; an ending where the run ends with it.
   std::optional<Ending> answer(const Agreement& agreed);
   std::optional<Ending> evaluate_where_due();
+  void save_checkpoint(const Position& at);
   result::Evaluation evaluate();
   void average_running_statistics();
   Position position(std::int64_t step_of_epoch) const;

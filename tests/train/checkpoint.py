@@ -331,9 +331,10 @@ def case_stall(place, *_):
     stalls = run.result()["checkpoints"]
     share = sum(s["stall_s"] for s in stalls[:-1]) / (stalls[-1]["wall_s"] - stalls[0]["wall_s"])
     shown = subprocess.run([f"{place.bin}/report", "show", run.out], capture_output=True, text=True).stdout
-    line = next(line for line in shown.splitlines() if line.startswith("stall / time between"))
+    lines = [line.strip() for line in shown.splitlines()]
+    line = next(line for line in lines if line.startswith("stall / time between"))
     assert f"{share * 100:.2f} %" in line, (line, share)
-    print("\n".join(line for line in shown.splitlines() if line.startswith(("checkpoints ", "stall", "writing"))))
+    print("\n".join(line for line in lines if line.startswith(("checkpoints ", "stall", "writing"))))
     assert len(stalls) == 3 and share < 0.01, share
 
 
