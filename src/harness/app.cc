@@ -279,10 +279,10 @@ class Session {
 
   // On a thread of the run's, while this rank's main thread hangs.
   void give_up(const std::string& reason) {
-    // Whatever hangs may hold what writing needs, or be the disk itself: the ranks end all the same.
-    std::thread([this] {
+    // Whatever hangs may hold what writing needs, or be the disk or MPI itself: this process ends all the same, and the launcher ends the others.
+    std::thread([] {
       sleep_s(kWritingLimit);
-      end_ranks(1);
+      std::_Exit(1);
     }).detach();
     say(reason);
     try {
