@@ -21,17 +21,18 @@ double mean(std::span<const double> v) { return std::accumulate(v.begin(), v.end
 
 // Least squares over positions 0, 1, ... and what it says at `x`.
 struct Line {
-  double at = 0, squares = 0;  // the value there; the residuals' sum of squares
+  double at = 0, squares = 0, products = 0;  // the value there; sums of the residuals' squares, and of their products with their neighbours
 };
 Line fit(std::span<const double> y, double x) {
   const double n = static_cast<double>(y.size()), middle = (n - 1) / 2, sxx = n * (n * n - 1) / 12, level = mean(y);
-  double slope = 0, squares = 0;
+  double slope = 0, squares = 0, products = 0, last = 0;
   for (std::size_t i = 0; i < y.size(); ++i) slope += (static_cast<double>(i) - middle) * (y[i] - level) / sxx;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double r = y[i] - level - slope * (static_cast<double>(i) - middle);
-    squares += r * r;
+    squares += r * r, products += r * last;
+    last = r;
   }
-  return {level + slope * (x - middle), squares};
+  return {level + slope * (x - middle), squares, products};
 }
 
 }  // namespace
@@ -48,11 +49,14 @@ double WeightGrowth::strength(std::size_t boundary) const {
   const std::size_t w = window_;
   const double n = static_cast<double>(w);
   const Line before = fit(std::span(growth_).subspan(boundary - w, w), n - 0.5), after = fit(std::span(growth_).subspan(boundary, w), -0.5);
-  const double variance = (before.squares + after.squares) / (2 * n - 4);
+  const double squares = before.squares + after.squares, variance = squares / (2 * n - 4);
+  // Momentum makes the growth of neighbouring samples alike, so that they say less than as many independent ones would: the variance of a first-order
+  // autoregression. Residuals of a fitted line are less alike than what they are residuals of, by about (2 + 4 r) / n.
+  const double r = squares > 0 ? (before.products + after.products) / squares : 0, alike = std::clamp(r + (2 + 4 * r) / n, 0.0, 0.9);
   const double rounding = kSmallestGrowth / n * 1e-3 / static_cast<double>(step_[boundary] - step_[boundary - 1]);
   // Variance of a fitted line half a position outside of its n.
   const double share = 1 / n + (n / 2) * (n / 2) * 12 / (n * (n * n - 1));
-  return (after.at - before.at) / std::sqrt(2 * share * (variance + rounding * rounding));
+  return (after.at - before.at) / std::sqrt(2 * share * (variance * (1 + alike) / (1 - alike) + rounding * rounding));
 }
 
 std::vector<WeightGrowth::Change> WeightGrowth::changes() const {
