@@ -78,9 +78,10 @@ std::vector<WeightGrowth::Change> WeightGrowth::changes() const {
 
 std::vector<WeightGrowth::Jump> WeightGrowth::jumps() const {
   std::vector<Jump> out;
-  for (std::size_t k = 0; window_ > 0 && k < growth_.size(); ++k) {
+  // With whole windows alone: a run's first samples grow as no later ones do.
+  for (std::size_t k = window_; window_ > 0 && k + window_ < growth_.size(); ++k) {
     std::vector<double> around;
-    for (std::size_t i = k > window_ ? k - window_ : 0; i < std::min(growth_.size(), k + window_ + 1); ++i)
+    for (std::size_t i = k - window_; i <= k + window_; ++i)
       if (i != k) around.push_back(growth_[i]);
     const double usual = median(around);
     for (double& g : around) g = std::abs(g - usual);
