@@ -101,6 +101,7 @@ def case_kill(place, times, seed):
         assert len(run.saved()) == 2, run.files()
         runs += 1
         resumed += len(run.result().get("resumes", []))
+        print(f"{kills} of {times}: run {runs} is the uninterrupted one to the bit ({time.monotonic() - begin:.0f} s)", flush=True)
     print(f"{kills} of {times} kills survived in {runs} runs ({time.monotonic() - begin:.0f} s), {resumed} resumptions; killed while: "
           + ", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) + ". All weights, losses and accuracies are those of the uninterrupted run to the bit.")
     if times >= 20:
