@@ -106,7 +106,7 @@ wait_for() {
 }
 
 # run NODES PROGRAM ARGUMENTS... --out FILE ...: launch, up to three times where the ranks die before the program begins (neither a result nor a journal is
-# there): in MPI_Init, launcher and MPI may miss each other (site.sh, SLURM_PMIX_FENCE). Returns the exit code.
+# there): in MPI_Init, launcher and MPI may miss each other (site.sh, TTT_SRUN_MPI). Returns the exit code.
 run() {
   local tries=1 rc word previous="" file=""
   for word in "$@"; do

@@ -5,10 +5,12 @@
 """
 import fcntl, json, os, re, shutil, subprocess, sys, tempfile, time
 
-# Ranks of all nodes share this machine's few cores, and no node can be bound to what the others have.
+# Ranks of all nodes share this machine's few cores, and no node can be bound to what the others have. mpirun: with more ranks than cores, srun's PMIx loses too
+# many starts (slurm/site.sh); the cases launchers and requeue try it with two ranks and four.
 SITE = """
 TTT_BIN={bin}
 TTT_RESULTS={folder}/results
+TTT_LAUNCHER=mpirun
 TTT_SRUN_FLAGS=()
 TTT_MPIRUN_FLAGS=(--bind-to none)
 TTT_PREFLIGHT_FLAGS=(--set cores=shared --set memory_per_rank_bytes=10000000 --set disk_bytes=1000000 --set all_reduce_bytes=1000000 --set repeats=3)
