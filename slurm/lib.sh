@@ -105,9 +105,26 @@ wait_for() {
   done
 }
 
-# run NODES PROGRAM ARGUMENTS...: launch, with SIGUSR1 and SIGTERM passed on. Returns its exit code. srun's is
-# not always the program's (exit code 3 of a rank may come as 143): the result file is what says why.
+# run NODES PROGRAM ARGUMENTS... --out FILE ...: launch, up to three times where the ranks die before the program begins (neither a result nor a journal is
+# there): in MPI_Init, launcher and MPI may miss each other (site.sh, TTT_SRUN_MPI). Returns the exit code.
 run() {
+  local tries=1 rc word previous="" file=""
+  for word in "$@"; do
+    [ "$previous" != --out ] || file=$word
+    previous=$word
+  done
+  while :; do
+    run_once "$@"
+    rc=$?
+    if [ "$rc" -le 128 ] || [ "$asked" = yes ] || [ -e "$file" ] || [ -e "$file.journal" ] || [ "$tries" -ge 3 ]; then return "$rc"; fi
+    tries=$((tries + 1))
+    say "the ranks died before $2 began (exit code $rc): start number $tries"
+  done
+}
+
+# run_once NODES PROGRAM ARGUMENTS...: launch, with SIGUSR1 and SIGTERM passed on. Returns its exit code. srun's is
+# not always the program's (exit code 3 of a rank may come as 143): the result file is what says why.
+run_once() {
   launch "$@" &
   local pid=$! rc
   # shellcheck disable=SC2064 # the process of now
