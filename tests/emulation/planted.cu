@@ -47,7 +47,7 @@ __global__ void barrier_kernel(Mistake m, const float* in, float* out) {
   } else {
     __syncthreads();
   }
-  out[i] = in[i] + own[(i + 1) % kThreads];
+  out[i] = in[i] + own[i];
 }
 
 __global__ void counter_kernel(Mistake m, float* out, int* counter) {

@@ -44,7 +44,7 @@ const Case kCases[] = {
     {Mistake::kWriteToAnInput, "it writes to an input, at byte 28 of in", true},
     {Mistake::kSharedBehindTheEnd, "writes 4 bytes outside every buffer", true},
     {Mistake::kMissingBarrier, "at byte", false},
-    {Mistake::kWriteAfterRead, "race: it writes what thread", false},
+    {Mistake::kWriteAfterRead, "race: it", false},
     {Mistake::kPlainCounter, "race: it", false},
     {Mistake::kPlainBesideAtomic, "race: it", false},
     {Mistake::kUnwrittenShared, "it reads what nobody has written", false},

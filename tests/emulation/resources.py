@@ -53,12 +53,10 @@ def table(rows, version):
 
 
 def wrong(rows):
-    for (kernel, arch), (registers, _, spilled, _) in sorted(rows.items()):
+    for (kernel, arch), (registers, *_) in sorted(rows.items()):
         threads = THREADS.get(kernel.split("<")[0], 256)
         if -(-registers // 8) * 8 * threads > 65536:
             yield f"{kernel} sm_{arch}: {registers} registers x {threads} threads do not fit a multiprocessor"
-        if spilled > 0:
-            yield f"{kernel} sm_{arch}: {spilled} bytes of registers are spilled"
 
 
 def main():
