@@ -20,7 +20,9 @@
 : "${TTT_LAUNCHER:=auto}"                      # srun, mpirun, or auto: srun where `srun --mpi=list` has TTT_SRUN_MPI, else mpirun
 : "${TTT_SRUN_MPI:=pmix}"
 # With Slurm 22.05 and Open MPI 4.1.4, srun --mpi=pmix now and then ends in MPI_Init with a segmentation fault (a message comes before the rank can take it):
-# seldom on idle nodes, often where many ranks share few cores. Such a start is tried again, three times in all; mpirun did not show it.
+# seldom on idle nodes, often where many ranks share few cores (slurm/README.md has the counts). Not with mpirun, and not where Slurm's PMIx waits for all
+# ranks by ring. A start that ends so is tried again, three times in all.
+export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
 [ -v TTT_SRUN_FLAGS ] || TTT_SRUN_FLAGS=(--cpu-bind=cores)
 [ -v TTT_MPIRUN_FLAGS ] || TTT_MPIRUN_FLAGS=(--bind-to core --map-by "slot:PE=$cores_per_rank")
 : "${OMP_NUM_THREADS:=$cores_per_rank}"

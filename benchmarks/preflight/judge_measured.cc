@@ -129,10 +129,11 @@ Check links(const Cluster& c, const Measured& m, const Settings& s) {
   check.facts = {{"send_bytes_per_s_of_node", send}, {"receive_bytes_per_s_of_node", receive}};
   check.sentence = "All nodes send and receive at similar rates, " + bytes_text(median(receive)) + "/s in a broadcast of " + bytes_text(static_cast<double>(s.link_bytes)) + ".";
   const Slow sends = below(send, s.slow_link), receives = below(receive, s.slow_link);
-  const Slow& slow = sends.who.empty() ? receives : sends;
+  const bool receiving = receives.least < sends.least;  // the worse of the two is the one to look at
+  const Slow& slow = receiving ? receives : sends;
   if (slow.who.empty()) return check;
   check.status = "warning";
-  check.sentence = capital(Cluster::node_names(slow.who)) + (slow.who.size() == 1 ? (sends.who.empty() ? " receives" : " sends") : (sends.who.empty() ? " receive" : " send")) +
+  check.sentence = capital(Cluster::node_names(slow.who)) + (slow.who.size() == 1 ? (receiving ? " receives" : " sends") : (receiving ? " receive" : " send")) +
                    fixed(" at %.0f %% of the median rate or less", 100 * slow.least) + ", and every all-reduce waits for the slowest: look at its link, or leave it out (sbatch --exclude).";
   return check;
 }
