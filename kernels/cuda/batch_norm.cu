@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = c.begin; i < c.end; i += p.channels) {
     float v = fmaf(x[i], a, b);
     if (residual != nullptr) v = v + residual[i];
-    y[i] = p.relu && !(v > 0.0f) ? 0.0f : v;
+    y[i] = p.relu && v < 0.0f ? 0.0f : v;  // what is not a number passes: it must be seen in the loss
   }
 }
 
