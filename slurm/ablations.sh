@@ -18,7 +18,7 @@ source "$TTT_ROOT/slurm/lib.sh" || { echo "error: submit from the root of the su
 [ $# -gt 0 ] || set -- --all
 job_begin
 preflight
-run "$nodes" ablate --out "$out/ablations.json" "$@"
+run "$nodes" ablate "$@" --out "$out/ablations.json" # names stand first
 rc=$?
 report_on ablations
 [ ! -e "$out/ablations.json" ] || report ablations "$out/ablations.json" --format csv > "$out/ablations.csv"
