@@ -24,17 +24,17 @@ def aim(run, process, where, draw):
     at = run.steps() + draw.randrange(max(1, left - 1))
     if where == "evaluation":
         at = max(EVALUATION, at // EVALUATION * EVALUATION)
-    if not wait_for(lambda: run.steps() >= at, process, pause=0.0005):
+    if not wait_for(lambda: run.steps() >= at, process):
         return False
     if where == "evaluation":
         time.sleep(draw.random() * 0.03)
     elif where == "step":
         time.sleep(draw.random() * 0.05)
     elif where == "write":
-        return wait_for(lambda: any(f.endswith(".tmp") for f in run.files()), process, pause=0)
+        return wait_for(lambda: any(f.endswith(".tmp") for f in run.files()), process, pause=0.001)
     elif where == "rename":
         before = run.saved()
-        return wait_for(lambda: run.saved() != before, process, pause=0)
+        return wait_for(lambda: run.saved() != before, process, pause=0.001)
     return True
 
 
@@ -201,7 +201,7 @@ def case_signals(place, *_):
     for name, when, code in (("SIGUSR1", "step", 0), ("SIGUSR1", "evaluation", 0), ("SIGTERM", "step", None), ("SIGINT", "evaluation", None)):
         run = place.run()
         process = run.start()
-        wait_for(lambda: run.steps() >= 6 if when == "step" else run.steps() >= 2 * EVALUATION, process, pause=0.0005)
+        wait_for(lambda: run.steps() >= 6 if when == "step" else run.steps() >= 2 * EVALUATION, process)
         if name == "SIGUSR1":
             process.send_signal(signal.SIGUSR1)  # mpirun passes it on
         else:
@@ -237,19 +237,16 @@ def case_signals(place, *_):
 # --- what goes wrong -----------------------------------------------------------------------------------------------------------------
 
 
-def stopped_run(place, settings=SMALL):
-    run = place.run(settings=[*settings, "train.max_steps=13"])
-    run.finish(0)
-    os.remove(run.out)
-    run.settings = run.settings[:-1]
-    return run
-
-
 def case_damaged(place, *_):
     reference = place.run()
     reference.finish()
     for harm in ("flip", "cut"):
-        run = stopped_run(place)
+        run = place.run()
+        process = run.start()
+        wait_for(lambda: run.steps() >= 9, process)
+        process.send_signal(signal.SIGUSR1)
+        process.communicate(timeout=300)
+        assert process.returncode == 0 and len(run.saved()) == 2, run.files()
         newest = f"{run.checkpoints}/{run.saved()[-1]}"
         data = bytearray(content(newest))
         if harm == "flip":
@@ -270,6 +267,14 @@ def case_damaged(place, *_):
         assert result["resumes"][0]["checkpoint"] == before and any(newest in w for w in result["warnings"]), result["warnings"]
         same_training(run, reference)
         print(f"{harm}: refused by name with exit code 3; auto went on from {before} to the same weights")
+
+
+def stopped_run(place):
+    run = place.run(settings=[*SMALL, "train.max_steps=13"])
+    run.finish(0)
+    os.remove(run.out)
+    run.settings = run.settings[:-1]
+    return run
 
 
 def case_refusals(place, *_):

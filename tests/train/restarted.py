@@ -85,7 +85,8 @@ class Run:
         return [int(p) for p in subprocess.run(["pgrep", "-f", f"^{self.program} .*{self.out}"], capture_output=True, text=True).stdout.split()]
 
 
-def wait_for(condition, process, seconds=120, pause=0.002):
+def wait_for(condition, process, seconds=300, pause=0.005):
+    """False where the process ends first."""
     end = time.monotonic() + seconds
     while not condition():
         if process.poll() is not None:
