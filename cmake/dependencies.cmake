@@ -20,6 +20,12 @@ if(NOT isal_FOUND)
   message(FATAL_ERROR "ISA-L (libisal) was not found: run scripts/setup, or install its development package (libisal-dev).")
 endif()
 find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+# stb_easy_font.h: a header alone.
+find_path(TTT_STB_INCLUDE stb/stb_easy_font.h)
+if(NOT TTT_STB_INCLUDE)
+  message(FATAL_ERROR "stb (stb_easy_font.h) was not found: run scripts/setup, or install its development package (libstb-dev).")
+endif()
 
 if(TTT_TORCH)
   include(torch)

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "kernels/host_device.h"
+#include "core/host_device.h"
 #include "kernels/params.h"
 
 namespace ttt::kernels {
@@ -24,6 +24,15 @@ TTT_HD inline float box_iou(const float* a, const float* b, float extra) {
   const float inter = w * h;
   const float iou = inter / (box_area(a, extra) + box_area(b, extra) - inter);
   return iou > 0.0f ? iou : 0.0f;
+}
+
+// inter / union > threshold: whether greedy NMS drops `box` beside `kept`. A product rules out nearly all pairs before the
+// division; its slack of 1e-6 is above the rounding of both (3 x 2^-24).
+TTT_HD inline bool suppresses(const float* kept, const float* box, float threshold, float extra) {
+  const float w = upper(lower(kept[2], box[2]) - upper(kept[0], box[0]) + extra, 0.0f);
+  const float h = upper(lower(kept[3], box[3]) - upper(kept[1], box[1]) + extra, 0.0f);
+  const float inter = w * h, whole = box_area(kept, extra) + box_area(box, extra) - inter;
+  return inter > threshold * (1.0f - 1e-6f) * whole && inter / whole > threshold;
 }
 
 // Reference box -> the deltas that move it onto gt (Girshick 2015, eq. 6-9).

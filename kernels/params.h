@@ -1,5 +1,5 @@
-// Parameters of the detection kernels, shared by the CUDA kernels (kernels/<name>.cu) and their host twins
-// (kernels/host).
+// Parameters of the detection kernels, shared by the CUDA kernels (kernels/cuda/<name>.cu) and their host
+// twins (kernels/host).
 //
 // Layouts: features are NHWC (channels last) float32. Boxes are x1, y1, x2, y2 float32 in pixels of the padded image.
 // "legacy" is the box convention of Detectron and MLPerf's reference: a box covers x2 - x1 + 1 pixels.
@@ -82,6 +82,29 @@ struct DetectionParams {
   float score_threshold = 0.05f, nms_threshold = 0.5f, min_size = 1e-2f;
   std::int64_t detections = 100;
   BoxCoderParams coder;  // weights 10, 10, 5, 5
+};
+
+struct MaskTargetParams {
+  std::int64_t rois = 0;
+  int size = 28;
+};
+
+// Outlines of objects, as in data/host_batch.h.
+struct PolygonView {
+  const std::int32_t* object_polygon;  // [objects + 1] into polygon_vertex
+  const std::int32_t* polygon_vertex;  // [polygons + 1] into vertices
+  const float* vertices;               // [vertices, 2] x, y
+};
+
+// Normalisation over rows = N * H * W of channels-last memory, with the ReLU behind it.
+struct BatchNormParams {
+  std::int64_t rows = 0, channels = 0;
+  float eps = 1e-5f;
+  bool relu = true;
+};
+
+struct SgdParams {
+  float lr = 0, momentum = 0.9f, weight_decay = 0, grad_scale = 1;
 };
 
 }  // namespace ttt::kernels

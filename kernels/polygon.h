@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "kernels/host_device.h"
+#include "core/host_device.h"
 
 namespace ttt::kernels {
 
@@ -21,15 +21,17 @@ TTT_HD inline std::int32_t polygon_unit(double v) {
   return static_cast<std::int32_t>(5.0 * v + 0.5);
 }
 
-// Changes `toggles` at the crossing of column c at height v (1/5 pixel).
-TTT_HD inline void polygon_toggle(std::uint8_t* toggles, int size, int c, std::int64_t v) {
+// Where, column-major on the grid, the inside changes at the crossing of column c at height v (1/5 pixel).
+TTT_HD inline int polygon_crossing(int size, int c, std::int64_t v) {
   const std::int64_t row = v <= 2 ? 0 : (v + 2) / 5;
-  toggles[c * size + (row > size ? size : static_cast<int>(row))] ^= 1;
+  return c * size + (row > size ? size : static_cast<int>(row));
 }
 
-// Crossings of one edge; x, y are the rounded ends. toggles: [size * size + 1] bytes, column-major.
+// Crossings of one edge; x, y are the rounded ends. toggle(i), with i in [0, size * size], is called for each; the order
+// of calls, of edges too, is of no account.
+template <class Toggle>
 TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t xe, std::int32_t ye, int size,
-                                std::uint8_t* toggles) {
+                                const Toggle& toggle) {
   const std::int64_t dx = xe > xs ? std::int64_t{xe} - xs : std::int64_t{xs} - xe;
   const std::int64_t dy = ye > ys ? std::int64_t{ye} - ys : std::int64_t{ys} - ye;
   if (dx == 0) return;  // crosses no column; also the edges of length 0
@@ -47,7 +49,7 @@ TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t x
       const auto t = static_cast<double>(a - xs);
       const auto v0 = static_cast<std::int64_t>(ys + s * t + 0.5),
                  v1 = static_cast<std::int64_t>(ys + s * (t + 1) + 0.5);
-      polygon_toggle(toggles, size, static_cast<int>(c), v0 < v1 ? v0 : v1);
+      toggle(polygon_crossing(size, static_cast<int>(c), v0 < v1 ? v0 : v1));
       continue;
     }
     // A steep edge visits every v once and u moves by at most 1: find the step on which u passes from one side of
@@ -61,11 +63,11 @@ TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t x
     };
     while (t > 0 && !before(t)) --t;
     while (t < dy && before(t + 1)) ++t;
-    if (t < dy && before(t)) polygon_toggle(toggles, size, static_cast<int>(c), ys + t);
+    if (t < dy && before(t)) toggle(polygon_crossing(size, static_cast<int>(c), ys + t));
   }
 }
 
-// The toggles of one polygon of n vertices given by vertex(i, x, y); `toggles` is zeroed by the caller.
+// The toggles of one polygon of n vertices given by vertex(i, x, y). toggles: [size * size + 1] bytes, zeroed by the caller.
 template <class Vertex>
 TTT_HD inline void trace_polygon(int n, const Vertex& vertex, int size, std::uint8_t* toggles) {
   double x = 0, y = 0;
@@ -74,7 +76,7 @@ TTT_HD inline void trace_polygon(int n, const Vertex& vertex, int size, std::uin
   for (int i = 0; i < n; ++i) {
     vertex(i, x, y);
     const std::int32_t ux = polygon_unit(x), uy = polygon_unit(y);
-    polygon_edge(px, py, ux, uy, size, toggles);
+    polygon_edge(px, py, ux, uy, size, [=](int i) { toggles[i] ^= 1; });
     px = ux, py = uy;
   }
 }

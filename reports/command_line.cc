@@ -7,11 +7,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "core/error.h"
+#include "core/whole_file.h"
 #include "reports/csv.h"
 #include "result/result_file.h"
+#include "result/text.h"
 
 namespace ttt::reports {
 namespace {
@@ -60,16 +61,33 @@ Runs read_all(const std::vector<std::string>& files) {
   return all;
 }
 
+NamedLog read_log(const std::string& file) { return {file, result::parse_mllog(result::read_text(file))}; }
+
+Mixed read_mixed(const std::vector<std::string>& files) {
+  Mixed all;
+  for (const std::string& file : files) {
+    try {
+      const std::string text = result::read_text(file);
+      if (text.find(result::kMllogToken) != std::string::npos && text.find_first_not_of(" \t\r\n") != text.find('{')) {
+        const NamedLog log{file, result::parse_mllog(text)};
+        series_of_logs({log});  // refuses what is no log of a run
+        all.inputs.logs.push_back(log);
+      } else if (const result::Json document = result::parse(text, result::quote(file)); is_published(document)) {
+        for (Series& s : series_of_published(document, file)) all.inputs.published.push_back(std::move(s));
+      } else {
+        all.inputs.runs.push_back({file, result::parse_result(text, result::quote(file))});
+      }
+    } catch (const Error& e) {
+      std::fprintf(stderr, "report: left out '%s': %s\n", file.c_str(), e.what());
+      all.exit_code = e.exit_code();
+    }
+  }
+  return all;
+}
+
 void write_page(const std::string& path, const std::string& text, bool force) {
   if (!force && std::filesystem::exists(path)) throw UsageError("'" + path + "' exists already. Replace it with --force, or name another file with --out.");
-  const std::string temporary = path + ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text << std::flush;
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
-  if (out && !error) return;
-  std::filesystem::remove(temporary, error);
-  throw UsageError("Cannot write '" + path + "'. Name a file in an existing, writable folder with --out.");
+  write_whole_file(path, text);
 }
 
 }  // namespace ttt::reports

@@ -9,6 +9,7 @@
 #include "reports/compare.h"
 #include "reports/document.h"
 #include "reports/inputs.h"
+#include "reports/score.h"
 
 namespace ttt::reports {
 
@@ -35,6 +36,14 @@ struct Runs {
   int exit_code = 0;
 };
 Runs read_all(const std::vector<std::string>& files);
+// The same where logs and published results may stand among the results of runs.
+struct Mixed {
+  ScoreInputs inputs;
+  int exit_code = 0;
+};
+Mixed read_mixed(const std::vector<std::string>& files);
+// MLPerf logs alone; a file without one log line is one too: what to make of it is the rules' to say.
+NamedLog read_log(const std::string& file);
 void name_left_out(const Inputs& inputs);
 
 // Writes a report to a file, whole or not at all. Throws UsageError where it exists and `force` is false, Error where it cannot be written.

@@ -14,22 +14,29 @@ inline constexpr std::string_view kLabels[] = {
     "command", "why it was left out", "last", "seed",
     // Time to target.
     "time", "share of total", "epochs to target", "epochs trained", "x time per epoch", "time per epoch", "training", "= training",
-    "+ evaluation (exposed)", "evaluation", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
+    "+ evaluation (exposed)", "evaluation", "+ checkpoints (stall)", "+ lost to interruptions", "+ start-up", "start-up", "+ unaccounted", "= time to target", "= time without target", "time to target",
     "+ after the run", "= total by the clock",
     // Accuracy.
     "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
     // Steps.
     "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
+    // Checkpoints and interruptions.
+    "checkpoints", "stall", "writing", "stall / time between", "lost", "signal", "checkpoint", "changed",
     // Ablations.
     "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",
     // Peaks of a machine.
     "peak", "best", "samples", "work",
+    // Checks before a run.
+    "check", "status", "what was found", "fact", "value",
     // Comparison of runs.
     "A", "epochs [to target]", "x time per epoch [s]", "= training [s]", "evaluation [s]", "start-up [s]", "time to target [s]",
     "images/s of a step, median", "time of a step, median [ms]", "95 % interval of its ratio",
     // Scores.
-    "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread",
+    "start to stop", "counts", "Olympic mean", "fastest", "slowest", "spread", "minutes", "mean epochs", "reference epochs", "least accepted epochs", "convergence",
+    "normalisation", "normalised minutes", "accelerators", "images/s per accelerator",
+    // Logs, and the clocks of benchmarks.
+    "line", "found by", "clock", "MLPerf", "DAWNBench", "total",
     // Timeline.
     "rank", "lane", "images", "working", "waiting for room", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks",
     "comm_exposed",
@@ -38,6 +45,11 @@ inline constexpr std::string_view kLabels[] = {
     "x epoch-time ratio", "x rest",
     // Accuracy over time.
     "epochs", "goal", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most",
+    // Telemetry.
+    "group", "parameters", "gradient norm", "weight norm", "weight norm: first", "weight norm: last", "update / weight", "ratio", "first third", "last third",
+    "learning rate", "growth before", "growth after", "95 % interval of the change", "change found in", "jump of the norm",
+    // A run that is under way.
+    "loss", "to go", "elapsed", "last step",
     // Micro-benchmarks.
     "benchmark", "repetitions", "real time", "CPU time", "iterations",
 };

@@ -8,11 +8,14 @@
 #include "core/nearest.h"
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
+#include "reports/check.h"
 #include "reports/command_line.h"
+#include "reports/follow.h"
 #include "reports/html.h"
 #include "reports/scaling.h"
 #include "reports/score.h"
 #include "reports/show.h"
+#include "reports/telemetry.h"
 #include "reports/timeline.h"
 #include "result/journal.h"
 #include "result/provenance.h"
@@ -27,6 +30,17 @@ struct FilesArguments {
   std::vector<std::string> files;
   Output output;
 };
+
+// Names on stderr the runs for which `reason` gives one; the exit code tells.
+void leave_out(reports::Runs& all, std::string (*reason)(const reports::NamedRun&)) {
+  std::erase_if(all.runs, [&](const reports::NamedRun& run) {
+    const std::string why = reason(run);
+    if (why.empty()) return false;
+    std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), why.c_str());
+    all.exit_code = 2;
+    return true;
+  });
+}
 
 std::function<int()> declare_show(CLI::App& command) {
   struct Arguments {
@@ -57,25 +71,61 @@ std::function<int()> declare_ablations(CLI::App& command) {
 
 std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files; the first is what the others are compared with")->required();
+  command.add_option("files", a->files, "Result files; the first is what the others are compared with. MLPerf logs and results/published/*.json stand beside them in a table")->required();
   add_output_options(command, a->output);
-  command.footer("Example: report compare this_machine.json that_machine.json");
+  command.footer("Example: report compare this_machine.json that_machine.json\n         report compare mine.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
-    const reports::Runs all = reports::read_all(a->files);
-    print(reports::compare(all.runs), a->output);
+    const reports::Mixed all = reports::read_mixed(a->files);
+    const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
+    reports::Document d;
+    if (!others || all.inputs.runs.size() > 1) d = reports::compare(all.inputs.runs);
+    if (others) {
+      const reports::Document beside = reports::beside_published(all.inputs);
+      d.insert(d.end(), beside.begin(), beside.end());
+    }
+    print(d, a->output);
     return all.exit_code;
   };
 }
 
 std::function<int()> declare_score(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files of runs to a target, five or more of each system")->required();
+  command.add_option("files", a->files, "Results of runs to a target, or MLPerf logs, five or more of each system; results/published/*.json stands beside them")->required();
   add_output_options(command, a->output);
-  command.footer("Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json");
+  command.footer(
+      "The score is MLPerf's: the mean time to target of five runs without the fastest and the slowest. One of the five may have missed the target; it is the\n"
+      "slowest then. Of more than five runs, the five consecutive in time count whose score is the median of all such fives. Runs of the closed division, logs and\n"
+      "published results are compared with MLPerf's reference convergence points: too few epochs fail, few ones are normalised. The score is in minutes in the\n"
+      "last column; reports/METRICS.md derives every number.\n\n"
+      "Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json\n"
+      "         report score result_*.txt\n"
+      "         report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
-    const reports::Runs all = reports::read_all(a->files);
-    print(reports::score(all.runs), a->output);
+    const reports::Mixed all = reports::read_mixed(a->files);
+    print(reports::score(all.inputs), a->output);
     return all.exit_code;
+  };
+}
+
+std::function<int()> declare_check(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    reports::CheckOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("logs", a->files, "MLPerf logs: the .mllog.txt beside a result, or a submission's result_*.txt, all of one system together")->required();
+  command.add_flag("--compliance-alone", a->options.compliance_alone,
+                   "Decide as MLPerf's compliance checker does and no more: seeds, numbers of epochs, and where the run stopped, are left to the people who review");
+  add_output_options(command, a->output);
+  command.footer(
+      "The rules of MLPerf Training 3.1.0 for Mask R-CNN: keys, how often each, their order and values, evaluation after every epoch from 1 on, the target at the\n"
+      "end, seeds that differ between the logs. The exit code is 0 where every log is accepted, 1 where one is rejected.\n\n"
+      "Example: report check runs/*.mllog.txt");
+  return [a] {
+    std::vector<reports::NamedLog> logs;
+    for (const std::string& file : a->files) logs.push_back(reports::read_log(file));
+    const reports::Checked checked = reports::check(logs, a->options);
+    print(checked.document, a->output);
+    return checked.rejected > 0 ? 1 : 0;
   };
 }
 
@@ -168,17 +218,41 @@ std::function<int()> declare_timeline(CLI::App& command) {
     if (!a->out.empty() && command.count("--format") + command.count("--width") > 0)
       throw UsageError("--format and --width are of the printed report; --out writes a file for trace viewers in its one format. Leave out either.");
     reports::Runs all = reports::read_all(a->files);
-    std::erase_if(all.runs, [&](const reports::NamedRun& run) {
-      const std::string reason = reports::why_no_trace(run);
-      if (reason.empty()) return false;
-      std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), reason.c_str());
-      all.exit_code = 2;
-      return true;
-    });
+    leave_out(all, reports::why_no_trace);
     if (all.runs.empty()) return all.exit_code;
     if (a->out.empty()) print(reports::timeline(all.runs), a->output);
     else reports::write_page(a->out, reports::chrome_trace(all.runs), a->force);
     return all.exit_code;
+  };
+}
+
+std::function<int()> declare_telemetry(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Result files of runs with train.telemetry.folder")->required();
+  add_output_options(command, a->output);
+  command.footer("Example: report telemetry run.json");
+  return [a] {
+    reports::Runs all = reports::read_all(a->files);
+    leave_out(all, reports::why_no_telemetry);
+    if (!all.runs.empty()) print(reports::telemetry(all.runs), a->output);
+    return all.exit_code;
+  };
+}
+
+std::function<int()> declare_follow(CLI::App& command) {
+  struct Arguments {
+    std::string run;
+    reports::FollowOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("run", a->run, "What the run was given with --out, or the folder <result>.journal")->required();
+  command.add_flag("--once", a->options.once, "Print where the run stands now, and end");
+  command.add_option("--every", a->options.every_s, "Seconds between looks at the journal")->check(CLI::Range(0.1, 3600.0));
+  command.add_option("--width", a->options.width, "Columns of the text; by default the terminal's");
+  command.footer("Example: report follow results/run.json");
+  return [a] {
+    reports::follow(a->run, a->options);
+    return 0;
   };
 }
 
@@ -206,12 +280,15 @@ constexpr reports::Command kCommands[] = {
     {"show", "Print one run for people (the default: report FILE)", declare_show},
     {"ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations},
     {"compare", "Results side by side, each with its ratio to the first: two machines, two commits", declare_compare},
-    {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's", declare_score},
+    {"score", "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's; published results beside it", declare_score},
+    {"check", "Whether MLPerf logs keep the rules of the closed division, and which line breaks which", declare_check},
     {"bench", "Micro-benchmarks: the JSON output of Google Benchmark programs as a table", declare_bench},
     {"html", "One page with all results, plots and raw data, to open in a browser", declare_html},
     {"scaling", "What more ranks bring: speed-up, efficiency, and time to target as epochs times time per epoch", declare_scaling},
     {"accuracy", "AP at every evaluation, and when thresholds were reached: over epochs and time, over several seeds", declare_accuracy},
     {"timeline", "What the threads of a run did when: communication against the phases of the steps, or a file for trace viewers (--out)", declare_timeline},
+    {"telemetry", "Norms of gradients and weights by groups of layers, the heads' ratio, and what a fall of the learning rate did to the weights", declare_telemetry},
+    {"follow", "Where a run stands that is under way: steps, losses, images/s, time to go, the last AP", declare_follow},
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
 };
 

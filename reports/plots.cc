@@ -133,8 +133,10 @@ std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
   for (const NamedRun& r : runs) {
     const TimeFactors f = time_factors(r.record);
     if (f.total_s <= 0) continue;
-    stack.add(r.name + (f.reached ? "" : " (target not reached)"),
-              {{"training", f.training_s}, {"evaluation", f.evaluation_s}, {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}});
+    std::vector<std::pair<std::string, double>> parts = {{"training", f.training_s}, {"evaluation", f.evaluation_s}, {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}};
+    if (f.checkpoint_s > 0) parts.emplace_back("checkpoints", f.checkpoint_s);
+    if (f.lost_s > 0) parts.emplace_back("lost to interruptions", f.lost_s);
+    stack.add(r.name + (f.reached ? "" : " (target not reached)"), parts);
   }
   return present({stack.json("Time to target by its factors", "s", "The parts of each run's time to target; the numbers are in the table of all results.")});
 }

@@ -39,18 +39,33 @@ TimeFactors time_factors(const result::RunRecord& r) {
   }
   for (const result::Evaluation& e : r.accuracy)
     if (!end || e.step <= end->step) evaluations.push_back(e.duration_s);
+  for (const result::CheckpointSample& c : r.checkpoints)
+    if (!end || c.step <= end->step) f.checkpoint_s += c.stall_s;
+  for (const result::Resume& resume : r.resumes)
+    if (!end || resume.step <= end->step) f.lost_s += resume.lost_s;
   f.startup_s = r.clocks.init_s;
   f.training_s = sum(steps);
   f.evaluation_s = sum(evaluations);
   f.total_s = r.clocks.total_s;
   f.time_to_target_s = r.clocks.init_s + (end ? end->wall_s : r.clocks.run_s);
   f.after_s = f.total_s - f.time_to_target_s;
-  f.unaccounted_s = f.time_to_target_s - (f.startup_s + f.training_s + f.evaluation_s);
+  f.unaccounted_s = f.time_to_target_s - (f.startup_s + f.training_s + f.evaluation_s + f.checkpoint_s + f.lost_s);
   if (train_images_of(r) > 0 && images > 0) {
     f.epochs = images / train_images_of(r);
     f.epoch_s = f.training_s / f.epochs;
   }
   return f;
+}
+
+std::optional<double> stall_share(const result::RunRecord& r) {
+  double stalls = 0, between = 0;
+  for (std::size_t i = 0; i + 1 < r.checkpoints.size(); ++i) {
+    const result::CheckpointSample &from = r.checkpoints[i], &to = r.checkpoints[i + 1];
+    const bool interrupted = std::any_of(r.resumes.begin(), r.resumes.end(), [&](const result::Resume& x) { return x.step > from.step && x.step <= to.step; });
+    if (!interrupted) stalls += from.stall_s, between += to.wall_s - from.wall_s;
+  }
+  if (between <= 0) return std::nullopt;
+  return stalls / between;
 }
 
 std::vector<PhaseShare> phase_shares(const result::RunRecord& r) {

@@ -8,7 +8,7 @@
 
 namespace ttt::reports {
 
-// time to target = start-up + training + evaluation + unaccounted, and total = time to target + after. The two totals come
+// time to target = start-up + training + evaluation + checkpoints + lost + unaccounted, and total = time to target + after. The two totals come
 // from the clock, training and evaluation from their samples, so `unaccounted_s` is a check of one by the other.
 struct TimeFactors {
   bool reached = false;   // factors up to the evaluation that reached the target; else of the whole run
@@ -17,6 +17,8 @@ struct TimeFactors {
   double startup_s = 0;   // clocks.init_s
   double training_s = 0;  // sum of the steps' times
   double evaluation_s = 0;
+  double checkpoint_s = 0;  // stalls
+  double lost_s = 0;        // from checkpoints that the run went on from to its going on
   double after_s = 0;  // from the target (or the run's end) to the writing of the result
   double total_s = 0;
   double time_to_target_s = 0;
@@ -26,6 +28,9 @@ struct TimeFactors {
   bool adds_up() const;
 };
 TimeFactors time_factors(const result::RunRecord& record);
+
+// Stalls of checkpoints / time from each to the next, over those pairs between which the run was not interrupted; nothing where there is none.
+std::optional<double> stall_share(const result::RunRecord& record);
 
 struct PhaseShare {
   std::string name;

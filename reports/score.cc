@@ -2,146 +2,198 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/statistics.h"
-#include "reports/groups.h"
 #include "reports/numbers.h"
-#include "reports/run_metrics.h"
-#include "reports/run_names.h"
+#include "reports/rcp.h"
 
 namespace ttt::reports {
 namespace {
 
-using result::RunRecord;
-using result::Verdict;
-
-constexpr std::size_t kRuns = 5;  // MLPerf training rules: five runs of Mask R-CNN
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// A run that ended without its target says how long the target takes: longer. One that was shortened or not made says nothing.
-bool is_attempt(Verdict v) { return v == Verdict::kPassed || v == Verdict::kNotConverged || v == Verdict::kFailed || v == Verdict::kIncorrect; }
-
-// MLPerf's clock: from the start of the run, data touched, to the end of the evaluation that reached the target.
-double start_to_stop(const RunRecord& r) {
-  const auto e = reaching_evaluation(r);
-  return r.verdict == Verdict::kPassed && e ? e->wall_s : kNever;
-}
-double whole_time(const RunRecord& r) { return std::isinf(start_to_stop(r)) ? kNever : time_factors(r).time_to_target_s; }
-
-// The first key in which two runs are no repetitions of each other, with both values; "" where they are: they differ in the seed alone, and in what
-// changes neither a number nor a time.
-std::string apart_text(const RunRecord& a, const RunRecord& b) {
-  const auto both = [](const char* key, const std::string& x, const std::string& y) { return std::string(key) + ": " + x + " against " + y; };
-  if (processor_text(a) != processor_text(b)) return both("system.nodes", processor_text(a), processor_text(b));
-  const std::string ranks_a = text_at(a.system, "world_size"), ranks_b = text_at(b.system, "world_size");
-  if (ranks_a != ranks_b) return both("system.world_size", ranks_a, ranks_b);
-  if (commit_text(a) != commit_text(b)) return both("provenance.commit", commit_text(a), commit_text(b));
-  const std::string data_a = text_at(a.data, "train_sha256"), data_b = text_at(b.data, "train_sha256");
-  if (data_a != data_b) return both("data.train_sha256", data_a, data_b);
-  if (a.recipe.name != b.recipe.name) return both("recipe.name", a.recipe.name, b.recipe.name);
-  const auto settings = differences(a, b, {"seed"});
-  return settings.empty() ? "" : settings.front().text;
-}
-
-// Each in the order of its runs' times, and so are the groups.
-using Group = std::vector<const NamedRun*>;
-std::vector<Group> groups_of(const std::vector<NamedRun>& runs) {
-  Group attempts;
-  for (const NamedRun& r : runs)
-    if (r.record.kind == "time_to_target" && is_attempt(r.record.verdict)) attempts.push_back(&r);
-  std::sort(attempts.begin(), attempts.end(), [](const NamedRun* a, const NamedRun* b) {
-    return std::pair(start_to_stop(a->record), a->name) < std::pair(start_to_stop(b->record), b->name);
-  });
-  std::vector<Group> groups;
-  for (const NamedRun* r : attempts) {
-    const auto own = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return apart_text(g.front()->record, r->record).empty(); });
-    if (own != groups.end()) own->push_back(r);
-    else groups.push_back({r});
-  }
-  return groups;
-}
-
-std::size_t never(const Group& group) {
-  return static_cast<std::size_t>(std::count_if(group.begin(), group.end(), [](const NamedRun* r) { return std::isinf(start_to_stop(r->record)); }));
-}
-bool scored(const Group& group) { return group.size() >= kRuns && never(group) < 2; }
-
 Cell time_cell(double s) { return std::isinf(s) ? Cell("not reached") : seconds(s); }
+Cell whole_cell(const Attempt& a) { return !a.reached() ? Cell("not reached") : a.whole_s ? seconds(*a.whole_s) : Cell("-"); }
+Cell minutes_cell(double s) { return std::isinf(s) ? Cell("not reached") : number("%.2f", s / 60); }
+Cell optional_cell(const char* pattern, const std::optional<double>& x) { return x ? number(pattern, *x) : Cell("-"); }
 
-Table rows_of(const Group& group) {
-  Table t{.header = {"result", "verdict", "seed", "epochs to target", "start to stop", "time to target", "counts"}, .right = {false, false, true, true, true, true, false}};
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const RunRecord& r = group[i]->record;
-    const auto seed = r.recipe.settings.find("seed");
-    const TimeFactors f = time_factors(r);
-    const char* counts = !scored(group) ? "no score" : i == 0 ? "no: the fastest" : i + 1 == group.size() ? "no: the slowest" : "yes";
-    t.rows.push_back({group[i]->name, std::string(result::verdict_name(r.verdict)), seed != r.recipe.settings.end() ? Cell(seed->dump()) : Cell("-"),
-                      f.reached && f.epochs > 0 ? number("%.2f", f.epochs) : Cell("-"), time_cell(start_to_stop(r)), time_cell(whole_time(r)), counts});
+std::vector<double> times(const Series& s) {
+  std::vector<double> all;
+  for (const Attempt& a : s.attempts) all.push_back(a.run_s);
+  return all;
+}
+
+// Of the attempts that count; nothing where one of them does not say.
+std::optional<double> mean_of(const Series& s, const Window& w, std::optional<double> Attempt::* member) {
+  double total = 0;
+  for (std::size_t i = 0; i < s.attempts.size(); ++i) {
+    if (!w.counts(i)) continue;
+    if (!(s.attempts[i].*member)) return std::nullopt;
+    total += *(s.attempts[i].*member);
+  }
+  return total / static_cast<double>(kScoredRuns - 2);
+}
+
+const char* counts_text(std::size_t i, const std::optional<Window>& w) {
+  if (!w) return "no score";
+  if (i < w->begin || i >= w->begin + kScoredRuns) return "no: not of the five";
+  return i == w->fastest ? "no: the fastest" : i == w->slowest ? "no: the slowest" : "yes";
+}
+
+Table rows_of(const Series& s, const std::optional<Window>& w) {
+  Table t{.header = {"result", "verdict", "seed", "epochs to target", "epochs trained", "start to stop", "time to target", "counts"},
+          .right = {false, false, true, true, true, true, true, false}};
+  std::vector<std::size_t> order(s.attempts.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(s.attempts[a].run_s, s.attempts[a].name) < std::pair(s.attempts[b].run_s, s.attempts[b].name);
+  });
+  for (const std::size_t i : order) {
+    const Attempt& a = s.attempts[i];
+    t.rows.push_back({a.name, a.verdict, a.seed, a.reached() ? optional_cell("%.2f", a.epochs) : Cell("-"), optional_cell("%.2f", a.epochs),
+                      time_cell(a.run_s), whole_cell(a), counts_text(i, w)});
   }
   return t;
 }
 
-Table score_of(const Group& group) {
-  Table t{.header = {"", "start to stop", "time to target"}, .right = {false, true, true}};
-  std::vector<double> clock, whole;
-  for (const NamedRun* r : group) clock.push_back(start_to_stop(r->record)), whole.push_back(whole_time(r->record));
-  // One set of runs is in both means: that of MLPerf's clock, by which the group is in order.
-  const double clock_mean = olympic_mean(clock), whole_mean = sum({whole.begin() + 1, whole.end() - 1}) / static_cast<double>(whole.size() - 2);
-  const auto add = [&](Label name, auto&& value) { t.add(name, {time_cell(value(clock)), time_cell(value(whole))}); };
+Table score_of(const Series& s, const Window& w) {
+  Table t{.header = {"", "start to stop", "time to target", "minutes"}, .right = {false, true, true, true}};
+  // One set of runs is in both means: that of MLPerf's clock, by which fastest and slowest are found.
+  const std::optional<double> whole_mean = mean_of(s, w, &Attempt::whole_s);
+  t.add("Olympic mean", {seconds(w.mean_s), whole_mean ? seconds(*whole_mean) : Cell("-"), minutes_cell(w.mean_s)});
+  const std::vector<double> clock = times(s);
+  std::vector<double> whole;
+  for (const Attempt& a : s.attempts) whole.push_back(a.reached() ? a.whole_s.value_or(std::nan("")) : kNever);
+  const bool whole_known = std::none_of(whole.begin(), whole.end(), [](double x) { return std::isnan(x); });
+  const auto add = [&](Label name, auto&& value) {
+    t.add(name, {time_cell(value(clock)), whole_known ? time_cell(value(whole)) : Cell("-"), minutes_cell(value(clock))});
+  };
   const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
   const auto most = [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); };
-  t.add("Olympic mean", {time_cell(clock_mean), time_cell(whole_mean)});
-  add("median", [](const std::vector<double>& v) { return quantile(v, 0.5); });
-  add("fastest", least);
-  add("slowest", most);
-  const auto range = [&](const std::vector<double>& v, double mean) {
-    const double s = (most(v) - least(v)) / mean;
-    return std::isinf(s) ? Cell("-") : percent(s);
+  add("median", [](const std::vector<double>& v) {
+    std::vector<double> sorted = v;  // quantile() would take infinity - infinity
+    std::sort(sorted.begin(), sorted.end());
+    const double low = sorted[(v.size() - 1) / 2], high = sorted[v.size() / 2];
+    return std::isinf(high) ? high : (low + high) / 2;
+  });
+  add("fastest", least), add("slowest", most);
+  const auto range = [&](const std::vector<double>& v, const std::optional<double>& mean) {
+    const double share = mean ? (most(v) - least(v)) / *mean : kNever;
+    return std::isfinite(share) ? percent(share) : Cell("-");
   };
-  t.add("spread", {range(clock, clock_mean), range(whole, whole_mean)});
+  t.add("spread", {range(clock, w.mean_s), whole_known ? range(whole, whole_mean) : Cell("-"), ""});
   return t;
 }
 
-// Why a group has no score; of too few runs also what tells it from the largest of the other groups.
-std::string refusal(const Group& group, const std::vector<Group>& all) {
-  if (group.size() < kRuns) {
-    const Group* other = nullptr;
-    for (const Group& g : all)
-      if (&g != &group && (!other || g.size() > other->size())) other = &g;
-    const std::string needs = "No score: the Olympic mean needs " + std::to_string(kRuns) + " runs of one system and recipe, here are " + std::to_string(group.size()) +
-                              ". Name the others too.";
-    if (!other) return needs;
-    const NamedRun &a = *group.front(), &b = *other->front();
-    return needs + " '" + a.name + "' and '" + b.name + "' are no repetitions of each other: " + apart_text(a.record, b.record) + ".";
+// Whether the runs needed suspiciously few epochs, and the score that the rules make of it.
+std::optional<Table> convergence_of(const Series& s, const Window& w) {
+  if (!s.no_reference.empty() || !s.global_batch) return std::nullopt;
+  std::vector<double> epochs;
+  for (std::size_t i = w.begin; i < w.begin + kScoredRuns; ++i) epochs.push_back(s.attempts[i].rated_epochs.value_or(kNever));
+  if (std::count(epochs.begin(), epochs.end(), kNever) > 1) return std::nullopt;
+  const RcpResult r = compare_with_reference(*s.global_batch, epochs);
+  Table t{.header = {"", "epochs", ""}, .right = {false, true, false}, .headless = true};
+  t.add("mean epochs", {number("%.3f", r.mean_epochs), ""});
+  if (r.verdict != RcpVerdict::kNoReference) {
+    t.add("reference epochs", {number("%.3f", r.reference.mean), r.how});
+    t.add("least accepted epochs", {number("%.3f", r.reference.least), ""});
   }
-  return "No score: " + std::to_string(never(group)) + " of " + std::to_string(group.size()) + " runs did not reach the target, and only one may be dropped as the slowest.";
+  t.add("convergence", {rcp_verdict_name(r.verdict), ""});
+  if (r.verdict == RcpVerdict::kPass || r.verdict == RcpVerdict::kNormalised) {
+    t.add("normalisation", {number("%.4f", r.factor), ""});
+    t.add("normalised minutes", {minutes_cell(w.mean_s * r.factor), ""});
+  }
+  return t;
+}
+
+void add_series(const Series& s, Document& d) {
+  d.push_back(Heading{s.title});
+  const std::optional<Window> w = score_window(s);
+  if (w) {
+    d.push_back(score_of(s, *w));
+  } else if (s.attempts.size() < kScoredRuns) {
+    d.push_back(Paragraph{s.too_few.empty() ? too_few_text(s.attempts.size()) : s.too_few});
+  } else {
+    const auto never = std::count_if(s.attempts.begin(), s.attempts.end(), [](const Attempt& a) { return !a.reached(); });
+    d.push_back(Paragraph{"No score: " + std::to_string(never) + " of " + std::to_string(s.attempts.size()) +
+                          " runs did not reach the target, and only one may be dropped as the slowest."});
+  }
+  d.push_back(rows_of(s, w));
+  if (!w) return;
+  if (auto t = convergence_of(s, *w)) d.push_back(std::move(*t));
+  else
+    d.push_back(Paragraph{"Not compared with MLPerf's reference convergence points: " +
+                          (s.no_reference.empty() ? "the global batch is unknown" : s.no_reference) + "."});
+}
+
+std::string kind_text(const NamedRun& r) { return r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")"; }
+
+// The published systems below ours, the fastest first.
+void add_published(std::vector<Series> own, std::vector<Series> published, Document& d) {
+  std::stable_sort(published.begin(), published.end(), [](const Series& a, const Series& b) {
+    const auto score_s = [](const Series& s) {
+      const auto w = score_window(s);
+      return w ? w->mean_s : kNever;
+    };
+    return score_s(a) < score_s(b);
+  });
+  own.insert(own.end(), published.begin(), published.end());
+  d.push_back(Heading{"Beside published results"});
+  d.push_back(beside(own));
+  d.push_back(Paragraph{"Published results were reviewed by MLCommons; what this suite measured was not. Runs of other data, models and rules do not compare."});
 }
 
 }  // namespace
 
-bool has_score(const std::vector<NamedRun>& runs) {
-  const auto groups = groups_of(runs);
-  return std::any_of(groups.begin(), groups.end(), scored);
+Table beside(const std::vector<Series>& all) {
+  Table t{.header = {"system", "accelerators", "", "global batch", "runs", "minutes", "epochs", "images/s", "images/s per accelerator"},
+          .right = {false, true, false, true, true, true, true, true, true}};
+  for (const Series& s : all) {
+    const auto w = score_window(s);
+    const Attempt* one = s.attempts.size() == 1 ? &s.attempts[0] : nullptr;
+    const auto value = [&](std::optional<double> Attempt::* member) { return w ? mean_of(s, *w, member) : one ? one->*member : std::nullopt; };
+    const std::optional<double> rate = value(&Attempt::images_per_s);
+    t.rows.push_back({s.system, optional_cell("%.0f", s.accelerators), s.accelerator.empty() ? "-" : s.accelerator, optional_cell("%.0f", s.global_batch),
+                      whole(static_cast<std::int64_t>(s.attempts.size())), w ? minutes_cell(w->mean_s) : one ? minutes_cell(one->run_s) : Cell("no score"),
+                      optional_cell("%.2f", value(&Attempt::epochs)), optional_cell("%.1f", rate),
+                      rate && s.accelerators ? number("%.1f", *rate / *s.accelerators) : Cell("-")});
+  }
+  return t;
 }
 
-Document score(const std::vector<NamedRun>& runs) {
+bool has_score(const std::vector<NamedRun>& runs) {
+  const auto all = series_of_runs(runs);
+  return std::any_of(all.begin(), all.end(), [](const Series& s) { return score_window(s).has_value(); });
+}
+
+Document score(const std::vector<NamedRun>& runs) { return score(ScoreInputs{.runs = runs, .logs = {}, .published = {}}); }
+
+Document score(const ScoreInputs& in) {
   Document d;
-  const std::vector<Group> groups = groups_of(runs);
-  for (const Group& group : groups) {
-    const RunRecord& first = group.front()->record;
-    d.push_back(Heading{system_text(first) + ", recipe " + first.recipe.name + ", commit " + commit_text(first)});
-    if (scored(group))
-      d.push_back(score_of(group));
-    else
-      d.push_back(Paragraph{refusal(group, groups)});
-    d.push_back(rows_of(group));
-  }
+  std::vector<Series> own = series_of_runs(in.runs);
+  for (Series& s : series_of_logs(in.logs)) own.push_back(std::move(s));
+  for (const Series& s : own) add_series(s, d);
   std::string others;
-  for (const NamedRun& r : runs)
-    if (r.record.kind != "time_to_target" || !is_attempt(r.record.verdict))
-      others += (others.empty() ? "" : ", ") + r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")";
+  for (const NamedRun& r : in.runs)
+    if (!is_attempt(r.record)) others += (others.empty() ? "" : ", ") + kind_text(r);
   if (!others.empty()) d.push_back(Paragraph{"Not runs to a target, so not counted: " + others + "."});
+  if (!in.published.empty()) add_published(std::move(own), in.published, d);
+  return d;
+}
+
+Document beside_published(const ScoreInputs& in) {
+  Document d;
+  std::vector<Series> own;
+  const auto add = [&](std::vector<Series> series, const std::string& name) {
+    for (Series& s : series) {
+      s.system = name + ": " + s.system;
+      own.push_back(std::move(s));
+    }
+  };
+  for (const NamedRun& r : in.runs) {
+    add(series_of_runs({r}), r.name);
+    if (!is_attempt(r.record)) d.push_back(Paragraph{"No run to a target, so not in the table: " + kind_text(r) + "."});
+  }
+  for (const NamedLog& l : in.logs) add(series_of_logs({l}), l.name);
+  add_published(std::move(own), in.published, d);
   return d;
 }
 

@@ -4,8 +4,10 @@
 
 #include "core/statistics.h"
 #include "reports/ablations.h"
+#include "reports/checkpoints.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
+#include "reports/preflight.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
 
@@ -58,6 +60,8 @@ void add_factors(const RunRecord& r, Document& d) {
   const auto add_sampled = [&](Label name, double s) { sampled ? add(name, s) : t.add(name, {"-", "-"}); };
   add_sampled(f.epochs > 0 ? Label("= training") : Label("training"), f.training_s);
   add_sampled("+ evaluation (exposed)", f.evaluation_s);
+  if (f.checkpoint_s > 0) add("+ checkpoints (stall)", f.checkpoint_s);
+  if (f.lost_s > 0) add("+ lost to interruptions", f.lost_s);
   add("+ start-up", f.startup_s);
   add_sampled("+ unaccounted", f.unaccounted_s);
   add(f.reached ? Label("= time to target") : Label("= time without target"), f.time_to_target_s);
@@ -68,6 +72,28 @@ void add_factors(const RunRecord& r, Document& d) {
   if (sampled && !f.adds_up())
     d.push_back(Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" + share(f.unaccounted_s).text +
                           ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
+}
+
+// The clocks by which others tell their time to accuracy.
+void add_clocks(const RunRecord& r, Document& d) {
+  const auto clocks = result::benchmark_clocks(r.events);
+  if (!clocks) return;
+  Table t{.header = {"clock", "time", ""}, .right = {false, true, false}};
+  t.add("MLPerf", {seconds(clocks->mlperf_s), "run start to run stop, evaluation included"});
+  t.add("DAWNBench", {seconds(clocks->dawnbench_s), "the same without evaluation and checkpoints"});
+  t.add("total", {seconds(r.clocks.total_s), "start of the program to the writing of the result"});
+  d.push_back(Heading{"Clocks"});
+  d.push_back(std::move(t));
+}
+
+// What a run was held to, and what it was allowed to break.
+void add_division(const RunRecord& r, Document& d) {
+  if (r.mlperf.is_null() || text_at(r.mlperf, "division") == "none") return;
+  d.push_back(Heading{"MLPerf division " + text_at(r.mlperf, "division") + ", log " + text_at(r.mlperf, "log")});
+  std::string relaxed;
+  for (const Json& b : member_or_empty(r.mlperf, "relaxed"))
+    relaxed += (relaxed.empty() ? "" : "; ") + text_at(b, "rule") + ": " + text_at(b, "setting") + " = " + text_at(b, "is") + " (allowed: " + text_at(b, "allowed") + ")";
+  d.push_back(Paragraph{relaxed.empty() ? "No rule is relaxed." : "Relaxed rules: " + relaxed + "."});
 }
 
 void add_accuracy(const RunRecord& r, Document& d) {
@@ -215,14 +241,20 @@ Document show_run(const RunRecord& record) {
   Document d;
   add_verdict(record, d);
   if (!record.peaks.empty()) add_peaks(record, d);
+  const Document checks = preflight_blocks(record);
+  d.insert(d.end(), checks.begin(), checks.end());
   if (!record.comparisons.empty() || !record.convergence.empty()) {
     const Document trained = convergence_blocks(record), rows = comparison_blocks(record);
     d.insert(d.end(), trained.begin(), trained.end());
     d.insert(d.end(), rows.begin(), rows.end());
-  } else if (record.kind != "roofline") {  // which has no training
+  } else if (record.kind != "roofline" && record.kind != "preflight") {  // which have no training
     add_factors(record, d);
+    add_clocks(record, d);
+    add_division(record, d);
     add_accuracy(record, d);
     add_step_time(record, d);
+    const Document checkpoints = checkpoint_blocks(record);
+    d.insert(d.end(), checkpoints.begin(), checkpoints.end());
   }
   add_system(record, d);
   add_recipe(record, d);

@@ -1,10 +1,6 @@
 // coco_eval GT.json DT.json: COCO's average precision and recall, from files.
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +9,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
+#include "core/whole_file.h"
 #include "eval/coco/evaluate.h"
 #include "eval/coco/results.h"
 #include "core/nearest.h"
@@ -109,21 +106,6 @@ Json to_json(const Evaluation& e, bool hashes) {
   return json;
 }
 
-// Whole or not at all: under another name first.
-void write(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out << text << '\n';
-  out.close();
-  std::error_code error;
-  if (out) std::filesystem::rename(temporary, path, error);
-  if (!out || error) {
-    const std::string why = error ? error.message() : std::strerror(errno);
-    std::filesystem::remove(temporary, error);
-    throw ttt::UsageError("Cannot write " + path + ": " + why + ". Name a file in a folder that can be written.");
-  }
-}
-
 void run(const Arguments& a) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ttt::ThreadPool pool(a.threads > 0 ? a.threads : cores);
@@ -144,7 +126,7 @@ void run(const Arguments& a) {
     if (!a.out.empty()) out[type] = to_json(e, a.hashes);
   }
   std::fflush(stdout);
-  if (!a.out.empty()) write(a.out, ttt::result::dump(out));
+  if (!a.out.empty()) ttt::write_whole_file(a.out, ttt::result::dump(out) + "\n");
 }
 
 }  // namespace

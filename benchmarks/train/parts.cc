@@ -4,6 +4,7 @@
 #include <ATen/Version.h>
 #include <torch/version.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -13,6 +14,7 @@
 #include "cuda/loader.h"
 #include "data/hdf5.h"
 #include "data/shapes.h"
+#include "train/telemetry.h"
 #include "train/weights.h"
 
 namespace ttt {
@@ -70,7 +72,7 @@ void make_mkl_reproducible() {
 #endif
 }
 
-Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context) {
+Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done) {
   Run run;
   run.recipe = wanted;
   train::Recipe& recipe = run.recipe;
@@ -81,6 +83,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
   check_trace(recipe.train);
+  train::check(recipe.train.telemetry);
   const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
@@ -102,7 +105,11 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
                                                                      .rank = team.rank, .ranks = team.size});
   if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.order, data::LoaderStart{.trace = run.parts.trace});
+  run.place = std::make_unique<comm::Place>();
+  run.parts.place = run.place.get();
+  run.parts.loader = std::make_unique<data::Loader>(
+      *run.train_images, recipe.data, run.order,
+      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .hold = recipe.mlperf.division != "none"});
   set_model(run, model::host_ops(run.pool));
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
@@ -121,8 +128,32 @@ void set_model(Run& run, model::DetectionOps ops) {
   parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer);
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
-      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes}, *run.control,
+      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
+                            .batches_done = &run.place->count}, *run.control,
       run.pool, device);
+}
+
+result::Json describe_data(const Run& run) {
+  return {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
+          {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
+}
+
+std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context) {
+  const train::CheckpointConfig& config = run.recipe.train.checkpoint;
+  if (config.folder.empty() && config.from.empty()) return nullptr;
+  train::CheckpointParts parts{.recipe = run.recipe, .data = describe_data(run), .run_id = context.run_id, .steps_per_epoch = run.order->steps_per_epoch(),
+                               .parameters = run.parts.model->parameters(), .optimizer = *run.parts.optimizer, .control = *run.control,
+                               .recorder = context.recorder, .clock = context.clock,
+                               .warn = [](const std::string& sentence) { std::fprintf(stderr, "warning: %s\n", sentence.c_str()); }};
+  return std::make_unique<train::Checkpoints>(std::move(parts), std::move(earlier));
+}
+
+std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder) {
+  const train::Recipe& recipe = run.recipe;
+  if (recipe.train.telemetry.folder.empty() || run.control->rank() != 0) return nullptr;
+  train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
+                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .run_id = run_id, .recorder = recorder};
+  return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
 }
 
 void store_trace(Run& run, harness::RunContext& context) {
@@ -132,6 +163,7 @@ void store_trace(Run& run, harness::RunContext& context) {
 
 result::Json describe(const Run& run) {
   const train::Parts& p = run.parts;
+  const train::TelemetryConfig& t = run.recipe.train.telemetry;
   return {{"step", p.step->describe()},
           {"reducer", p.reducer->describe()},
           {"optimizer", p.optimizer->describe()},
@@ -142,6 +174,8 @@ result::Json describe(const Run& run) {
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
           {"device", run.recipe.device},
+          {"telemetry", t.folder.empty() ? result::Json("none")
+                                         : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
           {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},
                       {"grouped", run.recipe.data.group_by_aspect}, {"padding", run.recipe.data.padding},
                       {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"}, {"scaled_decode", run.recipe.data.scaled_decode}}}};

@@ -15,6 +15,7 @@ namespace ttt {
 struct Run {
   train::Recipe recipe;  // resolved: classes, batch and threads are numbers, not "automatic"
   std::unique_ptr<trace::Recorder> trace;  // where the parts record; null without train.trace_steps
+  std::unique_ptr<comm::Place> place;      // where this rank stands, for its heartbeat
   std::unique_ptr<comm::Communicator> gradients, control;
   std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;
@@ -31,10 +32,19 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team);
 void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 // Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
 void make_mkl_reproducible();
-// Collective over `team`, which must outlive the run. Throws UsageError where the recipe contradicts the launch or the data.
-Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context);
+// Collective over `team`, which must outlive the run. The loader begins after `steps_done`. Throws UsageError where the recipe contradicts the
+// launch or the data.
+Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done = 0);
+// What names the run's data set, for its result.
+result::Json describe_data(const Run& run);
+// Collective, before the parts go to a trainer: what the recipe's train.checkpoint asks for, with `earlier` of rank 0 restored; null for nothing.
+// What goes wrong with a checkpoint later on is said on the terminal. Run and context outlive it.
+std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
 void set_model(Run& run, model::DetectionOps ops);
+// Writes train.telemetry.folder while the run goes, and norms into the recorder, where there is one; null on ranks other than 0 and without a folder.
+// Of the parts as they are: made after they have been exchanged. The run outlives it.
+std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder);
 result::Json describe(const Run& run);
 // Collective, after the run's clock was started and the steps were taken: what all ranks recorded goes into the result of rank 0. Nothing
 // without train.trace_steps. A result has one trace: the last that was stored.

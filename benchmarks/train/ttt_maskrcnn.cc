@@ -7,8 +7,11 @@
 #include "harness/progress.h"
 #include "harness/settings_reader.h"
 #include "embedded_recipes.h"
+#include "train/guards.h"
 #include "train/launch.h"
 #include "train/parts.h"
+#include "train/run_events.h"
+#include "train/submission.h"
 
 namespace {
 
@@ -24,6 +27,7 @@ class Terminal final : public train::Listener {
     state_.loss = std::accumulate(sample.loss.begin(), sample.loss.end(), 0.0);
     progress_.update(state_);
   }
+  void note(const std::string& line) { progress_.note(line); }
   void evaluated(const train::Position&, const result::Evaluation& e) override {
     state_.bbox_ap = e.bbox[0], state_.segm_ap = e.segm[0];
     char line[160];
@@ -37,24 +41,32 @@ class Terminal final : public train::Listener {
   harness::ProgressState state_;
 };
 
-harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
-  Run run = build_run(recipe, world.team(), context);
+// `earlier`: what rank 0 found to go on from.
+harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
+  const Start start = start_of(earlier, context);
+  Run run = build_run(with_drawn_seed(recipe, start, context), world.team(), context, start.step);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
-    r.data = {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
-              {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
+    r.data = describe_data(run);
   });
+  const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
   Terminal terminal(world.rank() == 0 && !context.options.quiet);
-  const train::Observer observer{
-      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {&terminal}};
+  Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
+  train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, start, context));
+  const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);
+  train::Observer observer{
+      .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = guards.listeners(),
+      .checkpoints = checkpoints.get()};
+  observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
+  if (telemetry) observer.listeners.push_back(telemetry.get());
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  const train::Ending ending = trainer.run();
+  const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
   store_trace(run, context);
-  return {.verdict = ending.verdict, .reason = ending.reason};
+  return {.verdict = ending.verdict, .reason = ending.reason, .to_be_resumed = ending.to_be_resumed};
 }
 
 }  // namespace
@@ -64,9 +76,16 @@ int main(int argc, char** argv) {
   comm::World world(&argc, &argv);
   const auto comm = world.communicator();
   harness::App<train::Recipe> app{.name = "ttt_maskrcnn",
-                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why.",
+                                  .summary = "Trains Mask R-CNN to a target accuracy and reports how long that took and why. With --set train.checkpoint.folder=DIR "
+                                             "the same command again goes on where a killed or interrupted run was; --print-recipe explains train.checkpoint.",
                                   .recipes = embedded_recipes(),
+                                  .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
-  app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world); };
+  train::Earlier earlier;
+  app.continues = [&](const train::Recipe& recipe) {
+    earlier = train::find_earlier(recipe.train.checkpoint);
+    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
+  };
+  app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world, std::move(earlier)); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

@@ -12,17 +12,15 @@
 #include <cstdint>
 #include <functional>
 
+#include "kernels/params.h"
+
 namespace ttt {
 class ThreadPool;
 }
 
 namespace ttt::kernels::host {
 
-struct BatchNormParams {
-  std::int64_t rows = 0, channels = 0;
-  float eps = 1e-5f;
-  bool relu = true;
-};
+using kernels::BatchNormParams;
 
 // Adds the values of all ranks in place, the same sums on every rank; called once a pass, by the caller's thread. Empty: one rank.
 using SumOverRanks = std::function<void(double* values, std::size_t count)>;

@@ -14,6 +14,10 @@ class ThreadPool;  // core/parallel.h
 
 namespace ttt::kernels::host {
 
+using kernels::MaskTargetParams;
+using kernels::PolygonView;
+using kernels::SgdParams;
+
 // features[l]: [N, H_l, W_l, C]; rois: [R, 4]; roi_image: [R] image index, negative: the row of the output is zero
 // out: [R, pooled, pooled, C]
 void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois,
@@ -55,10 +59,6 @@ void detections(const DetectionParams& p, const float* probabilities, const floa
 // whole-image 0/1 bitmap. bitmap_box: [objects, 4] x0, y0, w, h; bitmap_offset: [objects] into bytes; object: [R] index
 // or negative (zeros); rois: [R, 4] image_height/width: [R] extent of the bitmap's image (samples beyond it are treated
 // as RoIAlign treats the border) out: [R, size, size]
-struct MaskTargetParams {
-  std::int64_t rois = 0;
-  int size = 28;
-};
 void mask_targets_bitmap(const MaskTargetParams& p, const std::uint8_t* bytes, const std::int64_t* bitmap_offset,
                          const std::int32_t* bitmap_box, const std::int32_t* object, const float* rois,
                          const std::int32_t* image_height, const std::int32_t* image_width, float* out,
@@ -67,11 +67,6 @@ void mask_targets_bitmap(const MaskTargetParams& p, const std::uint8_t* bytes, c
 // Mask targets from polygons, as MLPerf's reference: an object's polygons are moved by -(x1, y1) of the RoI, scaled by
 // size / max(side, 1) in float32, filled by COCO's rule (pycocotools' frPoly) on a size x size grid and united: 0 or 1.
 // Arrays as in data/host_batch.h; polygons of fewer than three vertices are skipped; object and out as above.
-struct PolygonView {
-  const std::int32_t* object_polygon;  // [objects + 1] into polygon_vertex
-  const std::int32_t* polygon_vertex;  // [polygons + 1] into vertices
-  const float* vertices;               // [vertices, 2] x, y
-};
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
                           const float* rois, float* out, ThreadPool* pool = nullptr);
 
@@ -83,9 +78,6 @@ void paste_mask(int size, const float* mask, const float* box, std::int64_t imag
 
 // SGD with momentum over a flat range (Sutskever et al. 2013 as in PyTorch: v = momentum v + g + wd w; w -= lr v).
 // All [n]. Deterministic, in place. grad is scaled by grad_scale first (1 / ranks).
-struct SgdParams {
-  float lr = 0, momentum = 0.9f, weight_decay = 0, grad_scale = 1;
-};
 void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight);
 
 }  // namespace ttt::kernels::host

@@ -1,7 +1,6 @@
-// RoIAlign (He et al. 2017) over a pyramid, channels last. Sample positions, borders and the order of their arithmetic
-// are torchvision's roi_align; only the order in which the samples of a bin are added differs.
+// RoIAlign (He et al. 2017) over a pyramid, channels last. Samples are torchvision's (kernels/roi_taps.h); only the order
+// in which the samples of a bin are added differs.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "core/error.h"
@@ -22,63 +21,16 @@ struct Axis {
   TapLists lists() const { return {static_cast<std::int32_t>(begin.size()) - 1, begin.data(), taps.data()}; }
 };
 
-struct Span {
-  float start, length;  // of the RoI on this axis, in feature pixels
-};
-
-// Beyond any image; keeps the sample counts of absurd RoIs inside an int.
-constexpr float kLongestSpan = 1e6f;
-
-// The taps of one bin, written at `taps`. Neighbouring samples share pixels: one tap each. Samples ascend, so only the
-// last two can be equal.
-class BinTaps {
- public:
-  explicit BinTaps(Tap* taps) : begin_(taps), end_(taps) {}
-  void add(std::int32_t index, float weight) {
-    for (Tap* t = end_; t != begin_ && t != end_ - 2;) {
-      if ((--t)->index != index) continue;
-      t->weight += weight;
-      return;
-    }
-    *end_++ = {index, weight};
-  }
-  Tap* end() const { return end_; }
-
- private:
-  Tap *begin_, *end_;
-};
-
-// False where the span is not finite (or absurd): such a RoI samples nothing.
-bool sample_axis(const Span& span, int pooled, int sampling_ratio, std::int64_t extent, Axis& axis) {
+// False where the RoI samples nothing on this axis.
+bool sample_axis(const RoiAlignParams& p, const RoiSpan& span, std::int64_t extent, Axis& axis) {
   axis.begin.assign(1, 0);
   axis.taps.clear();
-  if (!std::isfinite(span.start) || !(std::fabs(span.length) <= kLongestSpan) || extent <= 0) return false;
-  const float bin = span.length / static_cast<float>(pooled);
-  const int grid = std::max(sampling_ratio > 0 ? sampling_ratio : static_cast<int>(std::ceil(bin)), 0);
-  // Dividing by a power of two and multiplying by its inverse are the same.
-  const auto share = static_cast<float>(grid), inverse = 1.0f / share;
-  const bool exact = (grid & (grid - 1)) == 0;
-  const auto divide = [&](float x) { return exact ? x * inverse : x / share; };
-  const auto limit = static_cast<float>(extent);
-  const auto last = static_cast<std::int32_t>(extent - 1);
-  axis.taps.resize(static_cast<std::size_t>(pooled) * grid * 2);
+  RoiAxis a;
+  if (!roi_axis(span, p.pooled, p.sampling_ratio, extent, a)) return false;
+  axis.taps.resize(static_cast<std::size_t>(p.pooled) * a.grid * 2);
   Tap* taps = axis.taps.data();
-  for (int b = 0; b < pooled; ++b) {
-    BinTaps bin_taps(taps);
-    for (int s = 0; s < grid; ++s) {
-      float v = span.start + static_cast<float>(b) * bin + divide((static_cast<float>(s) + 0.5f) * bin);
-      if (!(v >= -1.0f && v <= limit)) continue;  // beyond the border by more than a pixel: zero
-      v = std::max(v, 0.0f);
-      const auto low = static_cast<std::int32_t>(v);
-      if (low >= last) {
-        bin_taps.add(last, inverse);
-      } else {
-        const float fraction = v - static_cast<float>(low);
-        bin_taps.add(low, divide(1.0f - fraction));
-        bin_taps.add(low + 1, divide(fraction));
-      }
-    }
-    taps = bin_taps.end();
+  for (int b = 0; b < p.pooled; ++b) {
+    taps += bin_taps(a, b, [=](std::int32_t) { return taps; });
     axis.begin.push_back(static_cast<std::int32_t>(taps - axis.taps.data()));
   }
   axis.taps.resize(axis.begin.back());
@@ -112,16 +64,8 @@ struct Sampled {
 bool sample_roi(const RoiAlignParams& p, const float* roi, Sampled& out) {
   out.level = roi_level(p, roi);
   if (out.level < 0) return false;
-  const float scale = p.scale[out.level], offset = p.aligned ? 0.5f : 0.0f;
-  Span x{roi[0] * scale - offset, 0}, y{roi[1] * scale - offset, 0};
-  x.length = roi[2] * scale - offset - x.start;
-  y.length = roi[3] * scale - offset - y.start;
-  if (!p.aligned) {  // the first published version forces malformed RoIs to one pixel
-    x.length = std::max(x.length, 1.0f);
-    y.length = std::max(y.length, 1.0f);
-  }
-  return sample_axis(y, p.pooled, p.sampling_ratio, p.height[out.level], out.y) &&
-         sample_axis(x, p.pooled, p.sampling_ratio, p.width[out.level], out.x);
+  return sample_axis(p, roi_span(p, out.level, roi + 1), p.height[out.level], out.y) &&
+         sample_axis(p, roi_span(p, out.level, roi), p.width[out.level], out.x);
 }
 
 void check(const RoiAlignParams& p) {

@@ -9,13 +9,9 @@
 #include <cstdint>
 
 #include "kernels/host/simd.h"
+#include "kernels/roi_taps.h"
 
 namespace ttt::kernels::host {
-
-struct Tap {
-  std::int32_t index;  // of the source along this axis
-  float weight;
-};
 
 // Output o in [0, outputs) gathers taps[begin[o] .. begin[o + 1]).
 struct TapLists {

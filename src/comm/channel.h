@@ -45,13 +45,15 @@ struct Channel {
   std::shared_ptr<std::mutex> lock;
   // Set when this rank is failing: whoever waits for messages stops waiting and throws.
   std::shared_ptr<std::atomic<bool>> cancelled = std::make_shared<std::atomic<bool>>(false);
+  // The collective that a caller of this process is waiting in, null: none. The heartbeat tells the other ranks.
+  std::shared_ptr<std::atomic<const char*>> collective = std::make_shared<std::atomic<const char*>>(nullptr);
   double timeout_s = 600;
   int rank = 0, size = 1;
 };
 
 // One collective as the errors name it.
 struct Call {
-  std::string what;
+  const char* what = "";  // a literal
   std::size_t bytes = 0;
   int tag = 0;  // even; the collective may also use tag + 1
   WaitPolicy policy = kForeground;

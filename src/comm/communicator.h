@@ -57,6 +57,16 @@ class Communicator {
   std::int32_t number_ = 0;
 };
 
+// Rank `root`'s text on every rank. Collective.
+inline std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0) {
+  std::uint64_t size = text.size();
+  comm.broadcast(&size, sizeof size, root);
+  std::string out = text;
+  out.resize(size);
+  if (size > 0) comm.broadcast(out.data(), size, root);
+  return out;
+}
+
 // One rank alone: every collective is the identity.
 std::unique_ptr<Communicator> make_single();
 

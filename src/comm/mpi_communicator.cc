@@ -60,6 +60,18 @@ void disseminate(const Channel& ch, const Call& call) {
   }
 }
 
+// Says that the calling thread is in a collective.
+class Waiting {
+ public:
+  Waiting(std::atomic<const char*>& shown, const char* what) : shown_(shown) { shown_.store(what, std::memory_order_relaxed); }
+  ~Waiting() { shown_.store(nullptr, std::memory_order_relaxed); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::atomic<const char*>& shown_;
+};
+
 class MpiCommunicator final : public Communicator {
  public:
   explicit MpiCommunicator(const Channel& channel) : channel_(channel) {}
@@ -143,6 +155,7 @@ class MpiCommunicator final : public Communicator {
   // On the calling thread, unless started work must come first: then behind it, on the same thread.
   template <class Body>
   void run(const Call& call, Body body) {
+    const Waiting waiting(*channel_.collective, call.what);
     if (!progress_ || progress_->idle()) {
       guarded([&] { body(call); });
     } else {

@@ -9,6 +9,7 @@
 
 #include "comm/channel.h"
 #include "comm/mpi_communicator.h"
+#include "comm/mpi_heartbeat.h"
 #include "core/error.h"
 
 namespace ttt::comm {
@@ -60,6 +61,16 @@ struct World::State {
   int rank = 0, size = 1, local_rank = 0, local_size = 1, nodes = 1, level = 0;
   double timeout_s = 0;  // of the environment; 0: not set
   std::shared_ptr<std::mutex> lock = std::make_shared<std::mutex>();
+  std::shared_ptr<std::atomic<const char*>> collective = std::make_shared<std::atomic<const char*>>(nullptr);
+
+  // Collective: a duplicate of the world.
+  Channel channel(double default_timeout_s) const {
+    Channel c{.lock = lock, .collective = collective, .timeout_s = timeout_s > 0 ? timeout_s : default_timeout_s, .rank = rank, .size = size};
+    const std::lock_guard guard(*lock);
+    MPI_Comm_dup(MPI_COMM_WORLD, &c.comm);
+    MPI_Comm_set_errhandler(c.comm, MPI_ERRORS_RETURN);
+    return c;
+  }
 };
 
 World::World(int* argc, char*** argv, const WorldOptions& options) : state_(std::make_unique<State>()) {
@@ -119,14 +130,12 @@ std::string World::library() const {
 
 std::unique_ptr<Communicator> World::communicator(const MpiOptions& options) const {
   if (state_->size == 1) return make_single();
-  Channel channel{.lock = state_->lock,
-                  .timeout_s = state_->timeout_s > 0 ? state_->timeout_s : options.timeout_s,
-                  .rank = state_->rank,
-                  .size = state_->size};
-  std::lock_guard lock(*state_->lock);
-  MPI_Comm_dup(MPI_COMM_WORLD, &channel.comm);
-  MPI_Comm_set_errhandler(channel.comm, MPI_ERRORS_RETURN);
-  return make_mpi(channel);
+  return make_mpi(state_->channel(options.timeout_s));
+}
+
+std::unique_ptr<Heartbeat> World::heartbeat(const Place& place) const {
+  if (state_->size == 1) return make_heartbeat({.lock = state_->lock, .collective = state_->collective}, place);
+  return make_heartbeat(state_->channel(MpiOptions{}.timeout_s), place);
 }
 
 Team alone() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "comm/heartbeat.h"
 
 namespace ttt::comm {
 
@@ -55,6 +56,9 @@ class World {
 
   // Collective. The host-memory communicator over all ranks; `single` where the world has one rank.
   std::unique_ptr<Communicator> communicator(const MpiOptions& options = {}) const;
+
+  // Collective. Begins to tell all ranks where this one stands; `place` outlives it.
+  std::unique_ptr<Heartbeat> heartbeat(const Place& place) const;
 
   // All ranks of the launch.
   Team team() const {

@@ -12,7 +12,8 @@
 //
 // `Self` is the struct or its const form, so one declaration reads and writes. A member that is itself such a struct is
 // a group: v("solver", s.solver, "optimiser and schedule").
-// Field types: bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, and groups.
+// Field types: bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+// std::vector<std::string>, and groups.
 #pragma once
 
 #include <initializer_list>
@@ -22,7 +23,7 @@
 
 namespace ttt {
 
-// What a value must satisfy beyond its type. Numbers: [lo, hi], each element of a list alike. Strings: one of `choices`.
+// What a value must satisfy beyond its type. Numbers: [lo, hi], strings: one of `choices`; each element of a list alike.
 struct Limits {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();

@@ -36,36 +36,43 @@ std::int64_t gt_capacity(const ShardSet& set, const DataSettings& settings) {
   return settings.gt_capacity;
 }
 
-Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<Sample>& samples) {
+Size padded_size(const DataSettings& s, const std::vector<Size>& images) {
   Size largest;
   bool any_landscape = false, any_portrait = false;
-  for (const Sample& sample : samples) {
-    if (sample.image < 0) continue;
-    const ImageInfo info = set.image(sample.image);
-    (info.height < info.width ? any_landscape : any_portrait) = true;
-    const Size out = resized_size(s, {info.height, info.width});
+  for (const Size& image : images) {
+    (image.height < image.width ? any_landscape : any_portrait) = true;
+    const Size out = resized_size(s, image);
     largest = {std::max(largest.height, out.height), std::max(largest.width, out.width)};
   }
   if (s.padding == "batch")
     return {round_up(std::max(largest.height, 1), s.pad_multiple), round_up(std::max(largest.width, 1), s.pad_multiple)};
-  Size padded;
-  if (s.padding == "two") {
-    padded = {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.short_side, s.pad_multiple),
-              s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
-    // Training batches have one orientation; one of evaluation that mixes them gets a square.
-    if (any_portrait) padded = any_landscape ? Size{padded.width, padded.width} : Size{padded.width, padded.height};
-  } else {
-    padded = {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.long_side, s.pad_multiple),
-              s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
-  }
+  if (s.padding != "two")
+    return {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.long_side, s.pad_multiple),
+            s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
+  const Size padded = {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.short_side, s.pad_multiple),
+                       s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
+  // Training batches have one orientation; one of evaluation that mixes them gets a square.
+  if (!any_portrait) return padded;
+  return any_landscape ? Size{padded.width, padded.width} : Size{padded.width, padded.height};
+}
+
+void check_fits(const DataSettings& s, Size image, Size padded, const std::string& name) {
+  const Size out = resized_size(s, image);
+  if (out.height > padded.height || out.width > padded.width)
+    throw UsageError(name + " is " + std::to_string(out.height) + " x " + std::to_string(out.width) +
+                     " after the resize and does not fit the padded size " + std::to_string(padded.height) + " x " + std::to_string(padded.width) +
+                     ": raise pad_height and pad_width, or set them to 0.");
+}
+
+Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<Sample>& samples) {
+  std::vector<Size> images;
+  for (const Sample& sample : samples)
+    if (sample.image >= 0) images.push_back({set.image(sample.image).height, set.image(sample.image).width});
+  const Size padded = padded_size(s, images);
   for (const Sample& sample : samples) {
     if (sample.image < 0) continue;
     const ImageInfo info = set.image(sample.image);
-    const Size out = resized_size(s, {info.height, info.width});
-    if (out.height > padded.height || out.width > padded.width)
-      throw UsageError("Image " + std::to_string(info.id) + " is " + std::to_string(out.height) + " x " + std::to_string(out.width) +
-                       " after the resize and does not fit the padded size " + std::to_string(padded.height) + " x " + std::to_string(padded.width) +
-                       ": raise pad_height and pad_width, or set them to 0.");
+    check_fits(s, {info.height, info.width}, padded, "Image " + std::to_string(info.id));
   }
   return padded;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/trace.h"
@@ -60,6 +61,9 @@ class BatchBuilder {
 
 // One padded size for a batch, by settings.padding. Throws UsageError where an image does not fit, naming it.
 Size padded_size(const ShardSet& set, const DataSettings& settings, const std::vector<Sample>& samples);
+// The same of images of these sizes; whether each fits is check_fits()'s to say, which throws UsageError beginning with `name`.
+Size padded_size(const DataSettings& settings, const std::vector<Size>& images);
+void check_fits(const DataSettings& settings, Size image, Size padded, const std::string& name);
 // The settings' capacity, or from the shards; throws UsageError where it is below what the shards hold.
 std::int64_t gt_capacity(const ShardSet& set, const DataSettings& settings);
 // Throws UsageError where the settings contradict each other.

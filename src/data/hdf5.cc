@@ -149,14 +149,16 @@ Handle fixed_string(std::size_t length) {
 
 }  // namespace
 
-File File::create(const std::string& path) {
+File File::create(const std::string& path, std::uint64_t user_block) {
   const Guard guard;
+  const Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_userblock(create, user_block);
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access, 0, 1);
 #endif
-  const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
+  const hid_t id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create, access);
   if (id < 0) fail_write(path, "the head");
   return {id, path};
 }

@@ -26,8 +26,9 @@ using Dims = std::vector<std::uint64_t>;
 
 class File {
  public:
-  // Overwrites. Throws Error where the file cannot be made.
-  static File create(const std::string& path);
+  // Overwrites. The first `user_block` bytes (0, or a power of two from 512 on) are left to the caller, who writes them after close():
+  // HDF5 and its tools skip them. Throws Error where the file cannot be made.
+  static File create(const std::string& path, std::uint64_t user_block = 0);
   // Read-only, without locks. Throws UsageError (no such file) or DataError (not HDF5, cut short).
   static File open(const std::string& path);
   ~File();

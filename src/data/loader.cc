@@ -25,11 +25,16 @@ Loader::Loader(const ShardSet& set, const DataSettings& settings, std::shared_pt
   ring_.resize(settings_.workers == 0 ? 1 : static_cast<std::size_t>(settings_.prefetch) + 1);
   for (Slot& slot : ring_) slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets);
   if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
-  for (std::int64_t b = 0; b * per_batch_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
   for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   // One worker may do all images of a step, and of the batches ahead; each may be followed by a wait.
   for (std::size_t t = 0; start.trace && t < workers_.size(); ++t)
     workers_[t]->lane = &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(per_batch_) + 2);
+  if (!start.hold) this->start();
+}
+
+void Loader::start() {
+  started_ = true;
+  for (std::int64_t b = 0; b * per_batch_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
   try {
     for (std::int64_t t = 0; t < settings_.workers; ++t) threads_.emplace_back([this, t] { work(*workers_[t]); });
   } catch (...) {
@@ -143,6 +148,7 @@ const HostBatch* Loader::take(Slot& slot) {
 const HostBatch* Loader::next() {
   if (failure_) std::rethrow_exception(failure_);
   if (past_end(consumed_)) return nullptr;
+  if (!started_) start();
   Slot& slot = ring_[consumed_ % static_cast<std::int64_t>(ring_.size())];
   if (threads_.empty()) {
     const double begin_s = now_s();

@@ -22,6 +22,7 @@ struct LoaderStart {
   std::int64_t gt_capacity = 0;  // 0: gt_capacity(set, settings); give the training set's to a loader for evaluation
   bool targets = true;           // false in evaluation: gt_count is 0 everywhere
   trace::Recorder* trace = nullptr;  // records what each worker does; outlives the loader
+  bool hold = false;             // no record is read, nor announced to the kernel, before the first next(): MLPerf's clock runs by then
 };
 
 // The sequence of batches is a function of (set, settings, order, start): equal to the bit for any number of workers.
@@ -52,6 +53,7 @@ class Loader {
     std::vector<std::exception_ptr> errors;  // per image; the last one for the batch as a whole
   };
 
+  void start();
   void work(ImageWorker& worker);
   void stop();
   void fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageWorker& worker);
@@ -77,6 +79,7 @@ class Loader {
   std::int64_t next_batch_, next_image_ = 0;  // the next piece of work
   std::int64_t released_;                     // batches before this one have left the ring
   bool stopping_ = false, paused_ = false;
+  bool started_ = false;  // the caller's alone
   std::vector<std::thread> threads_;
 };
 

@@ -16,6 +16,7 @@
 #include "core/sha256.h"
 #include "data/crc32c.h"
 #include "data/jpeg.h"
+#include "data/manifest.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
 

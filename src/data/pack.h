@@ -43,8 +43,4 @@ struct JudgedAnnotations {
 };
 JudgedAnnotations judge_annotations(const coco::Image& image, const std::vector<const coco::Annotation*>& annotations, const std::string& outside);
 
-// shards.json of a folder, from the shards in it: file, split, images, bytes and SHA-256 of each. Hashes of other
-// splits' shards are taken over from the manifest that is there.
-void write_manifest(const std::string& folder, const std::string& split);
-
 }  // namespace ttt::data

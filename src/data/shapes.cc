@@ -160,11 +160,15 @@ std::string cache_folder() {
   return std::string(home) + "/.cache/ttt";
 }
 
-std::string default_dataset(const std::string& cache, const ShapesSettings& s, const std::string& packer) {
+std::string default_dataset_folder(const std::string& cache, const ShapesSettings& s) {
   const std::string key = "shapes-v" + std::to_string(kGeneratorVersion) + "-" + std::to_string(kShardVersion) + "-n" + std::to_string(s.train) + "-" + std::to_string(s.val) +
                           "-s" + std::to_string(s.size) + "-c" + std::to_string(s.classes) + "-seed" + std::to_string(s.seed) +
                           (s.aspects == "square" ? "" : "-" + s.aspects);
-  const std::string folder = cache + "/" + key;
+  return cache + "/" + key;
+}
+
+std::string default_dataset(const std::string& cache, const ShapesSettings& s, const std::string& packer) {
+  const std::string folder = default_dataset_folder(cache, s);
   // The folder gets its name when all is in it, so that its presence is enough.
   if (fs::is_directory(folder)) return folder;
   std::error_code error;

@@ -47,5 +47,7 @@ std::string cache_folder();
 // call it at the same moment: one works, the others wait for it. What a killed attempt left is removed. `packer`: see
 // PackSettings. Throws Error or UsageError where the cache cannot be written.
 std::string default_dataset(const std::string& cache, const ShapesSettings& settings = {}, const std::string& packer = "");
+// Its name, whether it is there or not. Where it is there, it is whole.
+std::string default_dataset_folder(const std::string& cache, const ShapesSettings& settings = {});
 
 }  // namespace ttt::data

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 
 namespace ttt::data {
@@ -17,20 +18,6 @@ namespace {
 
 // Room for HDF5's own metadata and the index of one shard, beside /bytes.
 constexpr std::uint64_t kMetadataReserve = 1 << 20;
-
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags) : value_(::open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return value_; }
-
- private:
-  int value_;
-};
 
 }  // namespace
 

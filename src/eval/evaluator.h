@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "data/loader.h"
 #include "data/shard_set.h"
 #include "eval/coco/evaluate.h"
+#include "eval/detector.h"
 #include "model/mask_rcnn.h"
 
 namespace ttt::eval {
@@ -24,6 +26,7 @@ struct EvaluatorConfig {
   data::DataSettings data;
   std::int64_t batch = 8;
   bool legacy_boxes = false;
+  std::atomic<std::int64_t>* batches_done = nullptr;  // grows with each batch that was predicted, for other threads to see; null: none asks
 };
 
 // Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP, which does
@@ -34,14 +37,13 @@ class Evaluator {
             const at::Device& device);
   AveragePrecision evaluate(const model::MaskRcnn& model);  // collective
   std::int64_t images() const { return images_.size(); }
+  const Detector& detector() const { return detector_; }
 
  private:
   const data::ShardSet& images_;
   EvaluatorConfig config_;
   comm::Communicator& comm_;
-  std::shared_ptr<ThreadPool> pool_;
-  at::Device device_;
-  std::vector<std::int64_t> category_of_;
+  Detector detector_;
   std::unique_ptr<coco::GroundTruth> truth_;  // on rank 0
 };
 

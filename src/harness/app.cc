@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
@@ -11,7 +12,6 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/nearest.h"
 #include "harness/recipe_text.h"
 #include "harness/settings_reader.h"
 #include "result/fields_json.h"
@@ -28,9 +28,14 @@ struct Failure {
   Verdict verdict = Verdict::kFailed;
   std::string reason;
   int exit_code = 1;
+  bool agreed = false;  // all ranks throw it at the same place, and it names what it is about
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::string out_of_memory(const std::string& detail) {
+  return "This process ran out of memory" + detail + ". Use fewer ranks, workers or a smaller batch on this node.";
+}
 
 // Called in a catch block.
 Failure current_failure() {
@@ -39,13 +44,18 @@ Failure current_failure() {
   } catch (const NotSupported& e) {
     return {Verdict::kNotSupported, e.what(), e.exit_code()};
   } catch (const Incorrect& e) {
-    return {Verdict::kIncorrect, e.what(), e.exit_code()};
+    return {Verdict::kIncorrect, e.what(), e.exit_code(), true};
+  } catch (const Interrupted& e) {
+    return {Verdict::kFailed, e.what(), e.exit_code(), true};
   } catch (const Error& e) {
     return {Verdict::kFailed, e.what(), e.exit_code()};
   } catch (const std::bad_alloc&) {
-    return {Verdict::kFailed,
-            "This process ran out of memory. Use fewer ranks, workers or a smaller batch on this node.", 1};
+    return {Verdict::kFailed, out_of_memory(""), 1};
   } catch (const std::exception& e) {
+    // LibTorch's allocator throws an exception of its own: "... DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes. ..."
+    const std::string what = first_line(e.what());
+    if (const std::size_t at = what.find("you tried to allocate"); at != std::string::npos)
+      return {Verdict::kFailed, out_of_memory(" (it" + what.substr(at + 3, what.find('.', at) - at - 3) + ")"), 1};
     // A library's exception may carry a stack trace below its first line.
     return {Verdict::kFailed, "Unexpected error: " + first_line(e.what()), 1};
   } catch (...) {
@@ -89,7 +99,7 @@ class Session {
 
  private:
   int guarded_run() {
-    options_ = parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary);
+    options_ = parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary, app_.inject_help);
     if (!options_.help.empty()) return print(options_.help);
     if (options_.version) return print(app_.name + " " + result::version_text() + "\n");
     read_recipe();
@@ -97,7 +107,7 @@ class Session {
     reserve();
     start_record();
     watch_ = std::make_unique<SignalWatch>([this](const std::string& name) { write_unanswered(name); });
-    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_};
+    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_, [this](const std::string& reason) { give_up(reason); }, out_};
     const Outcome outcome = app_.run(table_, context);
     watch_->answered();
     return finish(outcome);
@@ -116,11 +126,7 @@ class Session {
 
   void read_recipe() {
     table_ = app_.defaults;
-    const std::string name = options_.recipe.empty() ? "default" : options_.recipe;
-    if (const auto built_in = app_.recipes.find(name); built_in != app_.recipes.end())
-      read_settings_text(table_, built_in->second, "recipe " + name);
-    else if (!options_.recipe.empty())
-      read_settings_file(table_, recipe_file(name));
+    read_recipe_named(table_, app_.recipes, options_.recipe);
     base_ = table_;
     std::vector<Override> overrides;
     for (const std::string& text : options_.set) overrides.push_back(parse_override(text));
@@ -135,25 +141,15 @@ class Session {
     if (app_.validate) app_.validate(table_);
   }
 
-  std::filesystem::path recipe_file(const std::string& name) const {
-    if (std::filesystem::is_regular_file(name)) return name;
-    std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
-    std::vector<std::string> known;
-    for (const auto& [recipe, text] : app_.recipes) known.push_back(recipe);
-    if (known.empty()) throw UsageError(message + " Name a TOML file; --print-recipe writes one.");
-    message += " The nearest is '" + nearest(name, known) + "'; there are:";
-    for (const std::string& recipe : known) message += " " + recipe;
-    throw UsageError(message + ".");
-  }
-
   // Rank 0 takes the path; the others learn its name and the run's from it.
   void reserve() {
     run_id_ = random_id();
     std::string out = options_.out;
     if (launch_.rank == 0) {
+      if (const std::string earlier = app_.continues ? app_.continues(table_) : ""; !earlier.empty()) run_id_ = earlier;
       if (out.empty()) out = default_out(app_.name, run_id_);
       out = std::filesystem::absolute(out).string();
-      reservation_ = std::make_unique<result::Reservation>(out, options_.force);
+      reservation_ = std::make_unique<result::Reservation>(out, options_.force, run_id_);
     }
     run_id_ = launch_.from_root(run_id_);
     out_ = launch_.from_root(out);
@@ -186,9 +182,10 @@ class Session {
     // Every rank's exit code tells of it, and no rank drops its journal before the result is on the disk.
     write_error = std::stoi(launch_.from_root(std::to_string(write_error)));
     if (write_error) return write_error;
+    if (reservation_) reservation_->discard_earlier();
     const bool whole = outcome.verdict != Verdict::kFailed && outcome.verdict != Verdict::kIncorrect;
     if (whole) recorder_.discard_journal();
-    return result::verdict_exit_code(outcome.verdict);
+    return outcome.to_be_resumed ? 0 : result::verdict_exit_code(outcome.verdict);
   }
 
   // The exit code of what went wrong: the result was then saved elsewhere and the user was told where.
@@ -233,8 +230,7 @@ class Session {
   void write_failure(const Failure& failure) {
     try {
       recorder_.clocks(clock_.read());
-      const std::string rank = launch_.rank == 0 ? "" : "Rank " + std::to_string(launch_.rank) + ": ";
-      recorder_.finish(failure.verdict, rank + failure.reason);
+      recorder_.finish(failure.verdict, whose(failure) + failure.reason);
       // The first rank that failed knows the cause; the launcher's signal to the others is its consequence.
       if (!unanswered_written_ && written_by_our_run()) return;
       // A rank that writes just now must not be ended by our abort in the middle of it.
@@ -242,6 +238,14 @@ class Session {
     } catch (const std::exception& e) {
       say(e.what());
     }
+  }
+
+  // "Rank 2 (after step 39): ", where the failure may be this rank's alone.
+  std::string whose(const Failure& failure) const {
+    const result::RunRecord record = recorder_.snapshot();
+    if (launch_.size == 1 || failure.agreed || (launch_.rank == 0 && clock_.run_start_s() == 0)) return "";
+    const std::string rank = "Rank " + std::to_string(launch_.rank);
+    return rank + (record.steps.size() ? " (after step " + std::to_string(record.steps.step.back()) + "): " : ": ");
   }
 
   bool written_by_our_run() const {
@@ -260,10 +264,10 @@ class Session {
       result::RunRecord record = recorder_.snapshot();
       record.clocks = clock_.read();
       record.verdict = Verdict::kFailed;
+      const std::string where = clock_.evaluating() ? "it was in the evaluation after step " : "it was in the step after step ";
       record.reason = signal + " ended the run while " +
-                      (record.steps.size() ? "it was in the step after step " + std::to_string(record.steps.step.back())
-                                           : "it had not finished a step") +
-                      ".";
+                      (record.steps.size() ? where + std::to_string(record.steps.step.back()) : "it had not finished a step") + ".";
+      if (const std::string known = witness_.ask(); !known.empty()) record.reason += " " + known;
       record.warnings.push_back("Written by rank " + std::to_string(launch_.rank) +
                                 " alone: samples are those of this rank.");
       const std::lock_guard lock(write_mutex_);
@@ -273,6 +277,33 @@ class Session {
     }
   }
 
+  // On a thread of the run's, while this rank's main thread hangs.
+  void give_up(const std::string& reason) {
+    // Whatever hangs may hold what writing needs, or be the disk or MPI itself: this process ends all the same, and the launcher ends the others.
+    std::thread([] {
+      sleep_s(kWritingLimit);
+      std::_Exit(1);
+    }).detach();
+    say(reason);
+    try {
+      if (!written_by_our_run()) {
+        recorder_.clocks(clock_.read());
+        recorder_.warn("Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
+        recorder_.finish(Verdict::kFailed, reason);
+        write();
+      }
+    } catch (const std::exception& e) {
+      say(e.what());
+    }
+    end_ranks(1);
+  }
+
+  [[noreturn]] void end_ranks(int code) const {
+    if (launch_.size > 1 && launch_.abort) launch_.abort(code);
+    std::_Exit(code);
+  }
+
+  static constexpr double kWritingLimit = 10;  // seconds
   const std::vector<std::string> command_;
   const AppCore& app_;
   const Launch& launch_;
@@ -284,6 +315,7 @@ class Session {
   std::unique_ptr<result::Reservation> reservation_;
   result::RunRecorder recorder_;
   std::mutex write_mutex_;
+  Witness witness_;
   std::atomic<bool> unanswered_written_ = false;  // what stands there is this rank's watchdog's: the run may say more
   std::unique_ptr<SignalWatch> watch_;            // last: its thread uses all of the above
 };

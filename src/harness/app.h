@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,36 @@ struct Launch {
 struct Outcome {
   result::Verdict verdict = result::Verdict::kFailed;
   std::string reason;  // one sentence: "box AP 0.512 >= 0.50 and mask AP 0.503 >= 0.50 after 5 epochs"
+  bool to_be_resumed = false;  // interrupted as asked, with all saved: exit code 0 whatever the verdict
+};
+
+// What a run knows of its other ranks, for the thread that writes a result while the run's own hangs.
+class Witness {
+ public:
+  // For the life of this object; its end waits for a question that is being answered.
+  class Scope {
+   public:
+    Scope(Witness& witness, std::function<std::string()> answer) : witness_(witness) { witness_.set(std::move(answer)); }
+    ~Scope() { witness_.set({}); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Witness& witness_;
+  };
+  // A sentence, "" for nothing. From any thread.
+  std::string ask() const {
+    const std::lock_guard lock(mutex_);
+    return answer_ ? answer_() : "";
+  }
+
+ private:
+  void set(std::function<std::string()> answer) {
+    const std::lock_guard lock(mutex_);
+    answer_ = std::move(answer);
+  }
+  mutable std::mutex mutex_;
+  std::function<std::string()> answer_;
 };
 
 // What a run is given beside its recipe.
@@ -59,6 +90,10 @@ struct RunContext {
   result::RunRecorder& recorder;  // of this rank; target, built and data are set by the run
   result::RunClock& clock;        // start_run() is the run's to call
   SignalWatch& signals;           // poll requested() once per step, agree over the ranks, throw Interrupted
+  Witness& witness;               // is asked where a signal ends a run that cannot poll
+  // For another thread than the run's, which hangs: writes the result with this reason (unless a rank of the run has), and ends all ranks.
+  std::function<void(const std::string& reason)> give_up;
+  const std::filesystem::path& out;  // of the result, absolute: what else a run writes stands beside it
 };
 
 // Recipe keys that have a flag of their own; "" where the program has no such setting.
@@ -69,12 +104,13 @@ struct ShortcutKeys {
 
 // run_app() without the recipe's type.
 struct AppCore {
-  std::string name, summary, kind;
+  std::string name, summary, kind, inject_help;
   result::FieldTable defaults;
   std::map<std::string, std::string> recipes;
   ShortcutKeys shortcuts;
   std::map<std::string, result::LibraryVersion> libraries;
   std::function<void(const result::FieldTable&)> validate;
+  std::function<std::string(const result::FieldTable&)> continues;
   std::function<Outcome(const result::FieldTable&, RunContext&)> run;
 };
 
@@ -90,9 +126,13 @@ struct App {
   // TOML texts that the program carries, by name. Without --recipe the one named "default" is read, where there is one.
   std::map<std::string, std::string> recipes;
   ShortcutKeys shortcuts;
+  std::string inject_help;  // of --inject; "": the program does not take it
   std::map<std::string, result::LibraryVersion> libraries;
   // Throws UsageError for settings that contradict each other, naming both keys. May be empty.
   std::function<void(const Recipe&)> validate;
+  // The id of an earlier run that this one goes on with, "" for none; may be empty. Called on rank 0 alone, before it takes the result's path: a
+  // result that the earlier run left there when it failed or was interrupted is replaced.
+  std::function<std::string(const Recipe&)> continues;
   std::function<Outcome(const Recipe&, RunContext&)> run;
 };
 
@@ -103,11 +143,12 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
     result::assign(table, recipe);
     return recipe;
   };
-  AppCore core{app.name,    app.summary,   app.kind,     result::field_table(app.defaults),
+  AppCore core{app.name,    app.summary,   app.kind,     app.inject_help, result::field_table(app.defaults),
                app.recipes, app.shortcuts, app.libraries};
   core.validate = [&](const result::FieldTable& table) {
     if (app.validate) app.validate(recipe_of(table));
   };
+  if (app.continues) core.continues = [&](const result::FieldTable& table) { return app.continues(recipe_of(table)); };
   core.run = [&](const result::FieldTable& table, RunContext& context) { return app.run(recipe_of(table), context); };
   return run_app(argc, argv, core, launch);
 }

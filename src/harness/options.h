@@ -1,4 +1,5 @@
-// The command line, which is the same for every program and frozen: a new knob is a recipe key, not a flag.
+// The command line, which is the same for every program and frozen: a new knob is a recipe key, not a flag. (A fault that is planted is no
+// property of the run that it breaks: it has a flag, of the programs that take it.)
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@ struct Options {
   std::optional<std::int64_t> seed;   // --seed N
   std::optional<std::string> device;  // --device cpu|cuda
   std::optional<std::string> data;    // --data DIR
+  std::vector<std::string> inject;    // --inject FAULT, repeatable; of programs that take it
   bool quiet = false;                 // --quiet: no progress, errors only
   bool print_recipe = false;          // --print-recipe: the resolved recipe as TOML, then end
   bool version = false;               // --version
   std::string help;                   // text to print, where --help was given
 };
 
-// Throws UsageError naming the argument and the nearest valid one.
-Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary);
+// Throws UsageError naming the argument and the nearest valid one. `inject_help`: what --help says of --inject; "" for a program without it.
+Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary, const std::string& inject_help = {});
 
 }  // namespace ttt::harness

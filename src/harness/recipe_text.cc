@@ -42,7 +42,7 @@ struct ToToml {
   std::string operator()(const std::string& v) const { return quoted(v); }
   template <class T>
   std::string operator()(const std::vector<T>& v) const {
-    return list_text(v, [](T x) { return ToToml{}(x); });
+    return list_text(v, [](const T& x) { return ToToml{}(x); });
   }
 };
 

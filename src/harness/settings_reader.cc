@@ -61,6 +61,11 @@ std::optional<std::int64_t> integer(const toml::node& node) {
   return std::nullopt;
 }
 
+std::optional<std::string> text(const toml::node& node) {
+  if (const auto* v = node.as_string()) return v->get();
+  return std::nullopt;
+}
+
 template <class T, class Read>
 std::optional<FieldValue> list(const toml::node& node, Read read) {
   const toml::array* array = node.as_array();
@@ -91,8 +96,10 @@ std::optional<FieldValue> convert(const toml::node& node, const FieldValue& like
       return std::nullopt;
     case 4:
       return list<std::int64_t>(node, integer);
-    default:
+    case 5:
       return list<double>(node, number);
+    default:
+      return list<std::string>(node, text);
   }
 }
 
@@ -104,9 +111,9 @@ std::string with_article(const std::string& noun) {
 std::string type_problem(const Field& field, const toml::node& node) {
   std::string found = found_type(node);
   if (const toml::array* array = node.as_array()) {
-    const bool numbers = field.value.index() == 5;
+    const bool numbers = field.value.index() == 5, texts = field.value.index() == 6;
     for (const toml::node& element : *array)
-      if (numbers ? !number(element) : !integer(element)) {
+      if (texts ? !text(element) : numbers ? !number(element) : !integer(element)) {
         found = "a list with " + found_type(element);
         break;
       }
@@ -173,6 +180,14 @@ toml::table parse_toml(const std::string& text, const std::string& name) {
   }
 }
 
+// a,b as "a","b": the brackets and quotes of a list of strings may be left out.
+std::string quoted_elements(const std::string& text) {
+  if (text.empty() || text.find_first_of("\"'") != std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == ',' ? std::string("\",\"") : std::string(1, c);
+  return out + "\"";
+}
+
 // The value of an override as a TOML node in a table with the one key "v".
 toml::table parse_value(const Override& o, const Field& field) {
   toml::table table;
@@ -183,7 +198,8 @@ toml::table parse_value(const Override& o, const Field& field) {
   }
   std::string text = o.value;
   const bool is_list = field.value.index() >= 4;
-  if (is_list && (text.empty() || text.front() != '[')) text = "[" + text + "]";
+  if (is_list && (text.empty() || text.front() != '['))
+    text = std::string("[").append(std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text).append("]");
   const std::string expects = "'" + o.key + "' expects " + with_article(result::type_name(field.value));
   try {
     table = toml::parse(std::string_view("v = " + text));
@@ -251,6 +267,20 @@ void read_settings_file(FieldTable& table, const std::filesystem::path& file) {
   if (!in || std::filesystem::is_directory(file))
     throw UsageError("Cannot read the recipe '" + file.string() + "'. Name an existing TOML file with --recipe.");
   read_settings_text(table, text.str(), file.string());
+}
+
+void read_recipe_named(FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name) {
+  if (const auto built_in = recipes.find(name.empty() ? "default" : name); built_in != recipes.end())
+    return read_settings_text(table, built_in->second, "recipe " + built_in->first);
+  if (name.empty()) return;
+  if (std::filesystem::is_regular_file(name)) return read_settings_file(table, name);
+  std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
+  std::vector<std::string> known;
+  for (const auto& [recipe, text] : recipes) known.push_back(recipe);
+  if (known.empty()) throw UsageError(message + " Name a TOML file; --print-recipe writes one.");
+  message += " The nearest is '" + nearest(name, known) + "'; there are:";
+  for (const std::string& recipe : known) message += " " + recipe;
+  throw UsageError(message + ".");
 }
 
 void apply_overrides(FieldTable& table, const std::vector<Override>& overrides) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ Override parse_override(const std::string& text);
 void read_settings_text(result::FieldTable& table, const std::string& text, const std::string& name);
 // The same from a file; throws UsageError where it cannot be read.
 void read_settings_file(result::FieldTable& table, const std::filesystem::path& file);
+
+// The recipe `name`: one of `recipes` (TOML texts by name), or a file; "": the one named "default", where there is one. Throws UsageError naming the
+// nearest where there is neither.
+void read_recipe_named(result::FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name);
 
 // Values as in TOML; for strings the quotes, for lists the brackets may be left out (`--set model.strides=4,8`).
 void apply_overrides(result::FieldTable& table, const std::vector<Override>& overrides);

@@ -28,13 +28,6 @@ std::uint64_t name_key(const std::string& name) {
   return h;
 }
 
-// A view of `flat` at p.offset with p's logical shape and layout.
-at::Tensor view_of(const at::Tensor& flat, const Parameter& p) {
-  at::Tensor chunk = flat.narrow(0, p.offset, p.count);
-  if (p.layout == Layout::kPlain) return chunk.view(p.shape);
-  return chunk.view({p.shape[0], p.shape[2], p.shape[3], p.shape[1]}).permute({0, 3, 1, 2});
-}
-
 std::string shape_text(at::IntArrayRef shape) {
   std::string s = "[";
   for (std::size_t i = 0; i < shape.size(); ++i) s += (i ? ", " : "") + std::to_string(shape[i]);
@@ -111,6 +104,12 @@ void ParameterStore::finalise(const at::Device& device) {
       p.value = initial.to(device);
     }
   }
+}
+
+at::Tensor ParameterStore::view_of(const at::Tensor& flat, const Parameter& p) {
+  at::Tensor chunk = flat.narrow(0, p.offset, p.count);
+  if (p.layout == Layout::kPlain) return chunk.view(p.shape);
+  return chunk.view({p.shape[0], p.shape[2], p.shape[3], p.shape[1]}).permute({0, 3, 1, 2});
 }
 
 at::Tensor ParameterStore::to_file(const Parameter& p) const {

@@ -62,6 +62,9 @@ class ParameterStore {
   at::Tensor& flat_gradients() { return flat_gradients_; }  // [T] float32
   std::int64_t trainable_count() const { return trainable_count_; }
 
+  // What `p` is of a flat array in the parameters' layout (gradients, momentum): a view with p's shape.
+  static at::Tensor view_of(const at::Tensor& flat, const Parameter& p);
+
   // Contiguous copies on the CPU in file order and shape, for weights files and comparisons.
   at::Tensor to_file(const Parameter& p) const;
   at::Tensor gradient_to_file(const Parameter& p) const;

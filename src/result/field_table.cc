@@ -32,6 +32,11 @@ struct Check {
       if (v == choice) return {};
     return "must be " + describe_limits(limits);
   }
+  std::string operator()(const std::vector<std::string>& list) const {
+    for (const std::string& v : list)
+      if (const std::string wrong = (*this)(v); !wrong.empty()) return wrong + " ('" + v + "' is none)";
+    return {};
+  }
   template <class T>
   std::string operator()(const std::vector<T>& list) const {
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -69,7 +74,8 @@ std::string check_limits(const FieldValue& value, const Limits& limits) { return
 
 std::string type_name(const FieldValue& value) {
   static constexpr const char* kNames[] = {"boolean", "integer",          "number",
-                                           "string",  "list of integers", "list of numbers"};
+                                           "string",  "list of integers", "list of numbers",
+                                           "list of strings"};
   return kNames[value.index()];
 }
 

@@ -14,7 +14,7 @@
 namespace ttt::result {
 
 using FieldValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
 
 struct Field {
   std::string key;  // dotted path, "solver.lr"
@@ -49,7 +49,7 @@ inline std::string join_key(const std::string& group, const char* key) {
 template <class T>
 concept FieldType = std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
     std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::int64_t>> ||
-    std::is_same_v<T, std::vector<double>>;
+    std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<std::string>>;
 
 struct Lister {
   FieldTable& table;
@@ -62,7 +62,7 @@ struct Lister {
       table.groups.push_back({path, doc});
       T::fields(value, Lister{table, path});
     } else {
-      static_assert(FieldType<T>, "a field is bool, std::int64_t, double, std::string or a vector of the two numbers");
+      static_assert(FieldType<T>, "a field is bool, std::int64_t, double, std::string or a vector of the last three");
       table.fields.push_back({path, doc, std::move(limits), value});
     }
   }
@@ -102,7 +102,7 @@ void assign(const FieldTable& table, S& settings) {
 // "" where `value` satisfies `limits`, else what is wrong: "must be at least 0". Numbers must be finite.
 std::string check_limits(const FieldValue& value, const Limits& limits);
 
-// "boolean", "integer", "number", "string", "list of integers", "list of numbers".
+// "boolean", "integer", "number", "string", "list of integers", "list of numbers", "list of strings".
 std::string type_name(const FieldValue& value);
 
 // "in [0, 1]", "at least 0", "one of 'step', 'cosine'", or "".

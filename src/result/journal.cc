@@ -40,6 +40,20 @@ fs::path first_journal(const fs::path& journal) {
   return *std::min_element(files.begin(), files.end());
 }
 
+TelemetrySeries& series_of(RunRecord& r, const std::string& where) {
+  if (!r.telemetry) throw DataError(where + " has telemetry of which nothing was said before. Take the original file.");
+  return *r.telemetry;
+}
+
+void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord& r) {
+  TelemetrySeries& t = series_of(r, where);
+  for (const auto* norms : {&s.gradient_norm, &s.weight_norm, &s.update_norm})
+    if (norms->size() != t.group.size())
+      throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " + std::to_string(t.group.size()) +
+                      ". Take the original file.");
+  t.add(s);
+}
+
 void apply(const Json& line, const std::string& where, RunRecord& r) {
   const std::string type = member(line, "type", where).get<std::string>();
   if (type == "start" || type == "update") {
@@ -48,12 +62,24 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     next.accuracy = std::move(r.accuracy);
     next.non_finite = std::move(r.non_finite);
     next.warnings = std::move(r.warnings);
+    next.checkpoints = std::move(r.checkpoints);
     next.clocks = r.clocks;
+    next.events = std::move(r.events);
+    if (next.telemetry && r.telemetry) next.telemetry = std::move(r.telemetry);
     r = std::move(next);
   } else if (type == "step") {
     r.steps.add(step_from_json(line, where));
   } else if (type == "evaluation") {
     r.accuracy.push_back(evaluation_from_json(line, where));
+  } else if (type == "checkpoint") {
+    r.checkpoints.push_back(checkpoint_from_json(line, where));
+  } else if (type == "event") {
+    r.events.push_back(event_from_json(line, where));
+  } else if (type == "telemetry") {
+    add_telemetry(telemetry_sample_from_json(line, where), where, r);
+  } else if (type == "pictures") {
+    TelemetrySeries& t = series_of(r, where);
+    t.picture_step.push_back(member(line, "step", where).get<std::int64_t>()), t.picture_cost_s.push_back(member(line, "cost_s", where).get<double>());
   } else if (type == "warning") {
     r.warnings.push_back(member(line, "text", where).get<std::string>());
   } else if (type == "non_finite") {
@@ -64,7 +90,8 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     r.clocks = {.total_s = member(line, "total_s", where).get<double>(),
                 .init_s = member(line, "init_s", where).get<double>(),
                 .run_s = member(line, "run_s", where).get<double>(),
-                .train_s = member(line, "train_s", where).get<double>()};
+                .train_s = member(line, "train_s", where).get<double>(),
+                .lost_s = line.value("lost_s", 0.0)};
   } else if (type == "end") {
     r.verdict = verdict_from_name(member(line, "verdict", where).get<std::string>());
     r.reason = member(line, "reason", where).get<std::string>();
@@ -79,7 +106,10 @@ void complete_clocks(RunRecord& r) {
   for (const double s : r.steps.step_s) steps_s += s;
   for (const Evaluation& e : r.accuracy) evaluation_s += e.duration_s;
   r.clocks.train_s = std::max(r.clocks.train_s, steps_s);
-  r.clocks.run_s = std::max(r.clocks.run_s, r.clocks.train_s + evaluation_s);
+  double lost_s = 0;
+  for (const Resume& resume : r.resumes) lost_s += resume.lost_s;
+  r.clocks.lost_s = std::max(r.clocks.lost_s, lost_s);
+  r.clocks.run_s = std::max(r.clocks.run_s, r.clocks.train_s + evaluation_s + r.clocks.lost_s);
   r.clocks.total_s = std::max(r.clocks.total_s, r.clocks.init_s + r.clocks.run_s);
 }
 
@@ -119,36 +149,49 @@ void Journal::discard() {
   fs::remove(path_.parent_path(), ec);  // succeeds for the last file only
 }
 
-RunRecord recover_run(const fs::path& journal) {
-  const fs::path file = first_journal(journal);
-  std::ifstream in(file, std::ios::binary);
-  RunRecord r;
-  std::string text;
-  std::size_t number = 0;
-  bool started = false;
-  while (std::getline(in, text)) {
-    ++number;
-    const std::string where = quote(file) + " line " + std::to_string(number);
-    if (in.eof()) break;  // no newline: the process ended within this line
-    const Json line = parse(text, where);
-    try {
-      started = started || line.at("type") == "start";
-      if (!started)
-        throw DataError(where +
-                        " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
-      apply(line, where, r);
-    } catch (const Json::exception& e) {
-      throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
-    }
+JournalReader::JournalReader(const fs::path& journal) : file_(first_journal(journal)), in_(file_, std::ios::binary) {}
+
+bool JournalReader::poll() {
+  std::error_code unknown;
+  if (const auto size = fs::file_size(file_, unknown); !unknown && size < static_cast<std::uintmax_t>(offset_)) *this = JournalReader(file_);  // begun anew
+  in_.clear();
+  in_.seekg(offset_);
+  bool news = false;
+  for (std::string text; std::getline(in_, text); news = true) {
+    if (in_.eof()) break;  // no newline: the line is being written, or the process ended within it
+    offset_ += static_cast<std::streamoff>(text.size() + 1);
+    ++line_;
+    take(text);
   }
-  if (!started) throw DataError(quote(file) + " is an empty journal. The run ended before it began.");
+  return news;
+}
+
+void JournalReader::take(const std::string& text) {
+  const std::string where = quote(file_) + " line " + std::to_string(line_);
+  const Json line = parse(text, where);
+  try {
+    started_ = started_ || line.at("type") == "start";
+    if (!started_)
+      throw DataError(where + " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
+    apply(line, where, record_);
+    ended_ = ended_ || line.at("type") == "end";
+  } catch (const Json::exception& e) {
+    throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
+  }
+}
+
+RunRecord recover_run(const fs::path& journal) {
+  JournalReader reader(journal);
+  reader.poll();
+  if (!reader.started()) throw DataError(quote(reader.file()) + " is an empty journal. The run ended before it began.");
+  RunRecord r = reader.record();
   if (r.verdict == Verdict::kNotRun) {
     r.verdict = Verdict::kFailed;
     r.reason = "ended without a verdict ";
     r.reason += r.steps.size() ? std::string("after step ").append(std::to_string(r.steps.step.back()))
                                : "before its first step";
   }
-  r.warnings.push_back("Recovered from the journal " + file.filename().string() +
+  r.warnings.push_back("Recovered from the journal " + reader.file().filename().string() +
                        ": samples and times are those of this rank.");
   complete_clocks(r);
   return r;

@@ -1,9 +1,10 @@
 // A rank's journal: JSON lines, each handed to the kernel in one write() as it happens, so nothing of it is lost with
-// the process. Lines: {"type": "start", "record": {...}}, "update" (the same), "step", "evaluation", "clocks",
-// "warning", "non_finite", "end".
+// the process. Lines: {"type": "start", "record": {...}}, "update" (the same), "step", "evaluation", "checkpoint",
+// "event", "telemetry", "pictures", "clocks", "warning", "non_finite", "end".
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "result/json.h"
@@ -30,6 +31,31 @@ class Journal {
   std::filesystem::path path_;
   int fd_ = -1;
   bool broken_ = false;
+};
+
+// Reads a journal while it is written.
+class JournalReader {
+ public:
+  // Of a journal folder (its lowest rank) or one rank's file. Throws UsageError where there is none.
+  explicit JournalReader(const std::filesystem::path& journal);
+
+  // Takes in the lines that came since the last call; a last line whose end is not there yet waits for the next one. Returns whether any came.
+  // Throws DataError where the journal is damaged.
+  bool poll();
+  const RunRecord& record() const { return record_; }  // verdict not_run until the run has ended
+  bool started() const { return started_; }            // there is a first line
+  bool ended() const { return ended_; }                // there is a last one
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void take(const std::string& text);
+
+  std::filesystem::path file_;
+  std::ifstream in_;
+  std::streamoff offset_ = 0;
+  std::size_t line_ = 0;
+  bool started_ = false, ended_ = false;
+  RunRecord record_;
 };
 
 // The record that a journal folder (or one rank's file) tells of; a last line that was cut off is dropped. The verdict

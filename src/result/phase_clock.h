@@ -1,7 +1,9 @@
 // The run's clocks: phases of a step, and the phases of a run.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "core/clock.h"
@@ -32,10 +34,12 @@ class PhaseClock {
 
   // Phases and steps are recorded there from now on, with the readings of which the sums are made; null: nowhere.
   void trace(trace::Lane* lane) { lane_ = lane; }
+  // The running phase is stored there from now on, as a number, for other threads to see; null: nowhere.
+  void show(std::atomic<std::int32_t>* shown) { shown_ = shown; }
 
   void start_step() {
     spent_ = {};
-    current_ = Phase::kOther;
+    become(Phase::kOther);
     step_start_ = mark_ = now_();
   }
   // Ends the running phase. Phases may be entered more than once in a step.
@@ -44,7 +48,7 @@ class PhaseClock {
     spent_[static_cast<std::size_t>(current_)] += now - mark_;
     if (lane_ && now > mark_) lane_->add({.start_s = mark_, .end_s = now, .event = static_cast<trace::Event>(current_)});
     mark_ = now;
-    current_ = phase;
+    become(phase);
   }
   void end_step(StepSample& sample) {
     enter(Phase::kOther);
@@ -61,11 +65,17 @@ class PhaseClock {
   }
 
  private:
+  void become(Phase phase) {
+    current_ = phase;
+    if (shown_) shown_->store(static_cast<std::int32_t>(phase), std::memory_order_relaxed);
+  }
+
   Now now_;
   std::array<double, kPhaseNames.size()> spent_{};
   Phase current_ = Phase::kOther;
   double step_start_ = 0, mark_ = 0;
   trace::Lane* lane_ = nullptr;
+  std::atomic<std::int32_t>* shown_ = nullptr;
 };
 
 // init | run (train, evaluation) | the rest. Made first thing in main; read() at any time, from any thread.
@@ -74,7 +84,26 @@ class RunClock {
   using Now = double (*)();
   explicit RunClock(double start_s = now_s(), Now now = now_s) : now_(now), start_(start_s) {}
 
-  void start_run() { set(run_start_, started_); }
+  // Of a run that goes on with an earlier one: what its clocks showed at the moment whose state the checkpoint holds, and the seconds since
+  // then by the calendar's clock. They are lost until start_run(), and part of the run. Never less than this process has lived: a
+  // calendar's clock may be set back.
+  void go_on(const Clocks& earlier, double since_s) {
+    const std::lock_guard lock(mutex_);
+    const double now = now_();
+    lost_from_ = now - std::max(since_s, now - start_);
+    run_start_ = lost_from_ - earlier.run_s;
+    start_ = run_start_ - earlier.init_s;
+    evaluation_s_ = earlier.run_s - earlier.train_s - earlier.lost_s;
+    lost_s_ = earlier.lost_s;
+    started_ = resuming_ = true;
+  }
+  void start_run() {
+    const std::lock_guard lock(mutex_);
+    if (!resuming_) run_start_ = now_();
+    else lost_s_ += now_() - lost_from_;
+    started_ = true;
+    resuming_ = false;
+  }
   // Training stands still between these two. Returns the evaluation's duration.
   void start_evaluation() { set(evaluation_start_, evaluating_); }
   double end_evaluation() {
@@ -91,6 +120,11 @@ class RunClock {
     const std::lock_guard lock(mutex_);
     return run_start_;
   }
+  // Between start_evaluation() and end_evaluation().
+  bool evaluating() const {
+    const std::lock_guard lock(mutex_);
+    return evaluating_;
+  }
   // Since the run started; 0 before.
   double wall_s() const { return read().run_s; }
 
@@ -101,7 +135,8 @@ class RunClock {
     c.total_s = now - start_;
     c.init_s = (started_ ? run_start_ : now) - start_;
     c.run_s = started_ ? (ended_ ? run_end_ : now) - run_start_ : 0;
-    c.train_s = c.run_s - evaluation_s_ - (evaluating_ ? now - evaluation_start_ : 0);
+    c.lost_s = lost_s_ + (resuming_ ? now - lost_from_ : 0);
+    c.train_s = c.run_s - c.lost_s - evaluation_s_ - (evaluating_ ? now - evaluation_start_ : 0);
     return c;
   }
 
@@ -114,8 +149,8 @@ class RunClock {
 
   mutable std::mutex mutex_;
   Now now_;
-  double start_, run_start_ = 0, run_end_ = 0, evaluation_start_ = 0, evaluation_s_ = 0;
-  bool started_ = false, ended_ = false, evaluating_ = false;
+  double start_, run_start_ = 0, run_end_ = 0, evaluation_start_ = 0, evaluation_s_ = 0, lost_from_ = 0, lost_s_ = 0;
+  bool started_ = false, ended_ = false, evaluating_ = false, resuming_ = false;
 };
 
 }  // namespace ttt::result

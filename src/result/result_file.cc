@@ -61,6 +61,16 @@ std::string run_id_at(const fs::path& path) {
   }
 }
 
+// Whether the result at `path` is what run `run_id` left when it failed or was interrupted.
+bool left_unfinished(const fs::path& path, const std::string& run_id) {
+  try {
+    const RunRecord there = parse_result(read_text(path), quote(path));
+    return !run_id.empty() && there.run_id == run_id && there.verdict == Verdict::kFailed;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Puts `temporary` in place. 0 or errno. Without `replace` a file that appeared meanwhile stays (EEXIST).
 int publish(const fs::path& temporary, const fs::path& path, bool replace) {
   if (!replace) {
@@ -99,7 +109,7 @@ std::string read_text(const fs::path& path) {
 
 fs::path journal_folder(const fs::path& path) { return with_suffix(path, ".journal"); }
 
-Reservation::Reservation(const fs::path& path, bool force) : lock_(with_suffix(path, ".lock")) {
+Reservation::Reservation(const fs::path& path, bool force, const std::string& run_id) : lock_(with_suffix(path, ".lock")) {
   if (fs::is_directory(path))
     throw UsageError("The result path '" + path.string() + "' is a folder. Name a file with --out.");
   const std::string busy =
@@ -132,13 +142,22 @@ Reservation::Reservation(const fs::path& path, bool force) : lock_(with_suffix(p
     fd_ = -1;
     if (attempt >= 100) throw UsageError(busy);
   }
-  if (!force && fs::exists(fs::symlink_status(path))) {
+  if (left_unfinished(path, run_id)) {
+    // Not left in place: a rank that finds a result of its run there takes it for another rank's last word.
+    earlier_ = with_suffix(path, ".earlier");
+    fs::rename(path, earlier_);
+  } else if (!force && fs::exists(fs::symlink_status(path))) {
     ::unlink(lock_.c_str());
     ::close(fd_);
     throw UsageError("The result '" + path.string() +
                      "' exists already. Replace it with --force, or name another file with --out.");
   }
   ::unlink(with_suffix(path, ".tmp").c_str());  // of a run that was killed: the lock is ours, so nobody writes it
+}
+
+void Reservation::discard_earlier() {
+  std::error_code ec;
+  if (!earlier_.empty()) fs::remove(earlier_, ec);
 }
 
 Reservation::~Reservation() {

@@ -1,5 +1,7 @@
 #include "result/run_record.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "result/members.h"
 
@@ -85,15 +87,21 @@ RecipeRecord recipe_from_json(const Json& object) {
           .sha256 = get<std::string>(object, "sha256", "recipe")};
 }
 
-Json clocks_json(const Clocks& c) {
-  return {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+// The clocks of other benchmarks are of a run in one piece: what an interruption costs is not theirs to say.
+Json clocks_json(const RunRecord& r) {
+  const Clocks& c = r.clocks;
+  Json j = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  if (c.lost_s > 0) j["lost_s"] = c.lost_s;
+  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty()) j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
+  return j;
 }
 
 Clocks clocks_from_json(const Json& c) {
   return {.total_s = get<double>(c, "total_s", "clocks"),
           .init_s = get<double>(c, "init_s", "clocks"),
           .run_s = get<double>(c, "run_s", "clocks"),
-          .train_s = get<double>(c, "train_s", "clocks")};
+          .train_s = get<double>(c, "train_s", "clocks"),
+          .lost_s = c.contains("lost_s") ? get<double>(c, "lost_s", "clocks") : 0};
 }
 
 void check_version(const Json& document) {
@@ -132,6 +140,32 @@ void StepSeries::add(const StepSample& sample) {
   learning_rate.push_back(sample.learning_rate);
   for (std::size_t i = 0; i < phase_s.size(); ++i) phase_s[i].push_back(sample.phase_s[i]);
   for (std::size_t i = 0; i < loss.size(); ++i) loss[i].push_back(sample.loss[i]);
+}
+
+StepSample StepSeries::at(std::size_t i) const {
+  StepSample s{.step = step[i], .images = images[i], .step_s = step_s[i], .learning_rate = learning_rate[i]};
+  for (std::size_t p = 0; p < phase_s.size(); ++p) s.phase_s[p] = phase_s[p][i];
+  for (std::size_t l = 0; l < loss.size(); ++l) s.loss[l] = loss[l][i];
+  return s;
+}
+
+StepSeries StepSeries::from(std::size_t first) const {
+  StepSeries s = *this;
+  for_each_column(s, [&](const std::string&, auto& column) {
+    column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(std::min(first, column.size())));
+  });
+  return s;
+}
+
+void StepSeries::truncate(std::size_t size) {
+  for_each_column(*this, [&](const std::string&, auto& column) { column.resize(size); });
+}
+
+void StepSeries::append(const StepSeries& later) {
+  const auto add = [](auto& to, const auto& more) { to.insert(to.end(), more.begin(), more.end()); };
+  add(step, later.step), add(images, later.images), add(step_s, later.step_s), add(learning_rate, later.learning_rate);
+  for (std::size_t i = 0; i < phase_s.size(); ++i) add(phase_s[i], later.phase_s[i]);
+  for (std::size_t i = 0; i < loss.size(); ++i) add(loss[i], later.loss[i]);
 }
 
 Json evaluation_json(const Evaluation& e) {
@@ -186,7 +220,17 @@ Json to_json(const RunRecord& r) {
   j["recipe"] = recipe_json(r.recipe);
   j["built"] = r.built;
   j["data"] = r.data;
-  j["clocks"] = clocks_json(r.clocks);
+  j["clocks"] = clocks_json(r);
+  if (r.interrupted) j["interrupted"] = interruption_json(*r.interrupted);
+  const auto list = [&](const char* key, const auto& samples, auto&& json) {
+    if (samples.empty()) return;
+    Json& rows = j[key] = Json::array();
+    for (const auto& sample : samples) rows.push_back(json(sample));
+  };
+  list("resumes", r.resumes, resume_json);
+  list("checkpoints", r.checkpoints, checkpoint_json);
+  list("events", r.events, event_json);
+  if (!r.mlperf.is_null()) j["mlperf"] = r.mlperf;
   j["accuracy"] = std::move(accuracy);
   j["steps"] = steps_json(r.steps);
   if (!r.convergence.empty()) {
@@ -201,7 +245,14 @@ Json to_json(const RunRecord& r) {
     Json& rows = j["peaks"] = Json::array();
     for (const Peak& p : r.peaks) rows.push_back(peak_json(p));
   }
+  if (!r.checks.empty()) {
+    Json& rows = j["checks"] = Json::array();
+    for (const Check& c : r.checks) rows.push_back(check_json(c));
+  }
   if (r.trace) j["trace"] = trace_json(*r.trace);
+  if (!r.health.empty()) j["health"] = r.health;
+  if (!r.injected.empty()) j["injected"] = r.injected;
+  if (r.telemetry) j["telemetry"] = telemetry_json(*r.telemetry);
   j["non_finite"] = std::move(non_finite);
   j["warnings"] = r.warnings;
   return j;
@@ -224,6 +275,15 @@ RunRecord run_record_from_json(const Json& document) {
   r.built = get_object(document, "built", "");
   r.data = get_object(document, "data", "");
   r.clocks = clocks_from_json(get_object(document, "clocks", ""));
+  if (document.contains("interrupted")) r.interrupted = interruption_from_json(get_object(document, "interrupted", ""), "interrupted");
+  if (document.contains("resumes"))
+    for (const Json& e : get_array(document, "resumes", "")) r.resumes.push_back(resume_from_json(e, "resumes[" + std::to_string(r.resumes.size()) + "]"));
+  if (document.contains("checkpoints"))
+    for (const Json& e : get_array(document, "checkpoints", ""))
+      r.checkpoints.push_back(checkpoint_from_json(e, "checkpoints[" + std::to_string(r.checkpoints.size()) + "]"));
+  if (document.contains("events"))
+    for (const Json& e : get_array(document, "events", "")) r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
+  if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
   r.steps = steps_from_json(get_object(document, "steps", ""));
@@ -235,7 +295,12 @@ RunRecord run_record_from_json(const Json& document) {
       r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
   if (document.contains("peaks"))
     for (const Json& p : get_array(document, "peaks", "")) r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
+  if (document.contains("checks"))
+    for (const Json& c : get_array(document, "checks", "")) r.checks.push_back(check_from_json(c, "checks[" + std::to_string(r.checks.size()) + "]"));
   if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
+  if (document.contains("health")) r.health = get_object(document, "health", "");
+  if (document.contains("injected")) r.injected = get_list<std::string>(document, "injected", "");
+  if (document.contains("telemetry")) r.telemetry = telemetry_from_json(get_object(document, "telemetry", ""));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
                             get<std::string>(n, "value", "non_finite")});

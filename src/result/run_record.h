@@ -10,9 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "result/check.h"
+#include "result/checkpoint_record.h"
 #include "result/comparison.h"
+#include "result/event_log.h"
 #include "result/json.h"
 #include "result/peak.h"
+#include "result/telemetry_record.h"
 #include "result/trace_record.h"
 
 namespace ttt::result {
@@ -77,7 +81,19 @@ struct StepSeries {
 
   std::size_t size() const { return step.size(); }
   void add(const StepSample& sample);
+  StepSeries from(std::size_t first) const;    // the samples from that one on
+  void append(const StepSeries& later);        // keeps its own words for how the samples were made of the ranks' values
+  void truncate(std::size_t size);
+  StepSample at(std::size_t i) const;
 };
+
+// visit(name, column) for each: "step", "images", "step_s", "learning_rate", "phase_s.forward", ..., "loss.mask".
+template <class Series, class Visit>
+void for_each_column(Series& s, Visit&& visit) {
+  visit("step", s.step), visit("images", s.images), visit("step_s", s.step_s), visit("learning_rate", s.learning_rate);
+  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
+  for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
+}
 
 // Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
 // add up. `max` and `sum` reduce (double* data, std::size_t count) in place over all ranks.
@@ -94,12 +110,14 @@ void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
   s.phase_ranks = s.loss_ranks = "mean";
 }
 
-// Durations on rank 0's monotonic clock.
+// Durations on rank 0's monotonic clock. Of a run that was interrupted and went on, all count from its very first start, and the calendar's
+// clock tells what passed in between.
 struct Clocks {
   double total_s = 0;  // start of the process to the writing of the result
   double init_s = 0;   // start of the process to the start of the run
   double run_s = 0;    // start of the run to its end, with evaluation: what "time to target" counts
-  double train_s = 0;  // run_s without evaluation
+  double train_s = 0;  // run_s without evaluation and lost_s
+  double lost_s = 0;   // of run_s: from checkpoints that a run went on from to its going on
 };
 
 // The settings as they were resolved.
@@ -129,12 +147,22 @@ struct RunRecord {
   Json built = Json::object();  // describe() of every part, by the part's name
   Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
   Clocks clocks;
+  std::optional<Interruption> interrupted;    // the run is to go on: nothing in this record is final
+  std::vector<Resume> resumes;                // starts from a checkpoint, in their order
+  std::vector<CheckpointSample> checkpoints;  // those whose writing had ended
+  std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them
+  Json mlperf;                // {"division", "log", "relaxed"} of a run with an MLPerf log, else null
   std::vector<Evaluation> accuracy;
   StepSeries steps;
   std::vector<Comparison> comparisons;      // of an ablation
   std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
   std::vector<Peak> peaks;                  // of the machine, where they were measured
+  std::vector<Check> checks;                // of a preflight
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
+  // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing watched.
+  Json health = Json::object();
+  std::vector<std::string> injected;  // faults that the user planted: then the run is no measurement
+  std::optional<TelemetrySeries> telemetry;  // where train.telemetry.folder asked for it; of the rank that recorded
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
 };

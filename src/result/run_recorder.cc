@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -27,6 +28,10 @@ void each_number(const Evaluation& e, Visit&& visit) {
   }
 }
 
+void each_norm(const char* kind, const std::vector<std::string>& groups, const std::vector<double>& values, const auto& visit) {
+  for (std::size_t g = 0; g < groups.size(); ++g) visit(std::string(kind) + "." + groups[g], values.at(g));
+}
+
 std::string words(double v) { return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf"; }
 
 // The static part of a record, for a journal's "start" and "update" lines: the samples have lines of their own.
@@ -36,7 +41,10 @@ Json without_samples(const RunRecord& record) {
   copy.accuracy.clear();
   copy.non_finite.clear();
   copy.warnings.clear();
+  copy.checkpoints.clear();
   copy.trace.reset();
+  copy.events.clear();
+  if (copy.telemetry) copy.telemetry = TelemetrySeries(copy.telemetry->every_steps, copy.telemetry->group, copy.telemetry->parameters);
   return to_json(copy);
 }
 
@@ -45,7 +53,14 @@ Json non_finite_json(const NonFinite& n) {
 }
 
 Json clocks_line(const Clocks& c) {
-  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
+  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}, {"lost_s", c.lost_s}};
+}
+
+// A sample's line: its members behind the word that says what it is.
+Json line_of(const char* type, const Json& sample) {
+  Json line = {{"type", type}};
+  line.update(sample);
+  return line;
 }
 
 }  // namespace
@@ -76,24 +91,22 @@ void RunRecorder::update(const std::function<void(RunRecord&)>& change) {
 template <class Sample>
 bool RunRecorder::keep_finite(const Sample& sample, const std::string& prefix) {
   bool finite = true;
-  each_number(sample, [&](const std::string& name, double value) {
-    if (std::isfinite(value)) return;
-    finite = false;
-    record_.non_finite.push_back({sample.step, prefix + name, words(value)});
-    log(non_finite_json(record_.non_finite.back()));
-  });
+  each_number(sample, [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, prefix + name, value); });
   return finite;
+}
+
+bool RunRecorder::keep_if_finite(std::int64_t step, const std::string& name, double value) {
+  if (std::isfinite(value)) return true;
+  record_.non_finite.push_back({step, name, words(value)});
+  log(non_finite_json(record_.non_finite.back()));
+  return false;
 }
 
 bool RunRecorder::step(const StepSample& sample) {
   const std::lock_guard lock(mutex_);
   if (!keep_finite(sample, "")) return false;
   record_.steps.add(sample);
-  if (journal_) {
-    Json line = {{"type", "step"}};
-    line.update(step_json(sample));
-    log(line);
-  }
+  if (journal_) log(line_of("step", step_json(sample)));
   return true;
 }
 
@@ -101,11 +114,40 @@ bool RunRecorder::evaluation(const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
   if (!keep_finite(evaluation, "accuracy.")) return false;
   record_.accuracy.push_back(evaluation);
-  if (!journal_) return true;
-  Json line = {{"type", "evaluation"}};
-  line.update(evaluation_json(evaluation));
-  log(line);
+  if (journal_) log(line_of("evaluation", evaluation_json(evaluation)));
   return true;
+}
+
+void RunRecorder::checkpoint(const CheckpointSample& sample) {
+  const std::lock_guard lock(mutex_);
+  record_.checkpoints.push_back(sample);
+  if (journal_) log(line_of("checkpoint", checkpoint_json(sample)));
+}
+
+void RunRecorder::event(const Event& event) {
+  const std::lock_guard lock(mutex_);
+  record_.events.push_back(event);
+  if (journal_) log(line_of("event", event_json(event)));
+}
+
+bool RunRecorder::telemetry(const TelemetrySample& sample) {
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::string>& groups = record_.telemetry.value().group;
+  bool finite = true;
+  const auto check = [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, "telemetry." + name, value); };
+  each_norm("gradient_norm", groups, sample.gradient_norm, check);
+  each_norm("weight_norm", groups, sample.weight_norm, check);
+  each_norm("update_norm", groups, sample.update_norm, check);
+  if (!finite) return false;
+  record_.telemetry->add(sample);
+  if (journal_) log(line_of("telemetry", telemetry_sample_json(sample)));
+  return true;
+}
+
+void RunRecorder::pictures(std::int64_t step, double cost_s) {
+  const std::lock_guard lock(mutex_);
+  record_.telemetry.value().picture_step.push_back(step), record_.telemetry->picture_cost_s.push_back(cost_s);
+  if (journal_) log({{"type", "pictures"}, {"step", step}, {"cost_s", cost_s}});
 }
 
 void RunRecorder::warn(const std::string& warning) {
@@ -129,6 +171,43 @@ void RunRecorder::finish(Verdict verdict, const std::string& reason) {
 RunRecord RunRecorder::snapshot() const {
   const std::lock_guard lock(mutex_);
   return record_;
+}
+
+RunRecord RunRecorder::past() const {
+  const std::lock_guard lock(mutex_);
+  RunRecord r;
+  r.resumes = record_.resumes;
+  r.checkpoints = record_.checkpoints;
+  r.accuracy = record_.accuracy;
+  r.non_finite = record_.non_finite;
+  r.warnings = record_.warnings;
+  r.telemetry = record_.telemetry;
+  return r;
+}
+
+StepSeries RunRecorder::steps_from(std::size_t first) const {
+  const std::lock_guard lock(mutex_);
+  return record_.steps.from(first);
+}
+
+void RunRecorder::restore(const RunRecord& past) {
+  {
+    const std::lock_guard lock(mutex_);
+    StepSeries own = std::exchange(record_.steps, past.steps);
+    record_.steps.append(own);
+    record_.steps.step_ranks = own.step_ranks, record_.steps.phase_ranks = own.phase_ranks, record_.steps.loss_ranks = own.loss_ranks;
+    restored_ = past.steps.size();
+    record_.telemetry = past.telemetry;
+    const auto before = [](auto& list, const auto& earlier) { list.insert(list.begin(), earlier.begin(), earlier.end()); };
+    before(record_.accuracy, past.accuracy), before(record_.non_finite, past.non_finite);
+    before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);
+    // A journal that is killed in its turn must tell of them too.
+    for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", step_json(record_.steps.at(i))));
+    for (const Evaluation& e : past.accuracy) if (journal_) log(line_of("evaluation", evaluation_json(e)));
+    for (const NonFinite& n : past.non_finite) if (journal_) log(non_finite_json(n));
+    for (const CheckpointSample& s : past.checkpoints) if (journal_) log(line_of("checkpoint", checkpoint_json(s)));
+  }
+  for (const std::string& warning : past.warnings) warn(warning);
 }
 
 void RunRecorder::start_journal(const std::filesystem::path& folder, int rank) {

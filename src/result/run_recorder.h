@@ -27,20 +27,35 @@ class RunRecorder {
   // that is not finite is kept under `non_finite` instead of the series. Returns false for such a sample.
   bool step(const StepSample& sample);
   bool evaluation(const Evaluation& evaluation);
+  void checkpoint(const CheckpointSample& sample);
+  void event(const Event& event);
+  // After update() has set RunRecord::telemetry to a series of these groups.
+  bool telemetry(const TelemetrySample& sample);
+  void pictures(std::int64_t step, double cost_s);  // of evaluation images, made after so many steps
   void warn(const std::string& warning);  // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);
 
-  // Collective over ranks; see reduce_over_ranks(). Not while another thread adds steps.
+  // Collective over ranks; see reduce_over_ranks(). Not while another thread adds steps. What restore() brought is reduced already.
   template <class Max, class Sum>
   void reduce(int world_size, Max&& max, Sum&& sum) {
-    StepSeries series = snapshot().steps;
+    StepSeries series = steps_from(restored_);
     reduce_over_ranks(series, world_size, max, sum);
     const std::lock_guard lock(mutex_);
-    record_.steps = std::move(series);
+    StepSeries past = std::move(record_.steps);
+    past.truncate(restored_);
+    past.append(series);
+    past.step_ranks = series.step_ranks, past.phase_ranks = series.phase_ranks, past.loss_ranks = series.loss_ranks;
+    record_.steps = std::move(past);
   }
 
   RunRecord snapshot() const;
+  // What a run that goes on from here needs of this one's record, apart from its steps: evaluations, numbers that were not finite,
+  // warnings, checkpoints, resumes.
+  RunRecord past() const;
+  StepSeries steps_from(std::size_t first) const;
+  // The samples of the run that this one goes on with, before its own: all that past() gives, and steps that are reduced over ranks.
+  void restore(const RunRecord& past);
 
   // `<result path>.journal/rank00000.jsonl`. A journal that cannot be written costs a warning, never the run.
   void start_journal(const std::filesystem::path& folder, int rank);
@@ -51,10 +66,12 @@ class RunRecorder {
   mutable std::mutex mutex_;
   RunRecord record_;
   std::unique_ptr<Journal> journal_;
+  std::size_t restored_ = 0;  // steps that restore() brought
 
   // Files the numbers of a sample that are not finite; false where there were any.
   template <class Sample>
   bool keep_finite(const Sample& sample, const std::string& prefix);
+  bool keep_if_finite(std::int64_t step, const std::string& name, double value);  // mutex_ is held
   void log(const Json& line);  // mutex_ is held
   void warn_locked(const std::string& warning);
 };

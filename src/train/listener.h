@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "result/run_record.h"
@@ -12,6 +13,7 @@ namespace ttt::train {
 struct Ending {
   result::Verdict verdict = result::Verdict::kNotConverged;
   std::string reason;
+  bool to_be_resumed = false;  // interrupted as asked, with all saved: the same command goes on
 };
 
 // Where a run stands. Epochs count from 1, as MLPerf's rules do; steps and images are those done.
@@ -20,6 +22,9 @@ struct Position {
   std::int64_t epoch = 1;  // of the step that starts or has ended: after an epoch's last step still that epoch
   std::int64_t images = 0;
 };
+
+// What listeners keep across an interruption: bytes of any kind, by a name of the listener's own.
+using Sections = std::map<std::string, std::string>;
 
 // Called on every rank at the same places of the run, listener by listener in the order in which they were given, so a call may be
 // collective over the ranks. What a call throws ends the run. Everything is called on the thread that takes the steps.
@@ -34,7 +39,13 @@ class Listener {
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
   virtual void evaluated(const Position&, const result::Evaluation&) {}
-  virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception
+  virtual void checkpoint_started(const Position&) {}  // training stands still from here
+  virtual void checkpoint_ended(const Position&) {}    // and goes on, while the file is written
+  virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception, nor where the run is to be resumed
+  // Between two steps or after an evaluation: what this listener needs to go on from here. Rank 0's sections are kept. Training stands still.
+  virtual void save(Sections&) {}
+  // Of a run that goes on from there, before run_started: rank 0's sections, on every rank.
+  virtual void restore(const Sections&) {}
 };
 
 }  // namespace ttt::train

@@ -3,9 +3,13 @@
 
 #include "data/settings.h"
 #include "model/config.h"
+#include "train/checkpoint_config.h"
+#include "train/mlperf_config.h"
 #include "train/optimizer.h"
 #include "train/reducer.h"
 #include "train/schedule.h"
+#include "train/stragglers.h"
+#include "train/telemetry_config.h"
 
 namespace ttt::train {
 
@@ -23,9 +27,14 @@ struct TrainConfig {
   std::string weights, weights_backbone;
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
+  CheckpointConfig checkpoint;
+  double watchdog_s = 300;
+  std::int64_t check_replicas_every = 100;
+  StragglerConfig stragglers;
   ReducerConfig reducer;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
+  TelemetryConfig telemetry;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -44,9 +53,14 @@ struct TrainConfig {
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
+    v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
+    v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", at_least(0));
+    v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", at_least(0));
+    v("stragglers", s.stragglers, "ranks that are slower than the others");
     v("reducer", s.reducer, "gradients over ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");
+    v("telemetry", s.telemetry, "what TensorBoard shows of the run");
   }
 };
 
@@ -56,6 +70,7 @@ struct Recipe {
   data::DataSettings data;
   model::ModelConfig model;
   TrainConfig train;
+  MlperfConfig mlperf;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
@@ -64,6 +79,7 @@ struct Recipe {
     v("data", s.data, "images and their transformation");
     v("model", s.model, "Mask R-CNN");
     v("train", s.train, "training to the target");
+    v("mlperf", s.mlperf, "MLPerf's log and rules");
   }
 };
 

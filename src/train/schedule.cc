@@ -16,6 +16,10 @@ Schedule::Schedule(const ScheduleConfig& config, std::int64_t global_batch, std:
     decay_steps_.push_back(static_cast<std::int64_t>(std::llround(epoch * static_cast<double>(steps_per_epoch))));
 }
 
+double Schedule::warmup_slope() const {
+  return config_.warmup_steps > 0 ? config_.lr * (1 - config_.warmup_start) / static_cast<double>(config_.warmup_steps) : 0;
+}
+
 double Schedule::lr(std::int64_t iteration) const {
   double lr = config_.lr;
   if (iteration < config_.warmup_steps) {

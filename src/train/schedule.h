@@ -37,6 +37,9 @@ class Schedule {
   // Throws UsageError where both kinds of decay are given.
   Schedule(const ScheduleConfig& config, std::int64_t global_batch, std::int64_t steps_per_epoch);
   double lr(std::int64_t iteration) const;
+  double base_lr() const { return config_.lr; }                                        // at this global batch
+  double warmup_slope() const;                                                         // rise of the rate per iteration; 0 without warm-up
+  const std::vector<std::int64_t>& decay_steps() const { return decay_steps_; }        // also where decay_epochs said them
 
  private:
   ScheduleConfig config_;

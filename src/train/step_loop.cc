@@ -4,12 +4,13 @@
 
 namespace ttt::train {
 
-StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm)
+StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done)
     : recipe_(recipe), parts_(parts), schedule_(recipe.train.schedule, recipe.train.global_batch, steps_per_epoch), comm_(comm),
-      device_(recipe.device) {
+      device_(recipe.device), step_(steps_done) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
   phases_.trace(lane_);
+  if (parts_.place) phases_.show(&parts_.place->stage);
 }
 
 result::StepSample StepLoop::next(bool more) {

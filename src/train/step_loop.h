@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "comm/communicator.h"
+#include "comm/heartbeat.h"
 #include "core/trace.h"
 #include "data/loader.h"
 #include "eval/evaluator.h"
@@ -19,6 +20,7 @@ namespace ttt::train {
 // The parts of a run, built from its recipe; an ablation exchanges one of them.
 struct Parts {
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
+  comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
   std::unique_ptr<Step> step;
@@ -38,8 +40,8 @@ struct Parts {
 
 class StepLoop {
  public:
-  // `parts` and `comm`, which carries the gradients, outlive the loop.
-  StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm);
+  // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on with; the loader begins there.
+  StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done = 0);
 
   // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
   // caller ends the step on it; times are not filled in.
@@ -55,7 +57,7 @@ class StepLoop {
   Schedule schedule_;
   comm::Communicator& comm_;
   at::Device device_;
-  std::int64_t step_ = 0;
+  std::int64_t step_;
   result::PhaseClock phases_;
   trace::Lane* lane_ = nullptr;
   const data::HostBatch* batch_ = nullptr;  // the coming step's; valid until the loader is asked again

@@ -21,16 +21,23 @@ std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const cha
 
 Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
                  const Observer& observer)
-    : recipe_(recipe), parts_(std::move(parts)), control_(control), observer_(observer), loop_(recipe_, parts_, steps_per_epoch, comm),
+    : recipe_(recipe), parts_(std::move(parts)), control_(control), observer_(observer),
+      loop_(recipe_, parts_, steps_per_epoch, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
   total_steps_ = recipe.train.epochs * steps_per_epoch;
   if (recipe.train.max_steps > 0) total_steps_ = std::min(total_steps_, recipe.train.max_steps);
   eval_interval_ = std::max<std::int64_t>(1, std::llround(recipe.train.eval_every_epochs * static_cast<double>(steps_per_epoch)));
+  if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
+  if (loop_.step() > total_steps_)
+    throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " + std::to_string(total_steps_) +
+                     ". Raise train.epochs or train.max_steps, or name another train.checkpoint.folder.");
 }
 
 Ending Trainer::run() {
   Ending ending = train();
   observer_.clock.end_run();
+  if (observer_.checkpoints) observer_.checkpoints->finish();
+  if (ending.to_be_resumed) return ending;
   tell(&Listener::run_ended, ending);
   if (!recipe_.train.save_weights.empty()) {
     average_running_statistics();
@@ -41,55 +48,90 @@ Ending Trainer::run() {
 
 Ending Trainer::train() {
   const TrainConfig& t = recipe_.train;
-  std::optional<result::Evaluation> last;
   control_.barrier();
   observer_.clock.start_run();
-  tell(&Listener::run_started, before_step());
+  if (observer_.checkpoints) observer_.checkpoints->resumed(observer_.listeners);
+  if (const auto& evaluations = observer_.recorder.past().accuracy; !evaluations.empty()) last_ = evaluations.back();
+  tell(&Listener::run_started, loop_.step() > 0 ? after_step() : before_step());
+  // The first one, so that also what a run loses before its first interval has passed is known when it goes on.
+  if (observer_.checkpoints) save_checkpoint(before_step());
   loop_.phases().start_step();
-  while (loop_.step() < total_steps_) {
-    if (loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_started, before_step());
-    train_step();
+  std::optional<Ending> ending = evaluate_where_due();  // a checkpoint is made before the evaluation of its step
+  for (bool enters = true; !ending && loop_.step() < total_steps_; enters = false) {
+    if (enters || loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_started, before_step());
+    const Agreement agreed = train_step();
     if (loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_ended, after_step());
-    if (t.max_steps == 0 && (loop_.step() % eval_interval_ == 0 || loop_.step() == total_steps_)) {
-      last = evaluate();
-      if (last->bbox[0] >= t.target_box_ap && last->segm[0] >= t.target_mask_ap)
-        return {result::Verdict::kPassed, ap_text(*last, t, "at or above")};
-    }
+    ending = answer(agreed);
+    if (!ending) ending = evaluate_where_due();
   }
+  if (ending) return *ending;
   if (t.max_steps > 0) return {result::Verdict::kSmoke, "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
-  return {result::Verdict::kNotConverged, ap_text(*last, t, "below")};
+  return {result::Verdict::kNotConverged, ap_text(*last_, t, "below")};
 }
 
-void Trainer::train_step() {
+Trainer::Agreement Trainer::train_step() {
   tell(&Listener::step_starts, before_step());
   result::StepSample sample = loop_.next(loop_.step() + 1 < total_steps_);
-  const Agreement agreement = agree(sample);
+  const Agreement agreed = agree(&sample);
   loop_.phases().end_step(sample);
   observer_.recorder.step(sample);
   images_ += sample.images;
-  if (!agreement.interrupted.empty())
-    throw Interrupted("Interrupted by " + agreement.interrupted + " after step " + std::to_string(loop_.step()) + " of " +
-                      std::to_string(total_steps_) + ". Start the run again to repeat it.");
-  if (!agreement.finite)
-    throw Incorrect("A loss of step " + std::to_string(sample.step) +
-                    " is not finite (see non_finite and steps.loss in the result). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
+  if (agreed.not_finite >= 0)
+    throw Incorrect("A loss of step " + std::to_string(sample.step) + " on rank " + std::to_string(agreed.not_finite) +
+                    " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
   tell(&Listener::step_ended, after_step(), sample);
+  return agreed;
 }
 
-Trainer::Agreement Trainer::agree(const result::StepSample& sample) {
+Trainer::Agreement Trainer::agree(const result::StepSample* sample) {
   const std::string signal = observer_.interrupted();
   // Signal names travel as a number: their order here.
   static constexpr std::array<const char*, 4> kSignals = {"", "SIGUSR1", "SIGTERM", "SIGINT"};
-  double shared[2] = {0, 0};
+  double shared[3] = {0, 0, 0};
   for (std::size_t i = 1; i < kSignals.size(); ++i)
     if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
-  for (double l : sample.loss)
-    if (!std::isfinite(l)) shared[1] = 1;
-  control_.all_reduce_max(shared, 2);
-  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .finite = shared[1] == 0};
+  if (sample)
+    for (double l : sample->loss)
+      if (!std::isfinite(l)) shared[1] = control_.size() - control_.rank();
+  if (sample && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
+  control_.all_reduce_max(shared, 3);
+  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .not_finite = shared[1] == 0 ? -1 : control_.size() - static_cast<int>(shared[1]),
+          .checkpoint = shared[2] != 0};
 }
 
-std::optional<result::Evaluation> Trainer::evaluate() {
+std::optional<Ending> Trainer::answer(const Agreement& agreed) {
+  if (agreed.interrupted.empty()) {
+    if (agreed.checkpoint) {
+      save_checkpoint(after_step());
+      loop_.phases().start_step();  // a checkpoint is no part of a step: it has samples of its own
+    }
+    return std::nullopt;
+  }
+  const std::string what = "Interrupted by " + agreed.interrupted + " after step " + std::to_string(loop_.step()) + " of " + std::to_string(total_steps_) + ". ";
+  if (!observer_.checkpoints) throw Interrupted(what + "Start the run again to repeat it.");
+  const auto saved = observer_.checkpoints->interrupt(after_step(), observer_.listeners, agreed.interrupted);
+  if (!saved) throw Interrupted(what + "No checkpoint of it was written: start the run again to repeat it.");
+  const std::string remedy = what + "The same command again goes on from " + saved->checkpoint + ".";
+  if (!saved->requeue) throw Interrupted(remedy);
+  return Ending{.verdict = result::Verdict::kFailed, .reason = remedy, .to_be_resumed = true};
+}
+
+void Trainer::save_checkpoint(const Position& at) {
+  tell(&Listener::checkpoint_started, at);
+  observer_.checkpoints->save(at, observer_.listeners);
+  tell(&Listener::checkpoint_ended, at);
+}
+
+std::optional<Ending> Trainer::evaluate_where_due() {
+  const TrainConfig& t = recipe_.train;
+  const std::int64_t step = loop_.step();
+  if (t.max_steps > 0 || step == 0 || (step % eval_interval_ != 0 && step != total_steps_) || (last_ && last_->step == step)) return std::nullopt;
+  last_ = evaluate();
+  if (last_->bbox[0] >= t.target_box_ap && last_->segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(*last_, t, "at or above")};
+  return step < total_steps_ ? answer(agree(nullptr)) : std::nullopt;
+}
+
+result::Evaluation Trainer::evaluate() {
   const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, loop_.step() / steps_per_epoch_);
   observer_.clock.start_evaluation();
   tell(&Listener::evaluation_started, after_step());

@@ -8,6 +8,7 @@
 
 #include "comm/communicator.h"
 #include "result/run_recorder.h"
+#include "train/checkpoints.h"
 #include "train/listener.h"
 #include "train/recipe.h"
 #include "train/step_loop.h"
@@ -20,27 +21,35 @@ struct Observer {
   result::RunClock& clock;
   std::function<std::string()> interrupted;  // the name of the signal that asked for the end, "" while there is none
   std::vector<Listener*> listeners;          // in the order in which they are told; alive until the run has ended
+  Checkpoints* checkpoints = nullptr;        // null: the run's state is not saved, and it begins at its first step
 };
 
 class Trainer {
  public:
-  // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight together.
+  // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight together. The loader of `parts`
+  // begins where the observer's checkpoints say. Throws UsageError where the run is to end before that.
   Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
           const Observer& observer);
 
-  // Until the target, the epoch or step limit, a signal (throws Interrupted) or a loss that is not finite (throws Incorrect);
-  // every rank leaves at the same step. Then, off the clock, writes train.save_weights where it is set.
+  // Until the target, the epoch or step limit, a signal or a loss that is not finite (throws Incorrect); every rank leaves at the same step. Then,
+  // off the clock, writes train.save_weights where it is set. A signal is answered after the step or evaluation that is under way: with a
+  // checkpoint, and SIGUSR1 by an Ending that is to be resumed; else it throws Interrupted.
   Ending run();
 
  private:
   struct Agreement {
     std::string interrupted;
-    bool finite = true;
+    int not_finite = -1;  // the lowest rank with a loss that is not finite
+    bool checkpoint = false;
   };
   Ending train();
-  void train_step();
-  Agreement agree(const result::StepSample& sample);
-  std::optional<result::Evaluation> evaluate();
+  Agreement train_step();
+  Agreement agree(const result::StepSample* sample);
+  // What follows from a step or an evaluation that is done; an ending where the run ends with it.
+  std::optional<Ending> answer(const Agreement& agreed);
+  std::optional<Ending> evaluate_where_due();
+  void save_checkpoint(const Position& at);
+  result::Evaluation evaluate();
   void average_running_statistics();
   Position position(std::int64_t step_of_epoch) const;
   Position before_step() const { return position(loop_.step()); }
@@ -58,6 +67,7 @@ class Trainer {
   StepLoop loop_;
   std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
   std::int64_t images_ = 0;
+  std::optional<result::Evaluation> last_;  // evaluation, also of the run that this one goes on with
 };
 
 }  // namespace ttt::train

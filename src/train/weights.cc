@@ -45,4 +45,12 @@ void load_weights(const std::string& path, model::ParameterStore& store, const s
                     " such tensors). Use weights of this architecture, or move them under /extra.");
 }
 
+std::int64_t classes_of_weights(const std::string& path) {
+  const data::h5::File file = data::h5::File::open(path);
+  const std::string bias = "/roi_heads.box_predictor.cls_score.bias";
+  if (!file.has(bias))
+    throw DataError("Weights '" + path + "' have no tensor '" + bias.substr(1) + "', so they are not those of a Mask R-CNN. Name a file of train.save_weights or data/convert_weights.py.");
+  return static_cast<std::int64_t>(file.dims(bias).at(0));
+}
+
 }  // namespace ttt::train

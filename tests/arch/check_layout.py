@@ -4,7 +4,7 @@ at home, how long a file may be, and that nothing names a machine.
   check_layout.py [ROOT]     prints one line for each violation and exits 1 if there is any
 
 The layers, bottom up: core, coco, {comm, data, result, kernels}, cuda, model, eval, train, benchmarks; beside them
-harness on {core, comm, result}, reports on {core, result}, and eval/coco on {core, coco} alone.
+harness on {core, comm, result}, reports on {core, result}, eval/coco on {core, coco} alone, and eval/draw on those and data.
 """
 
 import pathlib
@@ -26,8 +26,9 @@ ALLOWED = {
     "src/model/ops": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/cuda"],  # the model's only way to kernels
     "src/eval": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/eval", "src/eval/coco"],
     "src/eval/coco": BASE + ["src/eval/coco"],
+    "src/eval/draw": BASE + ["src/data", "src/eval/coco", "src/eval/draw"],
     "src/train": BASE + MIDDLE
-    + ["kernels", "src/cuda", "src/model", "src/model/ops", "src/eval", "src/eval/coco", "src/train"],
+    + ["kernels", "src/cuda", "src/model", "src/model/ops", "src/eval", "src/eval/coco", "src/eval/draw", "src/train"],
     "src/harness": ["src/core", "src/comm", "src/result", "src/harness"],
     "reports": ["src/core", "src/result", "reports"],
     "data": BASE + MIDDLE + ["src/harness", "data"],
@@ -46,6 +47,8 @@ HOMES = [
     (r"toml\+\+/.*", ["src/harness"]),
     (r"CLI/.*", ["src/harness", "data", "reports", "src/eval/coco", "benchmarks"]),
     (r"(jpeglib|turbojpeg|jerror)\.h", ["src/data", "benchmarks/micro"]),
+    (r"png\.h", ["src/data"]),
+    (r"stb/.*", ["src/eval/draw"]),
     (r"isa-l.*", ["benchmarks/micro"]),
     (r"(torch|ATen|c10|caffe2)/.*", TORCH),
     (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc"]),
@@ -116,8 +119,8 @@ def check_system(where, name):
         if re.fullmatch(pattern, name) and not any(inside(where, home) for home in homes):
             yield f"<{name}> is at home in {', '.join(homes) or 'tests'} only"
     torch = re.fullmatch(r"(torch|ATen|c10)/.*", name)
-    if torch and (where.endswith((".cu", ".cuh")) or inside(where, "src/eval/coco")):
-        yield f"<{name}>: no torch headers in .cu files (compile time) or in eval/coco (usable without torch)"
+    if torch and (where.endswith((".cu", ".cuh")) or any(inside(where, folder) for folder in ("src/eval/coco", "src/eval/draw"))):
+        yield f"<{name}>: no torch headers in .cu files (compile time) or in eval/coco and eval/draw (usable without torch)"
 
 
 def check_file(root, path):

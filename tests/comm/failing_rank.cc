@@ -13,6 +13,21 @@ namespace {
 
 using namespace ttt::comm;
 
+// The bad rank stands still as a whole: only the others' heartbeats tell.
+void wait_for_silence(const World& world, bool bad) {
+  Place place;
+  const auto heartbeat = world.heartbeat(place);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  if (bad) raise(SIGSTOP);
+  for (;; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+    const std::vector<Sign> signs = heartbeat->signs();
+    int alive = 0;
+    for (const Sign& s : signs) alive += s.silent_s < 1;
+    if (signs.back().silent_s < 1) continue;
+    throw ttt::DataError(std::to_string(alive) + " ranks of " + std::to_string(signs.size()) + " live, rank " + std::to_string(signs.size() - 1) + " is silent.");
+  }
+}
+
 void run(const World& world, const std::string& way) {
   const auto comm = world.communicator();
   const bool bad = world.rank() == world.size() - 1;
@@ -38,6 +53,7 @@ void run(const World& world, const std::string& way) {
     const auto first = comm->all_reduce_sum_async(x.data(), x.size()), second = comm->all_reduce_sum_async(x.data(), 10);
     second->wait();  // behind the one that fails, so it fails the same way
   }
+  if (way == "stop") wait_for_silence(world, bad);
   if (way == "hang_gather" && bad) std::this_thread::sleep_for(std::chrono::seconds(100));
   if (way == "hang_gather") comm->gather("hello", 0);
   comm->all_reduce_sum(x.data(), 1000);

@@ -96,7 +96,48 @@ TEST_F(LoaderTest, RecordsEveryImageAndEveryBatch) {
       EXPECT_EQ(images[b], 4) << "batch " << b << ", " << workers << " workers";
       EXPECT_EQ(batches[b], 1);
     }
-    EXPECT_EQ(waits > 0, workers > 0);  // nobody asks for the ring's last batches: workers end waiting
+    if (workers == 0) EXPECT_EQ(waits, 0);
+  }
+}
+
+// Nobody asks for the ring's batches, so workers fill it and wait: at the latest when they were given the time for it.
+TEST_F(LoaderTest, RecordsThatWorkersWaitForRoom) {
+  DataSettings s = tiny_settings(80);
+  s.prefetch = 2, s.workers = 3;
+  bool waited = false;
+  for (int patience_ms = 1; !waited && patience_ms < 20000; patience_ms *= 2) {
+    trace::Recorder recorder(0, 6);
+    recorder.before_step(0);
+    {
+      Loader loader(*set_, s, order(s), {.trace = &recorder});
+      std::this_thread::sleep_for(std::chrono::milliseconds(patience_ms));
+    }
+    for (const trace::Lane* lane : recorder.lanes())
+      for (const trace::Span& span : lane->spans()) waited |= span.event == trace::Event::kWaitRoom;
+  }
+  EXPECT_TRUE(waited);
+}
+
+// MLPerf's clock must run before the first record is touched.
+TEST_F(LoaderTest, HeldItReadsNothingBeforeTheFirstNext) {
+  DataSettings s = tiny_settings(80);
+  s.workers = 0;
+  const std::vector<HostBatch> want = take(s, 6);
+  s.workers = 2, s.prefetch = 2;
+  for (const bool hold : {false, true}) {
+    trace::Recorder recorder(0, 6);
+    recorder.before_step(0);
+    Loader loader(*set_, s, order(s), {.trace = &recorder, .hold = hold});
+    const auto recorded = [&] {
+      std::size_t spans = 0;
+      for (const trace::Lane* lane : recorder.lanes()) spans += lane->spans().size();
+      return spans;
+    };
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(hold ? 200 : 20000);
+    while (recorded() == 0 && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    EXPECT_EQ(recorded() == 0, hold);
+    for (const HostBatch& w : want) EXPECT_TRUE(same(*loader.next(), w));
+    EXPECT_GT(recorded(), 0u);
   }
 }
 

@@ -6,10 +6,13 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <thread>
 
 #include "core/error.h"
+#include "core/sha256.h"
+#include "data/manifest.h"
 #include "data/shapes_outline.h"
 #include "data/shard_set.h"
 #include "core/rng.h"
@@ -301,6 +304,28 @@ TEST(DefaultDataset, WhatAKilledAttemptLeftIsRemoved) {
   const std::string folder = default_dataset(cache.path(), big);
   EXPECT_EQ(ShardSet(folder, "train").size(), 3000);
   EXPECT_FALSE(half_done());
+}
+
+TEST_F(Packing, TheManifestIsReadAsItWasWritten) {
+  pack(settings_);
+  const std::vector<ManifestEntry> entries = read_manifest(settings_.out);
+  ASSERT_EQ(entries.size(), find_shards(settings_.out, "train").size());
+  for (const ManifestEntry& e : entries) {
+    EXPECT_EQ(e.split, "train");
+    EXPECT_EQ(e.bytes, static_cast<std::int64_t>(fs::file_size(settings_.out + "/" + e.file)));
+    EXPECT_EQ(e.sha256, sha256_of_file(settings_.out + "/" + e.file));
+  }
+  const std::string whole = test::read_text(settings_.out + "/shards.json");
+  const auto becomes = [&](const std::string& text) {
+    std::ofstream(settings_.out + "/shards.json", std::ios::trunc) << text;
+    return message_of<DataError>([&] { read_manifest(settings_.out); });
+  };
+  std::string edited = whole;
+  edited.replace(edited.find("sha256") + 12, 1, "G");
+  for (const std::string& text : {edited, whole.substr(0, whole.size() - 3), whole.substr(0, whole.find("shards\": [") + 11), std::string()})
+    EXPECT_NE(becomes(text).find("is not as pack_coco wrote it"), std::string::npos) << text;
+  fs::remove(settings_.out + "/shards.json");
+  EXPECT_NE(message_of<UsageError>([&] { read_manifest(settings_.out); }).find("has no manifest"), std::string::npos);
 }
 
 }  // namespace

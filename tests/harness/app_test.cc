@@ -88,6 +88,7 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
+      {"--inject rank=0,step=1,kind=kill", "toy: Unknown argument '--inject'."},
       {"stray",
        "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},
       {"--set step=4",
@@ -209,6 +210,25 @@ TEST_F(App, AHangingRunAnswersASignalToo) {
   EXPECT_EQ(r.steps.size(), 5u);
 }
 
+TEST_F(App, AHangingRunSaysWhatItKnowsOfTheOthers) {
+  signal_toy({"--quiet", "--out", out().string(), "--set", "mode=witness"}, journal(), {SIGTERM, SIGTERM});
+  EXPECT_EQ(record().reason, "SIGTERM ended the run while it was in the step after step 4. Rank 7 is silent.");
+}
+
+// Another thread ends a run that hangs.
+TEST_F(App, AWatchdogEndsTheRun) {
+  const CommandResult r = toy("--quiet --set mode=give_up");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(r.output, "toy: No rank has got on. Look at rank 7.\n");
+  EXPECT_EQ(record().verdict, Verdict::kFailed);
+  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
+  EXPECT_EQ(record().steps.size(), 5u);
+  const CommandResult ranks = toys(3, "--quiet --force --set mode=give_up --set rank=1");
+  EXPECT_NE(ranks.status, 0);
+  EXPECT_NE(ranks.output.find("toy: rank 1 of 3: No rank has got on"), std::string::npos) << ranks.output;
+  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
+}
+
 TEST_F(App, AKilledRunIsRecoveredFromItsJournal) {
   EXPECT_EQ(toy("--quiet --set mode=kill").status, 128 + SIGKILL);
   EXPECT_FALSE(fs::exists(out()));
@@ -232,7 +252,7 @@ TEST_F(App, OneFailingRankSpeaksAndWrites) {
   EXPECT_NE(r.output.find("toy: rank 2 of 3: shard_003.h5 is truncated. Pack it again."), std::string::npos)
       << r.output;
   EXPECT_EQ(record().verdict, Verdict::kFailed);
-  EXPECT_EQ(record().reason, "Rank 2: shard_003.h5 is truncated. Pack it again.");
+  EXPECT_EQ(record().reason, "Rank 2 (after step 4): shard_003.h5 is truncated. Pack it again.");
 }
 
 TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
@@ -241,7 +261,7 @@ TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
   const std::size_t first = r.output.find("All ranks see this");
   EXPECT_NE(first, std::string::npos);
   EXPECT_EQ(r.output.find("All ranks see this", first + 1), std::string::npos) << r.output;
-  EXPECT_EQ(record().reason, "All ranks see this. Do something.");
+  EXPECT_EQ(record().reason, "Rank 0 (after step 4): All ranks see this. Do something.");
 }
 
 // Whichever rank dies, the launcher's SIGTERM makes a living one write the result.

@@ -63,6 +63,7 @@ amp = true
 title = 'plain'
 mean = [1, 2.5]
 empty = []
+names = ['three']
 solver.lr = 1            # an integer is good for a number
 [solver.decay]
 epochs = [3, 4, 5]
@@ -75,6 +76,7 @@ factor = 0.5
   EXPECT_TRUE(recipe.amp);
   EXPECT_EQ(recipe.title, "plain");
   EXPECT_EQ(recipe.mean, (std::vector<double>{1, 2.5}));
+  EXPECT_EQ(recipe.names, std::vector<std::string>{"three"});
   EXPECT_EQ(recipe.solver.lr, 1.0);
   EXPECT_EQ(recipe.solver.decay.epochs, (std::vector<std::int64_t>{3, 4, 5}));
   EXPECT_EQ(recipe.solver.schedule, "step");  // not named: kept
@@ -109,6 +111,9 @@ TEST(SettingsReader, RefusalsNameKeyFileLineAndRemedy) {
       {"solver.decay.epochs = [1, -2]", "r.toml, line 1: 'solver.decay.epochs' must be at least 0 (element 1)."},
       {"solver.schedule = 'linear'",
        "r.toml, line 1: 'solver.schedule' must be one of 'step', 'cosine', found 'linear'."},
+      {"names = 'one'", "r.toml, line 1: 'names' expects a list of strings, found a string."},
+      {"names = ['one', 2]", "r.toml, line 1: 'names' expects a list of strings, found a list with an integer."},
+      {"names = ['one', 'four']", "r.toml, line 1: 'names' must be one of 'one', 't\"wo', 'three' ('four' is none)."},
       {"seed = 1\nseed = 2", "r.toml, line 2: not valid TOML: "},
       {"seed = \n", "r.toml, line 1: not valid TOML: "},
       {"seed = 1\nsolver.lr = -1\nxyz = 2\nfoo = 3",
@@ -127,6 +132,10 @@ TEST(SettingsReader, OverridesReadValuesAsTomlWithoutQuotesAndBrackets) {
   EXPECT_EQ(set_value("title", "1"), FieldValue(std::string("1")));
   EXPECT_EQ(set_value("title", ""), FieldValue(std::string()));
   EXPECT_EQ(set_value("title", "line\nline"), FieldValue(std::string("line\nline")));
+  EXPECT_EQ(set_value("names", "one,three"), FieldValue(std::vector<std::string>{"one", "three"}));
+  EXPECT_EQ(set_value("names", "['one']"), FieldValue(std::vector<std::string>{"one"}));
+  EXPECT_EQ(set_value("names", "\"one\", 'three'"), FieldValue(std::vector<std::string>{"one", "three"}));
+  EXPECT_EQ(set_value("names", ""), FieldValue(std::vector<std::string>{}));
   EXPECT_EQ(set_value("solver.decay.epochs", "4,8"), FieldValue(std::vector<std::int64_t>{4, 8}));
   EXPECT_EQ(set_value("solver.decay.epochs", "[4, 8]"), FieldValue(std::vector<std::int64_t>{4, 8}));
   EXPECT_EQ(set_value("solver.decay.epochs", "4"), FieldValue(std::vector<std::int64_t>{4}));

@@ -27,7 +27,7 @@ struct Recipe {
   static void fields(Self& s, Visitor&& v) {
     v("mode", s.mode, "what to do",
       one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
-              "remove_folder", "slow"}));
+              "remove_folder", "slow", "witness", "give_up"}));
     v("seed", s.seed, "seed");
     v("steps", s.steps, "steps to run", at_least(0));
     v("rank", s.rank, "the rank that does it");
@@ -82,6 +82,7 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     r.target = result::Target{0.5, 0.5}, r.data = {{"train_images", 64}};
   });
   context.clock.start_run();
+  const harness::Witness::Scope knows(context.witness, [&] { return recipe.mode == "witness" ? "Rank 7 is silent." : ""; });
   harness::Progress progress({.enabled = context.launch.rank == 0 && !context.options.quiet});
   for (std::int64_t step = 0; step < recipe.steps; ++step) {
     if (context.signals.requested())
@@ -100,7 +101,8 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     if (recipe.mode == "remove_folder" && mine)
       std::filesystem::remove_all(std::filesystem::path(context.options.out).parent_path());
     // A collective that waits for a rank that is gone. Bounded, so that a broken test leaves nothing behind.
-    if (recipe.mode == "hang" || recipe.mode == "kill" || (recipe.mode == "throw" && !mine)) sleep_s(30);
+    if (recipe.mode == "give_up" && mine) std::thread([&] { context.give_up("No rank has got on. Look at rank 7."); }).detach();
+    if (recipe.mode == "hang" || recipe.mode == "witness" || recipe.mode == "give_up" || recipe.mode == "kill" || (recipe.mode == "throw" && !mine)) sleep_s(30);
   }
   context.clock.end_run();
   if (recipe.mode == "not_converged") return {result::Verdict::kNotConverged, "box AP 0.4 < 0.5 after 2 epochs"};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -138,6 +139,19 @@ TEST(BatchNorm, AnyNumberOfThreadsGivesTheSameBits) {
     run(k, in, again, &pool);
     EXPECT_TRUE(first.y.same(again.y) && first.grad_x.same(again.grad_x) && first.grad_weight.same(again.grad_weight));
   }
+}
+
+// A ReLU that made zeros of them would hide a fault from whoever looks at the loss. Channels that fill a vector, and those that do not.
+TEST(BatchNorm, ANumberThatIsNoneStaysOne) {
+  for (const bool relu : {false, true})
+    for (const std::int64_t channel : {0, 7, 20, 39}) {
+      const Case k{.rows = 50, .channels = 40, .relu = relu};
+      Inputs in = make(k, 603);
+      in.x[13 * k.channels + channel] = std::numeric_limits<float>::quiet_NaN();
+      Outputs out(k);
+      run(k, in, out, nullptr);
+      for (std::int64_t i = 0; i < k.rows * k.channels; ++i) ASSERT_EQ(std::isnan(out.y[i]), i % k.channels == channel) << i;
+    }
 }
 
 // Ranks as threads: each waits until all have added their part.

@@ -60,7 +60,7 @@ TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
 
 TEST_F(ReportProgram, EveryCommandHasAnExample) {
   const std::string all = report("--help").output;
-  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy", "timeline", "recover"}) {
+  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy", "timeline", "telemetry", "follow", "recover"}) {
     EXPECT_NE(all.find(std::string("\n  ") + command), std::string::npos) << all;
     EXPECT_NE(report(std::string(command) + " --help").output.find("report " + std::string(command) + " "), std::string::npos) << command;
     EXPECT_NE(report(std::string(command) + " --help").output.find("Example: "), std::string::npos) << command;

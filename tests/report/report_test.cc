@@ -41,6 +41,22 @@ TEST(Show, PeaksInPlaceOfTraining) {
   EXPECT_EQ(text.find("Accuracy"), std::string::npos);
 }
 
+TEST(Show, ChecksInPlaceOfTraining) {
+  const std::string text = render_text(show_run(test::toy_preflight()), 160);
+  EXPECT_EQ(line_with(text, "Ranks 0 and 1"), "binding failed Ranks 0 and 1 (node 0) share core 3.");
+  EXPECT_EQ(line_with(text, "gpus"), "gpus not supported No GPU here.");
+  EXPECT_EQ(line_with(text, "binding.cores_of_rank"), "binding.cores_of_rank 3 (0, 1), 0-1 (2), 2-3 (3)");
+  EXPECT_EQ(line_with(text, "binding.threads"), "binding.threads 8");
+  EXPECT_EQ(line_with(text, "speed.copy_bytes_per_s_of_rank"), "speed.copy_bytes_per_s_of_rank 1.5e+09 (0-2), 1e+09 (3)");
+  EXPECT_EQ(text.find("Accuracy"), std::string::npos);
+}
+
+TEST(Show, FactsOfManyRanksAreThreeNumbers) {
+  RunRecord r = test::toy_preflight();
+  for (int rank = 0; rank < 9; ++rank) r.checks[2].facts["many_of_rank"].push_back(rank * 2);
+  EXPECT_EQ(line_with(render_text(show_run(r), 160), "many_of_rank"), "speed.many_of_rank least 0, median 8, most 16 of 9");
+}
+
 TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
   RunRecord r = toy_record();
   r.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);  // reached after 4 steps, 3 s into the run
@@ -66,6 +82,25 @@ TEST(Metrics, ASumThatDoesNotMatchTheClockIsReported) {
   EXPECT_EQ(time_factors(r).unaccounted_s, -3);
   EXPECT_FALSE(time_factors(r).adds_up());
   EXPECT_NE(render_text(show_run(r), 100).find("The factors do not add up to the clock: -3.000 s"), std::string::npos);
+}
+
+// toy_resumed: the toy run with 10 s lost, and stalls of 1 s in all.
+TEST(Metrics, InterruptionsAndCheckpointsAreFactorsOfTheirOwn) {
+  RunRecord r = test::toy_resumed();
+  const TimeFactors f = time_factors(r);
+  EXPECT_EQ(f.lost_s, 10);
+  EXPECT_EQ(f.checkpoint_s, 1);
+  EXPECT_EQ(f.time_to_target_s, 2 + 16.5);
+  EXPECT_EQ(f.unaccounted_s, 18.5 - (2 + 4 + 2 + 1 + 10));
+  EXPECT_EQ(*stall_share(r), (0.125 + 0.25) / (1 + 3));  // from step 2 to step 4 it was interrupted
+  const std::string text = render_text(show_run(r), 160);
+  EXPECT_EQ(line_with(text, "+ lost to"), "+ lost to interruptions 10.000 s 52.6 %");
+  EXPECT_EQ(line_with(text, "+ checkpoints"), "+ checkpoints (stall) 1.000 s 5.3 %");
+  EXPECT_EQ(line_with(text, "stall / time"), "stall / time between 9.38 % of checkpoints / from each to the next");
+  EXPECT_EQ(line_with(text, "step-00000004.h5"), "4 10.000 s none 4 -> 2 step-00000004.h5 train.threads 1 -> 2");
+  r.checkpoints.resize(1);
+  EXPECT_FALSE(stall_share(r));
+  EXPECT_EQ(render_text(show_run(toy_record()), 160).find("lost"), std::string::npos);
 }
 
 TEST(Metrics, SharesAddUpWithTheSlowestRank) {

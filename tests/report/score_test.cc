@@ -35,6 +35,7 @@ TEST(Score, IsTheMeanWithoutBestAndWorst) {
   EXPECT_EQ(mean[0].text, "Olympic mean");
   EXPECT_EQ(mean[1].values, std::vector<double>{30});  // start to stop
   EXPECT_EQ(mean[2].values, std::vector<double>{32});  // and 2 s of start-up
+  EXPECT_EQ(mean[3].values, std::vector<double>{0.5});  // minutes
   EXPECT_NE(text(five).find("no: the slowest"), std::string::npos);
 }
 
@@ -73,7 +74,7 @@ TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
 
 TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
   auto five = runs({10, 20, 40, 30, 90});
-  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", "w" + std::to_string(i) + ".h5"}, {"trace_steps", i}};
+  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", std::to_string(i) + ".h5"}, {"trace_steps", i}};
   EXPECT_TRUE(has_score(five));
 }
 
@@ -87,7 +88,47 @@ TEST(Score, TheSameRunsCountInBothMeans) {
   EXPECT_EQ(mean[2].values, std::vector<double>{(22 + 130 + 42) / 3.0});
   const Table& rows = std::get<Table>(d[2]);
   EXPECT_EQ(rows.rows[2][0].text, "run2");
-  EXPECT_EQ(rows.rows[2][6].text, "yes");
+  EXPECT_EQ(rows.rows[2][7].text, "yes");
+}
+
+// Windows of five in time: {1, 2, 3, 4, 5} -> 3, {2, 3, 4, 5, 90} -> 4, {3, 4, 5, 90, 6} -> 5: the middle one counts.
+TEST(Score, OfMoreThanFiveTheMedianWindowCounts) {
+  const Document d = score(runs({1, 2, 3, 4, 5, 90, 6}));
+  EXPECT_EQ(std::get<Table>(d[1]).rows[0][1].values, std::vector<double>{4});
+  const Table& rows = std::get<Table>(d[2]);
+  const std::vector<std::string> counts = {"no: not of the five", "no: the fastest", "yes", "yes", "yes", "no: not of the five", "no: the slowest"};
+  for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(rows.rows[i][7].text, counts[i]) << i;
+}
+
+// Two windows have the median between them: the slower one counts, not the flattering one.
+TEST(Score, OfTwoMiddleWindowsTheSlowerCounts) { EXPECT_EQ(std::get<Table>(score(runs({1, 2, 3, 4, 5, 6}))[1]).rows[0][1].values, std::vector<double>{4}); }
+
+TEST(Score, TheMedianWindowMayHaveNoScore) {
+  EXPECT_FALSE(has_score(runs({0, 0, 3, 4, 5, 6})));  // {inf, 5}: the upper of two
+  EXPECT_TRUE(has_score(runs({0, 0, 3, 4, 5, 6, 7})));
+}
+
+// The order is that of their start, whatever the files are called.
+TEST(Score, WindowsFollowTheClock) {
+  auto seven = runs({1, 2, 3, 4, 5, 90, 6});
+  for (std::size_t i = 0; i < seven.size(); ++i) {
+    seven[i].record.provenance["started_at"] = "2026-01-01T00:00:0" + std::to_string(i) + "Z";
+    seven[i].name = "run" + std::to_string(9 - i);
+  }
+  EXPECT_EQ(std::get<Table>(score(seven)[1]).rows[0][1].values, std::vector<double>{4});
+}
+
+TEST(Score, ReferencePointsJudgeOnlyTheClosedDivision) {
+  auto five = runs({10, 20, 40, 30, 90});
+  EXPECT_NE(text(five).find("relaxed by name: data_set."), std::string::npos);
+  for (NamedRun& r : five) r.record.mlperf["relaxed"] = result::Json::array(), r.record.built["global_batch"] = 8;
+  const Document d = score(five);
+  const Table& t = std::get<Table>(d[3]);
+  EXPECT_EQ(t.rows[0][0].text, "mean epochs");
+  EXPECT_EQ(t.rows[0][1].values, std::vector<double>{2});
+  EXPECT_EQ(t.rows[3][1].text, "fail");  // two epochs where the reference takes 12.75
+  five[0].record.mlperf = nullptr;
+  EXPECT_NE(text(five).find("no run of the closed division"), std::string::npos);
 }
 
 TEST(Score, ShortenedRunsAndAblationsDoNotCount) {

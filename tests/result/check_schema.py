@@ -9,7 +9,7 @@ import sys
 import jsonschema
 
 # Where a part describes itself, the schema leaves members free.
-FREE = {"settings", "built", "data", "default", "value"}
+FREE = {"settings", "built", "data", "default", "value", "before", "facts"}
 
 
 def strict(name):
@@ -40,7 +40,9 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "comparisons", "peaks", "trace", "libraries.libfoo.built", "libraries.libfoo.runtime", "default", "convergence"}
+    optional = {"target", "comparisons", "peaks", "checks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default",
+                "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s", "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s",
+                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog"}
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
     checked = 0

@@ -34,14 +34,30 @@ TEST(RunRecord, JsonReadsBackToTheSameRecord) {
   const Json j = to_json(r);
   EXPECT_EQ(to_json(run_record_from_json(parse(dump(j), "j"))), j);
   EXPECT_EQ(j.at("accuracy").at(1).at("bbox").at("AP"), 0.52);
+  EXPECT_EQ(j.at("clocks").at("mlperf_s"), 6);     // derived from the events, here where they can be read
+  EXPECT_EQ(j.at("clocks").at("dawnbench_s"), 4);  // two evaluations of one second
   EXPECT_EQ(j.at("steps").at("phase_s").at("values").at("comm_exposed").at(7), 0.0625);
+}
+
+TEST(RunRecord, WhatWatchedAndWhatWasInjectedReadBack) {
+  RunRecord r = toy_record();
+  EXPECT_FALSE(to_json(r).contains("health"));
+  EXPECT_FALSE(to_json(r).contains("injected"));
+  r.health = {{"watchdog", {{"limit_s", 300}}}};
+  r.injected = {"rank=1,step=4,kind=kill", "rank=2,epoch=1,kind=hang"};
+  const Json j = to_json(r);
+  EXPECT_EQ(to_json(run_record_from_json(parse(dump(j), "j"))), j);
+  EXPECT_EQ(run_record_from_json(j).injected, r.injected);
+  Json wrong = j;
+  wrong["injected"] = "kill";
+  EXPECT_NE(message_of([&] { run_record_from_json(wrong); }).find("injected"), std::string::npos);
 }
 
 TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
   const Json whole = to_json(toy_record());
   const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values/mask",
                                              "/steps/images",   "/recipe/sha256",       "/warnings",
-                                             "/verdict",        "/steps/step_s/ranks"};
+                                             "/verdict",        "/steps/step_s/ranks",   "/events/1/event",     "/events/2/clock_s"};
   for (const std::string& pointer : pointers) {
     const std::string key = pointer.substr(pointer.rfind('/') + 1);
     Json without = whole;
@@ -210,13 +226,14 @@ TEST(RunRecorder, MayBeUsedFromSeveralThreads) {
 void record_everything(RunRecorder& recorder, const RunRecord& r, int steps) {
   recorder.update([&](RunRecord& mine) {
     mine = r;
-    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {};
+    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {}, mine.events.clear();
     mine.verdict = Verdict::kNotRun, mine.reason.clear();
   });
   for (int i = 0; i < steps; ++i) {
     recorder.step(toy_step(i));
     if (i % 4 == 3) recorder.evaluation(r.accuracy.at(static_cast<std::size_t>(i) / 4));
   }
+  for (const Event& e : r.events) recorder.event(e);
   recorder.warn(r.warnings.at(0));
 }
 
@@ -298,6 +315,21 @@ TEST(PhaseClock, PhasesAddUpToTheStep) {
   clock.end_step(sample);
   EXPECT_EQ(sample.step_s, 1);
   EXPECT_EQ(sample.phase_s, (std::array<double, 6>{0, 1, 0, 0, 0, 0}));
+}
+
+TEST(PhaseClock, ShowsTheRunningPhase) {
+  fake_now_s = 10;
+  PhaseClock clock(fake_now);
+  std::atomic<std::int32_t> shown = -1;
+  clock.enter(Phase::kForward);
+  EXPECT_EQ(shown, -1);
+  clock.show(&shown);
+  for (const Phase phase : {Phase::kDataWait, Phase::kBackward, Phase::kOptimizer}) {
+    clock.enter(phase);
+    EXPECT_EQ(shown, static_cast<std::int32_t>(phase));
+  }
+  clock.start_step();
+  EXPECT_EQ(shown, static_cast<std::int32_t>(Phase::kOther));
 }
 
 TEST(RunClock, EvaluationIsPartOfTheRunAndNotOfTraining) {

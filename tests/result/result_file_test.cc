@@ -40,12 +40,13 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 TEST(ResultFile, IsWrittenReadAndLeavesNothingElse) {
   TempFolder folder;
+  const RunRecord record = toy_record();  // of one moment: it holds the time of its making
   {
     const Reservation reservation(folder / "a.json", false);
-    EXPECT_TRUE(write_result(folder / "a.json", toy_record()));
+    EXPECT_TRUE(write_result(folder / "a.json", record));
   }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
-  EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(toy_record()));
+  EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(record));
 }
 
 // The command that results/README.md gives, by tools that we did not write.
@@ -70,7 +71,9 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "failed.json", r);
   write_result(folder / "ablation.json", test::toy_ablation());
   write_result(folder / "roofline.json", test::toy_roofline());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json"}) {
+  write_result(folder / "resumed.json", test::toy_resumed());
+  write_result(folder / "preflight.json", test::toy_preflight());
+  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json", "preflight.json"}) {
     const auto check = test::run_command(
         test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
@@ -84,7 +87,13 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
-  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline()}) {
+  traced.telemetry = test::toy_telemetry(2);
+  traced.health = {{"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
+                   {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
+                                   {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},
+                   {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
+  traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
+  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
@@ -92,6 +101,25 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
                                          (folder / "a.json").string() + " 2>&1");
     EXPECT_EQ(check.status, 0) << check.output;
   }
+}
+
+// A run that goes on may replace what it left when it was interrupted, and nothing else may be replaced.
+TEST(ResultFile, ARunThatGoesOnTakesTheNameOfItsUnfinishedResult) {
+  TempFolder folder;
+  const fs::path path = folder / "a.json";
+  RunRecord r = test::toy_resumed();
+  write_result(path, r);
+  EXPECT_NE(message_of([&] { Reservation(path, false, "another run"); }).find("exists already"), std::string::npos);
+  {
+    Reservation reservation(path, false, r.run_id);
+    EXPECT_FALSE(fs::exists(path));  // no rank may take it for this process's last word
+    EXPECT_EQ(to_json(read_result(path.string() + ".earlier")), to_json(r));
+    r.verdict = Verdict::kPassed;
+    EXPECT_TRUE(write_result(path, r));
+    reservation.discard_earlier();
+  }
+  EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
+  EXPECT_NE(message_of([&] { Reservation(path, false, r.run_id); }).find("exists already"), std::string::npos);  // it has ended
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).

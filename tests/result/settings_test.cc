@@ -18,7 +18,7 @@ TEST(FieldTable, ListsEveryFieldInOrderWithDottedKeys) {
   std::vector<std::string> keys;
   for (const Field& f : field_table(recipe).fields) keys.push_back(f.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"solver.lr", "solver.decay.epochs", "solver.decay.factor",
-                                            "solver.schedule", "seed", "amp", "title", "mean", "empty"}));
+                                            "solver.schedule", "seed", "amp", "title", "mean", "empty", "names"}));
 }
 
 TEST(FieldTable, AssignWritesBackWhatTheTableHolds) {
@@ -41,6 +41,7 @@ TEST(FieldTable, LimitsAreCheckedAtTheirEdgesAndForEveryElement) {
   EXPECT_EQ(check_limits(std::int64_t{-1}, at_least(0)), "must be at least 0");
   EXPECT_EQ(check_limits(std::vector<std::int64_t>{3, -4}, at_least(0)), "must be at least 0 (element 1)");
   EXPECT_EQ(check_limits(std::string("steps"), one_of({"step", "cosine"})), "must be one of 'step', 'cosine'");
+  EXPECT_EQ(check_limits(std::vector<std::string>{"step", "stop"}, one_of({"step", "cosine"})), "must be one of 'step', 'cosine' ('stop' is none)");
   EXPECT_EQ(check_limits(std::numeric_limits<double>::quiet_NaN(), any()), "must be finite");
   EXPECT_EQ(check_limits(std::numeric_limits<double>::infinity(), any()), "must be finite");
 }
@@ -57,7 +58,7 @@ TEST(FieldTable, NumbersAreTheShortestTextThatReadsBack) {
 TEST(FieldsJson, IsNestedAsDeclared) {
   const Json expected =
       Json::parse(R"({"solver": {"lr": 0.02, "decay": {"epochs": [12, 16], "factor": 0.1}, "schedule": "step"},
-    "seed": 1, "amp": false, "title": "a \"quoted\" \\ title\n\ttwo lines | \u0001", "mean": [123.675, 116.28, 1e-7], "empty": []})");
+    "seed": 1, "amp": false, "title": "a \"quoted\" \\ title\n\ttwo lines | \u0001", "mean": [123.675, 116.28, 1e-7], "empty": [], "names": ["one", "t\"wo"]})");
   const ToyRecipe recipe;
   EXPECT_EQ(fields_json(recipe), expected);
 }

@@ -1,6 +1,8 @@
 // A run record with a value in every field; times are multiples of 1/8, so that sums are exact.
 #pragma once
 
+#include <cmath>
+
 #include "result/fields_json.h"
 #include "result/provenance.h"
 #include "result/run_record.h"
@@ -28,6 +30,22 @@ inline result::StepSample toy_step(std::int64_t step) {
   return s;
 }
 
+// The moments of toy_record().
+inline std::vector<result::Event> toy_events() {
+  using result::EventKind;
+  std::vector<result::Event> events;
+  const auto add = [&](EventKind kind, double at_s, std::int64_t step, std::int64_t epoch, result::Json value = result::Json::object()) {
+    events.push_back({kind, 1700000000000 + static_cast<std::int64_t>(at_s * 1e3), at_s, step, epoch, std::move(value)});
+  };
+  add(EventKind::kProgramStart, 0, 0, 0), add(EventKind::kRunStart, 2, 0, 1);
+  add(EventKind::kEpochStart, 2, 0, 1), add(EventKind::kEpochStop, 4, 4, 1, {{"images", 64}});
+  add(EventKind::kEvaluationStart, 4, 4, 1), add(EventKind::kEvaluationStop, 5, 4, 1, {{"BBOX", 0.4}, {"SEGM", 0.51}});
+  add(EventKind::kEpochStart, 5, 4, 2), add(EventKind::kEpochStop, 7, 8, 2, {{"images", 64}});
+  add(EventKind::kEvaluationStart, 7, 8, 2), add(EventKind::kEvaluationStop, 8, 8, 2, {{"BBOX", 0.52}, {"SEGM", 0.505}});
+  add(EventKind::kRunStop, 8, 8, 2, {{"status", "success"}}), add(EventKind::kProgramStop, 8.5, 8, 0);
+  return events;
+}
+
 // Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
 inline result::RunRecord toy_record() {
   result::RunRecord r;
@@ -46,10 +64,26 @@ inline result::RunRecord toy_record() {
   r.built = {{"reducer", {{"kind", "bucketed"}, {"bucket_bytes", 1048576}}}};
   r.data = {{"train_images", 64}, {"eval_images", 16}};
   r.clocks = {.total_s = 8.5, .init_s = 2, .run_s = 6, .train_s = 4};
+  r.events = toy_events();
+  r.mlperf = {{"division", "closed"}, {"log", "toy.mllog.txt"},
+              {"relaxed", {{{"rule", "data_set"}, {"setting", "--data"}, {"is", "64 images"}, {"allowed", "117266 images"}}}}};
   for (std::int64_t i = 0; i < 8; ++i) r.steps.add(toy_step(i));
   r.steps.step_ranks = "max", r.steps.phase_ranks = r.steps.loss_ranks = "mean";
   r.accuracy = {toy_evaluation(1, 0.4, 0.51), toy_evaluation(2, 0.52, 0.505)};
   r.warnings = {"no CPU binding"};
+  return r;
+}
+
+// The same run, on its second start: killed in step 5 of four ranks, 10 s lost, and a checkpoint every two steps. Interrupted again.
+inline result::RunRecord toy_resumed() {
+  result::RunRecord r = toy_record();
+  r.checkpoints = {{0, 0, 0.125, 0.5, 1000000}, {2, 1, 0.125, 0.25, 2000000}, {4, 13, 0.25, 0.75, 2000000}, {8, 16, 0.5, 0.5, 2000000}};
+  r.resumes = {{.step = 4, .ranks_before = 4, .ranks = 2, .lost_s = 10, .checkpoint = "step-00000004.h5", .signal = "", .resumed_at = "2026-03-01T12:34:56Z",
+                .changed = {{{"key", "train.threads"}, {"before", 1}, {"value", 2}}}}};
+  r.interrupted = result::Interruption{.signal = "SIGUSR1", .step = 8, .checkpoint = "step-00000008.h5", .requeue = true};
+  r.verdict = result::Verdict::kFailed;
+  r.accuracy[1].wall_s += 10.5;
+  r.clocks = {.total_s = 19, .init_s = 2, .run_s = 16.5, .train_s = 4.5, .lost_s = 10};
   return r;
 }
 
@@ -74,6 +108,18 @@ inline result::TraceRecord toy_trace(std::int64_t ranks = 2) {
     }
     t.ranks.push_back({.rank = r, .clock_offset_s = r ? 0.25 : 0, .clock_uncertainty_s = r ? 1e-6 : 0, .lanes = {main, ready, travel}});
   }
+  return t;
+}
+
+// Sample `i` of two groups, of which the second's gradients are four times the first's; its weights grow by 2 % from sample to sample.
+inline result::TelemetrySample toy_sample(std::int64_t i, std::int64_t every = 2) {
+  const double g = 1 + 0.25 * static_cast<double>(i % 4), w = 8 * std::pow(1.02, static_cast<double>(i));
+  return {.step = i * every, .cost_s = 0.001953125, .gradient_norm = {g, 4 * g}, .weight_norm = {16, w}, .update_norm = {0.015625, w / 128}};
+}
+inline result::TelemetrySeries toy_telemetry(std::int64_t samples = 4, std::int64_t every = 2) {
+  result::TelemetrySeries t(every, {"box_head", "mask_head"}, {1000, 2000});
+  for (std::int64_t i = 0; i < samples; ++i) t.add(toy_sample(i, every));
+  t.picture_step = {4}, t.picture_cost_s = {0.25};
   return t;
 }
 
@@ -111,6 +157,20 @@ inline result::RunRecord toy_roofline() {
   r.reason = "2 peaks measured";
   r.peaks = {{"matrix_multiply", "flop/s", "fp32 matrices of 1024 x 1024", 2147483648.0, {1e11, 1.5e11, 1.25e11}},
              {"memory_copy", "B/s", "arrays of 512 MiB a rank, plain stores", 1073741824.0, {2e10, 1e10, 3e10}}};
+  return r;
+}
+
+// What was found before a run of four ranks on two nodes.
+inline result::RunRecord toy_preflight() {
+  result::RunRecord r = toy_roofline();
+  r.kind = "preflight";
+  r.verdict = result::Verdict::kFailed;
+  r.reason = "binding: ranks 0 and 1 (node 0) share core 3.";
+  r.peaks.clear();
+  r.checks = {{"versions", "ok", "All 4 ranks are of one build.", result::Json::object()},
+              {"binding", "failed", "Ranks 0 and 1 (node 0) share core 3.", result::Json::object({{"cores_of_rank", {"3", "3", "0-1", "2-3"}}, {"threads", 8}})},
+              {"speed", "warning", "Rank 3 is slow.", result::Json::object({{"copy_bytes_per_s_of_rank", {1.5e9, 1.5e9, 1.5e9, 1e9}}})},
+              {"gpus", "not_supported", "No GPU here.", result::Json::object()}};
   return r;
 }
 

@@ -38,6 +38,7 @@ struct ToyRecipe {
   std::string title = "a \"quoted\" \\ title\n\ttwo lines | \x01";
   std::vector<double> mean = {123.675, 116.28, 1e-7};
   std::vector<double> empty;
+  std::vector<std::string> names = {"one", "t\"wo"};
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("solver", s.solver, "optimiser and schedule");
@@ -46,6 +47,7 @@ struct ToyRecipe {
     v("title", s.title, "free text\nwith a second line of documentation");
     v("mean", s.mean, "channel means | RGB");
     v("empty", s.empty, "an empty list");
+    v("names", s.names, "a list of words", one_of({"one", "t\"wo", "three"}));
   }
 };
 

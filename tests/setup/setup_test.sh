@@ -85,8 +85,16 @@ expect "a second run installs nothing" logged_times "." 0
 expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
-expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow$"
+expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml$"
+expect "and of MLPerf's checkers and TensorBoard only what is used" logged "pip .*--no-deps mlperf-logging==[0-9.]+ tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
+echo "fewer packages" > "$work/cache/venv/ttt-tests"
+: > "$work/log"
+setup -- --tests
+expect "an environment with other packages for the tests is completed" logged "pip .* jsonschema pillow pyyaml$"
+: > "$work/log"
+setup -- --tests
+expect "and then left alone" logged_times "." 0
 : > "$work/log"
 setup --
 expect "the full variant serves for slim" logged_times "." 0
@@ -99,6 +107,12 @@ fakes
 setup MISSING="mold libspdlog-dev" --
 expect "one update" logged_times "apt-get .* update$" 1
 expect "installs what is missing, no more" logged "apt-get .* install -y --no-install-recommends mold libspdlog-dev$"
+
+fakes
+setup MISSING="slurmctld" --
+expect "Slurm is not needed for a build" logged_times "apt-get" 0
+setup MISSING="slurmctld" -- --tests
+expect "but the tests try the job scripts in one" logged "apt-get .* install -y --no-install-recommends slurmctld$"
 
 fakes
 setup BREAK_AT=torch==2.11.0 --

@@ -61,6 +61,10 @@ void list() {
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   if (recipe.train.trace_steps > 0)
     throw UsageError("train.trace_steps: a comparison keeps no trace. Run ttt_maskrcnn with the settings of one side for that.");
+  if (!recipe.train.checkpoint.folder.empty() || !recipe.train.checkpoint.from.empty())
+    throw UsageError("train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and train.checkpoint.from out.");
+  if (!recipe.train.telemetry.folder.empty())
+    throw UsageError("train.telemetry.folder: a comparison has no curves. Run ttt_maskrcnn with the settings of one side for that; 'ablate telemetry' says what it costs.");
   make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;

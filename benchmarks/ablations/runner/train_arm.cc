@@ -28,6 +28,7 @@ void wait_until(double moment_s) {
 TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team)
     : run_(build(bench, variant, team)), planted_(variant.planted), enter_(variant.enter),
       loop_(run_.recipe, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
+  if (auto telemetry = make_telemetry(run_, "ablation", nullptr)) listeners_.push_back(std::move(telemetry));
   run_.parts.loader->pause(true);
 }
 
@@ -42,7 +43,9 @@ std::vector<double> TrainArm::block(int steps) {
   loop_.phases().start_step();
   for (int i = 0; i < steps; ++i) {
     const double start_s = now_s();
+    for (const auto& listener : listeners_) listener->step_starts({.step = loop_.step()});
     result::StepSample sample = loop_.next(true);
+    for (const auto& listener : listeners_) listener->step_ended({.step = loop_.step()}, sample);
     if (planted_ > 0) {
       const double done_s = now_s();
       wait_until(done_s + planted_ * (done_s - start_s));

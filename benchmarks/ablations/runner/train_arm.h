@@ -25,6 +25,7 @@ class TrainArm final : public Arm {
   double straggler_indices(const std::vector<double>& busy);
 
   Run run_;
+  std::vector<std::unique_ptr<train::Listener>> listeners_;  // of the recipe; their time is part of the step
   double planted_ = 0;
   std::function<void()> enter_;
   train::StepLoop loop_;

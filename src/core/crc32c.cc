@@ -1,4 +1,4 @@
-#include "data/crc32c.h"
+#include "core/crc32c.h"
 
 #include <array>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include <nmmintrin.h>
 #endif
 
-namespace ttt::data {
+namespace ttt {
 namespace {
 
 constexpr std::uint32_t kPolynomial = 0x82F63B78;  // reflected 0x1EDC6F41
@@ -61,4 +61,4 @@ std::uint32_t crc32c(const void* bytes, std::size_t count, std::uint32_t crc) {
   return crc32c_portable(bytes, count, crc);
 }
 
-}  // namespace ttt::data
+}  // namespace ttt

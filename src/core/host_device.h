@@ -1,4 +1,4 @@
-// Marks mathematics that a CUDA kernel and its host twin share.
+// Marks functions that CUDA kernels and the host share.
 #pragma once
 
 #ifdef __CUDACC__

@@ -1,0 +1,98 @@
+// Detection and optimiser kernels for CUDA: the functions of kernels/host/detection.h with the same names, parameters and
+// results. Shapes, fillers and rules are written there; here stands what differs:
+//
+//   - pointers are the device's; work is put on `stream`, nothing is waited for and nothing is asked of the device;
+//   - scratch memory is the caller's: `workspace` of as many bytes as <name>_workspace(p) says, aligned to 256, its contents
+//     of no account before and after;
+//   - counts are trusted: what the host twin refuses because of a value in an array is cut to the capacity;
+//   - results are the host twin's to the bit where no expf or logf is involved, which the device's library rounds differently
+//     in the last place; and they are the same at every run: no result depends on the order of threads.
+//
+// Errors: UsageError where parameters contradict each other or a kernel would not fit a device, Error where it does not start.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/params.h"
+
+namespace ttt::kernels::cuda {
+
+// features: host array of device pointers.
+void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois, const std::int32_t* roi_image, float* out,
+                       cudaStream_t stream);
+// The host twin's sums in the host twin's order: each feature pixel has one owner, who visits the RoIs in turn; no atomics. At
+// most 32 bins on a side. (Where a RoI is turned inside out and p.aligned, two of its samples' weights are added before the
+// product instead of after.)
+std::size_t roi_align_backward_workspace(const RoiAlignParams& p);
+void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image, float* const* grad_features,
+                        void* workspace, cudaStream_t stream);
+
+std::size_t match_workspace(const MatchParams& p);
+void match(const MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates, const std::uint8_t* visible,
+           std::int32_t* matched, void* workspace, cudaStream_t stream);
+
+std::size_t sample_workspace(const SampleParams& p);
+void sample(const SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
+            std::int32_t* total, void* workspace, cudaStream_t stream);
+
+void encode_boxes(const BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas, cudaStream_t stream);
+void decode_boxes(const BoxCoderParams& p, std::int64_t n, const float* deltas, const float* reference, float* boxes, cudaStream_t stream);
+
+// At most 4096 boxes; count: [1], how many of keep are set.
+std::size_t nms_workspace(std::int64_t n);
+void nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep, std::int32_t* count, void* workspace,
+         cudaStream_t stream);
+
+// pre_nms at most 4096.
+std::size_t proposals_workspace(const ProposalParams& p);
+void proposals(const ProposalParams& p, const float* logits, const float* deltas, const float* anchors, const std::int32_t* image_size, float* boxes,
+               float* scores, std::int32_t* count, void* workspace, cudaStream_t stream);
+
+// At most 4096 RoIs an image.
+std::size_t detections_workspace(const DetectionParams& p);
+void detections(const DetectionParams& p, const float* probabilities, const float* deltas, const float* rois, const std::int32_t* roi_count,
+                const std::int32_t* image_size, float* boxes, float* score, std::int32_t* label, std::int32_t* count, void* workspace,
+                cudaStream_t stream);
+
+// longest_side: of any object's bitmap [pixel]; the weights of its rows and columns lie in shared memory, which takes 6000.
+void mask_targets_bitmap(const MaskTargetParams& p, std::int64_t longest_side, const std::uint8_t* bytes, const std::int64_t* bitmap_offset,
+                         const std::int32_t* bitmap_box, const std::int32_t* object, const float* rois, const std::int32_t* image_height,
+                         const std::int32_t* image_width, float* out, cudaStream_t stream);
+// polygons: its members are device pointers.
+void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object, const float* rois, float* out,
+                          cudaStream_t stream);
+
+// The host twin's paste_mask for many masks of one image: masks [masks, size, size], boxes [masks, 4], box_out [masks, 4], bits
+// [masks, capacity] with capacity >= height * width. A box that is not finite touches nothing (w = h = 0).
+struct PasteParams {
+  int size = 28;
+  std::int64_t masks = 0, image_height = 0, image_width = 0;
+};
+void paste_masks(const PasteParams& p, const float* masks, const float* boxes, std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity,
+                 cudaStream_t stream);
+
+// What a captured step changes from run to run, in memory of the device.
+struct SgdControl {
+  const float* lr;          // [1]
+  const float* grad_scale;  // [1]
+  const std::int32_t* skip;  // [1] not 0: nothing is changed; or null
+};
+// One of the tensors that a launch updates.
+struct SgdTensor {
+  const float* grad;
+  float *momentum, *weight;
+  std::int64_t size;
+  float lr_factor, weight_decay;
+};
+// All tensors in one launch. tensors: [count] in memory of the device; largest: the size of the largest. p.lr, p.weight_decay and
+// p.grad_scale are not used.
+void sgd(const SgdParams& p, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream);
+// One range, all numbers in p: the host twin.
+void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight, cudaStream_t stream);
+// found: [1], set to 1 where a gradient is infinite or NaN, else left alone.
+void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream);
+
+}  // namespace ttt::kernels::cuda

@@ -1,0 +1,12 @@
+// What checkpoints cost a run, and what its interruptions lost.
+#pragma once
+
+#include "reports/document.h"
+#include "result/run_record.h"
+
+namespace ttt::reports {
+
+// Empty for a run without checkpoints and interruptions.
+Document checkpoint_blocks(const result::RunRecord& record);
+
+}  // namespace ttt::reports

@@ -1,0 +1,28 @@
+// What a run's telemetry shows: norms by groups of layers, heads that learn at different strength, and what the weights did where the learning rate fell.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/statistics.h"
+#include "reports/compare.h"
+#include "reports/document.h"
+
+namespace ttt::reports {
+
+// Gradient norm of one group / that of another.
+struct NormRatio {
+  double median = 0, first = 0, last = 0;  // over all samples; of the first and the last third
+  std::optional<Interval> interval;        // centre of the ratio with its 95 % interval; nothing for fewer than 24 samples
+};
+// Nothing where no sample has both above 0.
+std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std::vector<double>& below);
+
+// Why a result has no telemetry, and what to do about it; "" where it has.
+std::string why_no_telemetry(const NamedRun& run);
+
+// Of runs with telemetry; each one's headings have its name.
+Document telemetry(const std::vector<NamedRun>& runs);
+
+}  // namespace ttt::reports

@@ -1,0 +1,81 @@
+// What a run looks like from inside, as TensorBoard shows it: losses, norms and histograms of gradients and weights, pictures, accuracy.
+//
+// The norms also go into the result, where `report telemetry` looks for what stands out.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/fields.h"
+#include "data/settings.h"
+#include "data/shard_set.h"
+#include "eval/detector.h"
+#include "result/event_file.h"
+#include "result/run_recorder.h"
+#include "train/group_norms.h"
+#include "train/listener.h"
+#include "train/telemetry_config.h"
+
+namespace ttt::train {
+
+// What it looks at; all but the recorder outlives it, which may be null: then nothing goes into a result.
+struct TelemetrySources {
+  model::MaskRcnn& model;
+  const data::ShardSet& eval_images;
+  const data::DataSettings& data;
+  eval::Detector detector;
+  int ranks = 1;  // gradients are sums over so many
+  std::string run_id;
+  result::RunRecorder* recorder = nullptr;
+};
+
+// For one rank: the others need none, since weights and reduced gradients are the same on all. Losses and times are this rank's.
+class Telemetry final : public Listener {
+ public:
+  // Throws UsageError where the folder cannot be written.
+  Telemetry(const TelemetryConfig& config, TelemetrySources sources);
+  ~Telemetry() override;  // when everything is written
+
+  void step_starts(const Position& at) override;
+  void step_ended(const Position& at, const result::StepSample& sample) override;
+  void evaluated(const Position& at, const result::Evaluation& evaluation) override;
+
+ private:
+  // One of the evaluation images that are drawn, with what it shows.
+  struct Subject {
+    std::int64_t index = 0, id = 0;  // in the set; COCO's
+    std::vector<ttt::coco::Annotation> truth;
+    std::vector<ttt::coco::Rle> masks;  // of each
+  };
+  // Sums over the steps since the last sample.
+  struct Since {
+    std::array<double, result::kLossNames.size()> loss{};
+    std::array<double, result::kPhaseNames.size()> phase_s{};
+    double step_s = 0;
+    std::int64_t images = 0, steps = 0;
+  };
+
+  bool is_sampled(std::int64_t step) const { return step % config_.every_steps == 0; }
+  void add_losses_and_times(result::EventMessage& event) const;
+  void add_norms(const result::TelemetrySample& norms, result::EventMessage& event) const;
+  void add_histograms(result::EventMessage& event) const;
+  result::TelemetrySample norms(std::int64_t step) const;
+  void choose_subjects();
+  void add_pictures(std::int64_t step);
+  void add_picture(const Subject& subject, std::int64_t step);
+
+  const TelemetryConfig config_;
+  TelemetrySources sources_;
+  std::vector<LayerGroup> groups_;
+  std::vector<Subject> subjects_;
+  std::vector<std::string> category_name_;  // by COCO's id; "" where there is none
+  std::vector<float> before_;               // the weights before the step that is sampled
+  double copy_s_ = 0;                       // what making them took
+  Since since_;
+  double next_pictures_epoch_ = 0;
+  result::EventWriter writer_;
+};
+
+}  // namespace ttt::train

@@ -1,0 +1,41 @@
+#include "core/whole_file.h"
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "tests/result/python.h"
+
+namespace ttt {
+namespace {
+
+template <class Action>
+std::string refusal(Action&& action) {
+  try {
+    action();
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(WholeFile, IsWrittenWholeAndReadBack) {
+  test::TempFolder folder;
+  const std::string path = (folder / "a").string(), bytes("with\0a zero\n", 12);
+  write_whole_file(path, "before");
+  write_whole_file(path, bytes);
+  EXPECT_EQ(read_whole_file(path), bytes);
+  EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
+}
+
+TEST(WholeFile, SaysWhatCannotBeReadOrWritten) {
+  test::TempFolder folder;
+  const std::string base = folder.path().string();
+  EXPECT_EQ(refusal([&] { read_whole_file(base + "/none"); }), "Cannot read '" + base + "/none' (No such file or directory). Name a file that exists.");
+  EXPECT_EQ(refusal([&] { read_whole_file(base); }), "Cannot read '" + base + "' (it is a folder). Name a file that exists.");
+  EXPECT_NE(refusal([&] { write_whole_file(base + "/none/a", "x"); }).find("Cannot write '" + base + "/none/a' (No such file"), std::string::npos);
+  EXPECT_NE(refusal([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(base + ".tmp"));
+}
+
+}  // namespace
+}  // namespace ttt

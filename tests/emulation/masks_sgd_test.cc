@@ -1,0 +1,216 @@
+// Mask targets, pasting and SGD, executed by the emulation, against their host twins: to the bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <vector>
+
+#include "core/error.h"
+#include "emulated.h"
+#include "inputs.h"
+#include "kernels/cuda/detection.h"
+#include "kernels/host/detection.h"
+#include "kernels/host/simd.h"
+
+namespace ttt::kernels {
+namespace {
+
+// Stars with spikes in and out, rectangles on half pixels, a polygon of two vertices, an object without polygons.
+struct Outlines {
+  std::vector<float> vertices;
+  std::vector<std::int32_t> object_polygon{0}, polygon_vertex{0};
+  void polygon(const std::vector<float>& xy) {
+    vertices.insert(vertices.end(), xy.begin(), xy.end());
+    polygon_vertex.push_back(static_cast<std::int32_t>(vertices.size() / 2));
+  }
+  void end_object() { object_polygon.push_back(static_cast<std::int32_t>(polygon_vertex.size()) - 1); }
+  Outlines() {
+    Stream s = stream(1000);
+    for (int object = 0; object < 5; ++object) {
+      for (int part = 0; part <= object % 3; ++part) {
+        std::vector<float> xy;
+        const int n = 5 + 37 * object;
+        for (int i = 0; i < n; ++i) {
+          const double angle = 2 * std::numbers::pi * i / n, radius = s.uniform(2, 20);
+          xy.insert(xy.end(), {static_cast<float>(30 + 10 * part + radius * std::cos(angle)), static_cast<float>(30 + radius * std::sin(angle))});
+        }
+        polygon(xy);
+      }
+      end_object();
+    }
+    polygon({10.5f, 10.5f, 40.5f, 10.5f, 40.5f, 30.5f, 10.5f, 30.5f});
+    polygon({1, 1, 2, 2});
+    end_object();
+    end_object();
+  }
+};
+
+TEST(MaskTargets, PolygonsHaveTheHostTwinsBits) {
+  const Outlines o;
+  Stream s = stream(1001);
+  for (const int size : {28, 1, 7, 56})
+    for (const std::int64_t rois : {14, 0}) {
+      std::vector<float> boxes = boxes_in(s, rois, 60, 60, 0.2);
+      const float odd[] = {10, 10, 40, 40, kNan, 10, 20, 20, -1e9f, 0, 1e9f, 50, 20, 20, 10, 10};
+      if (rois > 8) std::copy_n(odd, 16, boxes.begin());
+      std::vector<std::int32_t> object;
+      for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 8) - (r % 8 == 7 ? 8 : 0));
+      std::vector<float> want(rois * size * size);
+      const MaskTargetParams p{.rois = rois, .size = size};
+      host::mask_targets_polygon(p, {o.object_polygon.data(), o.polygon_vertex.data(), o.vertices.data()}, object.data(), boxes.data(), want.data());
+      under_all_schedules([&] {
+        auto polygon = input(o.object_polygon, "object_polygon"), vertex = input(o.polygon_vertex, "polygon_vertex"), own = input(object, "object");
+        auto vertices = input(o.vertices, "vertices"), roi = input(boxes, "rois"), out = output<float>(std::ssize(want), "out");
+        cuda::mask_targets_polygon(p, {polygon.get(), vertex.get(), vertices.get()}, own.get(), roi.get(), out.get(), nullptr);
+        expect_same_bits(want, out, "target");
+      });
+      if (HasFatalFailure()) return;
+    }
+  EXPECT_THROW(cuda::mask_targets_polygon({.rois = 1, .size = 0}, {}, nullptr, nullptr, nullptr, nullptr), UsageError);
+}
+
+TEST(MaskTargets, BitmapsHaveTheHostTwinsBits) {
+  Stream s = stream(1010);
+  // x0, y0, w, h of bitmaps in images of 70 x 90; one is empty, one a single pixel.
+  const std::vector<std::int32_t> box{5, 3, 40, 33, 0, 0, 90, 70, 20, 20, 0, 0, 88, 69, 1, 1, 30, 10, 1, 50};
+  std::vector<std::int64_t> offset;
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i < box.size(); i += 4) {
+    offset.push_back(std::ssize(bytes));
+    for (int k = 0; k < box[i + 2] * box[i + 3]; ++k) bytes.push_back(s.below(3) == 0 ? 0 : 1);
+  }
+  for (const int size : {28, 1, 14, 130}) {
+    const std::int64_t rois = size == 130 ? 2 : 13;
+    std::vector<float> boxes = boxes_in(s, rois, 70, 90, 0.3);
+    const float odd[] = {0, 0, 90, 70, kNan, 0, 20, 20, 0, 0, kInf, 5, -20, -20, 200, 300, 40, 40, 30, 30, 89, 69, 90, 70};
+    if (rois > 6) std::copy_n(odd, 24, boxes.begin());
+    std::vector<std::int32_t> object, height(rois, 70), width(rois, 90);
+    for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 6) - (r % 6 == 5 ? 6 : 0));
+    std::vector<float> want(rois * size * size);
+    const MaskTargetParams p{.rois = rois, .size = size};
+    host::mask_targets_bitmap(p, bytes.data(), offset.data(), box.data(), object.data(), boxes.data(), height.data(), width.data(), want.data());
+    under_all_schedules([&] {
+      auto b = input(bytes, "bytes");
+      auto o = input(offset, "bitmap_offset");
+      auto at = input(box, "bitmap_box"), own = input(object, "object"), h = input(height, "image_height"), w = input(width, "image_width");
+      auto roi = input(boxes, "rois"), out = output<float>(std::ssize(want), "out");
+      cuda::mask_targets_bitmap(p, 90, b.get(), o.get(), at.get(), own.get(), roi.get(), h.get(), w.get(), out.get(), nullptr);
+      expect_same_bits(want, out, "target");
+    });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_THROW(cuda::mask_targets_bitmap({.rois = 1, .size = 28}, 7000, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
+}
+
+TEST(PasteMasks, HaveTheHostTwinsBits) {
+  Stream s = stream(1020);
+  for (const int size : {28, 1, 5}) {
+    const std::int64_t masks = 9, height = 37, width = 51, capacity = height * width + 3;
+    const std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
+    std::vector<float> boxes = boxes_in(s, masks, height, width, 0.5);
+    const float odd[] = {-30, -20, 100, 90, 60, 60, 70, 70, kNan, 1, 2, 3, 5, 5, 5, 5};
+    std::copy_n(odd, 16, boxes.begin());
+    under_all_schedules([&] {
+      auto m = input(mask, "masks"), b = input(boxes, "boxes");
+      auto touched = output<std::int32_t>(4 * masks, "box_out");
+      auto bits = in_out(std::vector<std::uint8_t>(masks * capacity, 9), "bits");
+      const cuda::PasteParams p{.size = size, .masks = masks, .image_height = height, .image_width = width};
+      cuda::paste_masks(p, m.get(), b.get(), touched.get(), bits.get(), capacity, nullptr);
+      for (std::int64_t i = 0; i < masks; ++i) {
+        std::vector<std::uint8_t> want(capacity, 9);
+        std::int32_t box[4] = {0, 0, 0, 0};
+        if (i != 2) host::paste_mask(size, &mask[i * size * size], &boxes[4 * i], height, width, box, want.data(), capacity);
+        for (int k = 0; k < 4; ++k) ASSERT_EQ(touched[4 * i + k], box[k]) << i;
+        ASSERT_TRUE(std::equal(want.begin(), want.end(), bits.get() + i * capacity)) << i;
+      }
+    });
+  }
+  EXPECT_THROW(cuda::paste_masks({.masks = 1, .image_height = 10, .image_width = 10}, nullptr, nullptr, nullptr, nullptr, 99, nullptr), UsageError);
+}
+
+class Sgd : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (host::best_isa() == host::Isa::kBase) GTEST_SKIP() << "the host twin has no fused multiply-add on this CPU";
+  }
+};
+
+TEST_F(Sgd, ARangeHasTheHostTwinsBits) {
+  Stream s = stream(1030);
+  for (const std::int64_t n : {0, 1, 255, 1024, 1025, 2500})
+    for (const float decay : {0.0f, 1e-4f}) {
+      const SgdParams p{.lr = 0.02f, .momentum = 0.9f, .weight_decay = decay, .grad_scale = 0.25f};
+      std::vector<float> grad = uniform(s, n, -1, 1), momentum = uniform(s, n, -1, 1), weight = uniform(s, n, -1, 1);
+      if (n > 5) grad[3] = kNan, grad[4] = kInf;
+      std::vector<float> want_momentum = momentum, want_weight = weight;
+      host::sgd(p, n, grad.data(), want_momentum.data(), want_weight.data());
+      under_all_schedules([&] {
+        auto g = input(grad, "grad"), m = in_out(momentum, "momentum"), w = in_out(weight, "weight");
+        cuda::sgd(p, n, g.get(), m.get(), w.get(), nullptr);
+        expect_same_bits(want_momentum, m, "momentum");
+        expect_same_bits(want_weight, w, "weight");
+      });
+    }
+}
+
+struct Tensors {
+  explicit Tensors(const std::vector<std::int64_t>& sizes) {
+    Stream s = stream(1040);
+    for (const std::int64_t n : sizes) {
+      grad.push_back(uniform(s, n, -1, 1)), momentum.push_back(uniform(s, n, -1, 1)), weight.push_back(uniform(s, n, -1, 1));
+      largest = std::max(largest, n);
+    }
+  }
+  std::vector<std::vector<float>> grad, momentum, weight;
+  std::int64_t largest = 0;
+};
+
+TEST_F(Sgd, ManyTensorsAreUpdatedAsOneByOneAndNotAtAllWhereSkipped) {
+  const Tensors t({1, 2000, 0, 1024, 33});
+  for (const bool skip : {false, true})
+    under_all_schedules([&] {
+      std::vector<std::unique_ptr<DeviceBuffer<float>>> grad, momentum, weight;
+      std::vector<cuda::SgdTensor> list;
+      for (std::size_t i = 0; i < t.grad.size(); ++i) {
+        using Kind = emulation::DeviceBytes::Kind;
+        grad.push_back(std::make_unique<DeviceBuffer<float>>(t.grad[i], Kind::kInput, "grad"));
+        momentum.push_back(std::make_unique<DeviceBuffer<float>>(t.momentum[i], Kind::kInOut, "momentum"));
+        weight.push_back(std::make_unique<DeviceBuffer<float>>(t.weight[i], Kind::kInOut, "weight"));
+        list.push_back({grad[i]->get(), momentum[i]->get(), weight[i]->get(), std::ssize(t.grad[i]), i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
+      }
+      auto tensors = input(list, "tensors");
+      auto lr = input(std::vector<float>{0.02f}, "lr"), scale = input(std::vector<float>{0.5f}, "grad_scale");
+      auto flag = input(std::vector<std::int32_t>{skip}, "skip");
+      cuda::sgd({.lr = 99, .momentum = 0.9f}, tensors.get(), std::ssize(list), t.largest, {lr.get(), scale.get(), flag.get()}, nullptr);
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        std::vector<float> m = t.momentum[i], w = t.weight[i];
+        const SgdParams p{.lr = 0.02f * list[i].lr_factor, .momentum = 0.9f, .weight_decay = list[i].weight_decay, .grad_scale = 0.5f};
+        if (!skip) host::sgd(p, std::ssize(m), t.grad[i].data(), m.data(), w.data());
+        expect_same_bits(m, *momentum[i], "momentum");
+        expect_same_bits(w, *weight[i], "weight");
+      }
+    });
+}
+
+TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
+  for (const float bad : {0.0f, kNan, kInf, -kInf})
+    under_all_schedules([&] {
+      Tensors t({3, 1500, 40});
+      if (bad != 0) t.grad[1][1499] = bad;
+      std::vector<std::unique_ptr<DeviceBuffer<float>>> grad;
+      std::vector<cuda::SgdTensor> list;
+      for (const auto& g : t.grad) {
+        grad.push_back(std::make_unique<DeviceBuffer<float>>(g, emulation::DeviceBytes::Kind::kInput, "grad"));
+        list.push_back({grad.back()->get(), nullptr, nullptr, std::ssize(g), 1, 0});
+      }
+      auto tensors = input(list, "tensors");
+      auto found = in_out(std::vector<std::int32_t>{0}, "found");
+      cuda::find_nonfinite(tensors.get(), std::ssize(list), t.largest, found.get(), nullptr);
+      EXPECT_EQ(found[0], bad != 0);
+    });
+}
+
+}  // namespace
+}  // namespace ttt::kernels

@@ -1,0 +1,86 @@
+"""resources.py FOLDER TABLE VERSION [--write]: what each kernel takes, as ptxas said when it was built, against the table.
+
+FOLDER holds the objects and beside each what cmake/ptxas_resources kept. A row: kernel, architecture, registers of a thread, bytes of a
+thread's stack, bytes spilled, static shared memory of a block [byte]. Always checked: no kernel spills, and the registers of a whole
+block fit a multiprocessor's 65536 at the launch bounds. Compared row by row where the compiler is the table's; another version of nvcc
+may allocate otherwise. --write makes the table anew.
+"""
+
+import pathlib
+import re
+import sys
+
+KERNEL = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)'")
+MEMORY = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers")
+SHARED = re.compile(r"(\d+) bytes smem")
+# Launch bounds, where they are not 256.
+THREADS = {"select_anchors": 1024, "finish_sample": 1024, "suppress_pairs": 64, "scan_suppressed": 32, "set_count": 1}
+
+
+def short(mangled):
+    """The kernel's own name: the last identifier of its nested name, with its template argument."""
+    rest, parts = mangled.removeprefix("_ZN"), []
+    while rest and rest[0].isdigit():
+        digits = re.match(r"\d+", rest)[0]
+        end = len(digits) + int(digits)
+        parts.append(rest[len(digits):end])
+        rest = rest[end:]
+    argument = re.match(r"I(6float4|f|Lb[01])E", rest)
+    kinds = {"6float4": "<float4>", "f": "<float>", "Lb1": "<true>", "Lb0": "<false>"}
+    return parts[-1] + (kinds[argument[1]] if argument else "")
+
+
+def read(folder):
+    rows = {}
+    for path in sorted(pathlib.Path(folder).rglob("*.resources")):
+        key = memory = None
+        for line in path.read_text().splitlines():
+            if found := KERNEL.search(line):
+                key = (short(found[1]), int(found[2]))
+            elif found := MEMORY.search(line):
+                memory = (int(found[1]), int(found[2]) + int(found[3]))
+            elif (found := USED.search(line)) and key:
+                shared = SHARED.search(line)
+                rows[key] = (int(found[1]), *memory, int(shared[1]) if shared else 0)
+                key = None
+    return rows
+
+
+def table(rows, version):
+    lines = [f"# nvcc {version}", "# kernel\tsm\tregisters\tstack\tspilled\tshared"]
+    return lines + ["\t".join(map(str, (*key, *rows[key]))) for key in sorted(rows)]
+
+
+def wrong(rows):
+    for (kernel, arch), (registers, *_) in sorted(rows.items()):
+        threads = THREADS.get(kernel.split("<")[0], 256)
+        if -(-registers // 8) * 8 * threads > 65536:
+            yield f"{kernel} sm_{arch}: {registers} registers x {threads} threads do not fit a multiprocessor"
+
+
+def main():
+    folder, path, version = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+    rows = read(folder)
+    if not rows:
+        print(f"nothing beside the objects in {folder}: build ttt_kernels_cuda")
+        return 1
+    ours = table(rows, version)
+    if "--write" in sys.argv:
+        path.write_text("\n".join(ours) + "\n")
+    kept = path.read_text().splitlines()
+    failures = list(wrong(rows))
+    built = {str(arch) for _, arch in rows}
+    print(f"{len(rows)} rows, architectures {sorted(built)}")
+    if kept[0] == ours[0]:
+        theirs = {line for line in kept[2:] if line.split("\t")[1] in built}
+        failures += [f"not in the table: {line}" for line in sorted(set(ours[2:]) - theirs)]
+        failures += [f"only in the table: {line}" for line in sorted(theirs - set(ours[2:]))]
+    else:
+        print(f"the table is of {kept[0][2:]}, the build of {ours[0][2:]}: rows are not compared")
+    print("\n".join(failures) or "as in the table")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

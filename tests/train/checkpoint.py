@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
+
+  checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at the end, every time
+  checkpoint.py ranks|format|signals|damaged|refusals|full_disk|stall --bin BUILD
+"""
+import argparse, copy, json, os, random, signal, subprocess, sys, tempfile, time
+
+import h5py
+import numpy as np
+
+from restarted import EPOCH, EVALUATION, NOT_CONVERGED, SMALL, STEPS, Place, content, same_training, wait_for
+
+# --- kills ---------------------------------------------------------------------------------------------------------------------------
+
+
+def aim(run, process, where, draw):
+    """Waits for a moment of the kind that is asked for; false where the run ended before."""
+    if where == "start":
+        return wait_for(lambda: "start" in run.journal(), process) and wait_for(lambda t=time.monotonic() + draw.random() * 0.5: time.monotonic() > t, process)
+    if not wait_for(lambda: run.steps() > 0, process):
+        return False
+    left = STEPS - run.steps()
+    at = run.steps() + draw.randrange(max(1, left - 1))
+    if where == "evaluation":
+        at = max(EVALUATION, at // EVALUATION * EVALUATION)
+    if not wait_for(lambda: run.steps() >= at, process):
+        return False
+    if where == "evaluation":
+        time.sleep(draw.random() * 0.03)
+    elif where == "step":
+        time.sleep(draw.random() * 0.05)
+    elif where == "write":
+        return wait_for(lambda: any(f.endswith(".tmp") for f in run.files()), process, pause=0.001)
+    elif where == "rename":
+        before = run.saved()
+        return wait_for(lambda: run.saved() != before, process, pause=0.001)
+    return True
+
+
+def killed_while(run):
+    """What the killed processes leave tells in what they were."""
+    lines = run.journal()
+    steps, evaluations = lines.count("step"), lines.count("evaluation")
+    if any(f.endswith(".tmp") for f in run.files()):
+        return "writing"
+    if steps == 0:
+        return "starting"
+    return "evaluating" if steps % EVALUATION == 0 and evaluations < steps // EVALUATION else "a step"
+
+
+def kill_once(run, where, draw):
+    """Kills one rank, or all and mpirun. What it was doing; "" where it had ended before."""
+    process = run.start()
+    if not aim(run, process, where, draw) or process.poll() is not None:
+        process.communicate()
+        return ""
+    pids = run.pids()
+    victims = draw.choice([pids[:1], pids[1:], pids, [*pids, process.pid]])
+    for pid in victims:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.communicate(timeout=120)
+    for pid in pids:  # mpirun was killed itself: nobody ends what is left
+        if process.pid in victims:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    while run.pids():
+        time.sleep(0.01)
+    if process.returncode == NOT_CONVERGED:
+        return ""
+    return killed_while(run)
+
+
+def case_kill(place, times, seed):
+    reference = place.run()
+    reference.settings = [s for s in reference.settings if "checkpoint.folder" not in s]
+    reference.finish()
+    assert reference.steps() == 0 and len(reference.result()["accuracy"]) == STEPS // EVALUATION
+    draw, kinds, kills, runs, resumed = random.Random(seed), {}, 0, 0, 0
+    aims = ["evaluation", "write", "rename", "step", "write", "evaluation", "start", "step", "rename", "write"]
+    begin = time.monotonic()
+    while kills < times:
+        run = place.run(more=["--force"])  # a run that was killed before its first checkpoint starts anew, beside what it left
+        for _ in range(draw.choice([1, 1, 2, 3])):
+            what = kill_once(run, aims[kills % len(aims)], draw)
+            if not what:
+                break
+            kills += 1
+            kinds[what] = kinds.get(what, 0) + 1
+            if kills == times:
+                break
+        if not os.path.exists(run.weights):
+            run.finish()
+        same_training(run, reference)
+        assert not any(f.endswith(".tmp") for f in run.files()), run.files()
+        assert len(run.saved()) == 2, run.files()
+        runs += 1
+        resumed += len(run.result().get("resumes", []))
+        print(f"{kills} of {times}: run {runs} is the uninterrupted one to the bit ({time.monotonic() - begin:.0f} s)", flush=True)
+    print(f"{kills} of {times} kills survived in {runs} runs ({time.monotonic() - begin:.0f} s), {resumed} resumptions; killed while: "
+          + ", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) + ". All weights, losses and accuracies are those of the uninterrupted run to the bit.")
+    if times >= 20:
+        assert kinds.get("writing", 0) > 0 and kinds.get("evaluating", 0) > 0 and kinds.get("a step", 0) > 0, kinds
+    assert resumed > 0
+
+
+# --- other ranks ---------------------------------------------------------------------------------------------------------------------
+
+
+def order_of(prefix, ranks):
+    """step -> the images of all ranks, in rank order; the last word where a step was done twice."""
+    steps = {}
+    for rank in range(ranks):
+        own = {}
+        with open(f"{prefix}.{rank}") as f:
+            for line in f:
+                step, *images = map(int, line.split())
+                own[step] = images
+        for step, images in own.items():
+            steps.setdefault(step, []).extend(images)
+    return steps
+
+
+def case_ranks(place, *_):
+    """Eleven steps on two ranks (into the second epoch, not at its beginning), and the rest on two, four and one: by the ids in the batches."""
+    short, settings = EPOCH + 3, [*SMALL, "train.checkpoint.every_epochs=0.125", "model.backbone.norm=group", "model.backbone.norm_groups=8"]
+    probe = lambda n: place.run(ranks=n, settings=settings, program="tests/order_probe")
+
+    def go(run, code, label):
+        os.environ["TTT_TEST_ORDER"] = f"{run.folder}/{label}"
+        run.finish(code)
+        return order_of(f"{run.folder}/{label}", run.ranks)
+
+    whole = go(probe(2), NOT_CONVERGED, "whole")
+    assert sorted(whole) == list(range(STEPS))
+    for epoch in range(STEPS // EPOCH):
+        images = [i for step in range(epoch * EPOCH, (epoch + 1) * EPOCH) for i in whole[step]]
+        assert len(images) == 64 and len(set(images)) == 64, f"epoch {epoch}: an image twice or not at all"
+    for ranks in (2, 4, 1):
+        run = probe(2)
+        run.settings += [f"train.max_steps={short}"]
+        first = go(run, 0, "first")
+        assert sorted(first) == list(range(short)) and run.saved()[-1] == f"step-{short:08d}.h5", run.saved()
+        os.remove(run.out)
+        run.ranks, run.settings = ranks, run.settings[:-1]
+        second = go(run, NOT_CONVERGED, "second")
+        assert sorted(second) == list(range(short, STEPS)), sorted(second)
+        assert {**first, **second} == whole, f"2 -> {ranks}: other images"
+        result = run.result()
+        assert [(r["step"], r["ranks_before"], r["ranks"]) for r in result["resumes"]] == [(short, 2, ranks)], result["resumes"]
+        assert result["steps"]["step"] == list(range(STEPS)) and result["accuracy"][-1]["images"] == 8 * STEPS
+        changed = [c["key"] for c in result["resumes"][0]["changed"]]
+        assert ("train.images_per_rank" in changed) == (ranks != 2) and "train.max_steps" in changed, changed
+        print(f"2 -> {ranks} ranks after step {short}: every epoch's 64 images once, each step's images those of the uninterrupted run, in its order")
+
+
+# --- the file ------------------------------------------------------------------------------------------------------------------------
+
+
+def case_format(place, *_):
+    """h5py finds the tensors that train.save_weights wrote, and a momentum that explains the last step."""
+    run = place.run(settings=[*SMALL, "train.checkpoint.every_epochs=0.125", "train.max_steps=11", "train.schedule.warmup_steps=0"])
+    run.finish(0)
+    lr = np.float32(run.result()["steps"]["learning_rate"][-1])
+    with h5py.File(run.weights) as w, h5py.File(f"{run.checkpoints}/step-00000011.h5") as c, h5py.File(f"{run.checkpoints}/step-00000010.h5") as before:
+        assert set(w) == set(c["weights"]) and set(c["momentum"]) < set(w)
+        worst = 0.0
+        for name in w:
+            if name in c["per_rank"]:
+                rows = c["per_rank"][name][()]  # the weights file has the mean over ranks
+                assert rows.shape == (2, *w[name].shape) and not np.array_equal(rows[0], rows[1]), name
+                assert np.array_equal((rows[0] + rows[1]) / np.float32(2), w[name][()]) and np.array_equal(rows[0], c["weights"][name][()]), name
+            else:
+                assert np.array_equal(w[name][()], c["weights"][name][()]), name
+            if name in c["momentum"]:
+                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["momentum"][name][()].astype("f8")
+                off = np.abs(c["weights"][name][()] - (old - step)) / (np.abs(old) + np.abs(step) + 1e-30)
+                worst = max(worst, float(np.max(off)))
+        assert worst < 2**-23, worst  # the product and the difference, each rounded to float32
+        assert any(np.any(c["momentum"][n][()] != 0) for n in c["momentum"])
+        state = json.loads(bytes(c["state"][()]))
+        assert state["step"] == 11 and state["images"] == 88 and state["ranks"] == 2 and state["recipe"]["train"]["global_batch"] == 8
+        assert list(c["steps/loss.mask"][()]) == run.result()["steps"]["loss"]["values"]["mask"]
+        print(f"h5py: {len(w)} tensors, {len(c['momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
+    dump = subprocess.run(["h5dump", "-H", f"{run.checkpoints}/step-00000011.h5"], capture_output=True, text=True)
+    assert dump.returncode == 0 and 'GROUP "momentum"' in dump.stdout, dump.stderr
+
+
+# --- signals -------------------------------------------------------------------------------------------------------------------------
+
+
+def case_signals(place, *_):
+    reference = place.run()
+    reference.settings = [s for s in reference.settings if "checkpoint.folder" not in s]
+    reference.finish()
+    for name, when, code in (("SIGUSR1", "step", 0), ("SIGUSR1", "evaluation", 0), ("SIGTERM", "step", None), ("SIGINT", "evaluation", None)):
+        run = place.run()
+        process = run.start()
+        wait_for(lambda: run.steps() >= 6 if when == "step" else run.steps() >= 2 * EVALUATION, process)
+        if name == "SIGUSR1":
+            process.send_signal(signal.SIGUSR1)  # mpirun passes it on
+        else:
+            for pid in run.pids():
+                os.kill(pid, getattr(signal, name))
+        said = process.communicate(timeout=60)[1]
+        result = run.result()
+        assert process.returncode == (130 if code is None else code), (process.returncode, said)
+        assert result["verdict"] == "failed" and name in result["reason"] and "goes on from step-" in result["reason"], result["reason"]
+        stopped = result["interrupted"]
+        assert stopped["signal"] == name and stopped["requeue"] == (code == 0) and stopped["step"] == len(result["steps"]["step"]), stopped
+        assert stopped["checkpoint"] == run.saved()[-1] == f"step-{stopped['step']:08d}.h5", run.saved()
+        assert ("REQUEUE" in run.files()) == (code == 0), run.files()
+        assert not os.path.exists(run.weights), "a run that is to go on writes no final weights"
+        done = len(result["accuracy"])
+        run.finish()  # the same command, no --force
+        same_training(run, reference)
+        again = run.result()
+        assert again["run_id"] == result["run_id"] and [r["signal"] for r in again["resumes"]] == [name], again["resumes"]
+        assert again["accuracy"][:done] == result["accuracy"], "what was evaluated is not evaluated again"
+        assert "interrupted" not in again and "REQUEUE" not in run.files() and not os.path.exists(run.out + ".earlier")
+        print(f"{name} during {when}: stopped at step {stopped['step']} with {done} evaluations, exit code {process.returncode}; went on to the same weights")
+    assert subprocess.run(run.command(), capture_output=True).returncode == 2, "a result that is finished stays"
+    unsaved = place.run()
+    unsaved.settings = [s for s in unsaved.settings if "checkpoint.folder" not in s]
+    process = unsaved.start()
+    wait_for(lambda: unsaved.steps() > 2, process)
+    process.send_signal(signal.SIGUSR1)
+    process.communicate(timeout=60)
+    assert process.returncode == 130 and "interrupted" not in unsaved.result(), "without a folder nothing is saved"
+
+
+# --- what goes wrong -----------------------------------------------------------------------------------------------------------------
+
+
+def case_damaged(place, *_):
+    reference = place.run()
+    reference.finish()
+    for harm in ("flip", "cut"):
+        run = place.run()
+        process = run.start()
+        wait_for(lambda: run.steps() >= 9, process)
+        process.send_signal(signal.SIGUSR1)
+        process.communicate(timeout=300)
+        assert process.returncode == 0 and len(run.saved()) == 2, run.files()
+        newest = f"{run.checkpoints}/{run.saved()[-1]}"
+        data = bytearray(content(newest))
+        if harm == "flip":
+            data[len(data) // 2] ^= 0x10
+        else:
+            del data[len(data) * 2 // 3:]
+        with open(newest, "wb") as f:
+            f.write(data)
+        for resume in (["train.checkpoint.resume=required"], [f"train.checkpoint.from={newest}"]):
+            keep, run.settings = run.settings, [*run.settings, *resume]
+            said = run.finish(3)
+            assert newest in said and ("checksum" if harm == "flip" else "bytes of") in said, said
+            run.settings = keep
+        before = run.saved()[-2]
+        said = run.finish()
+        assert newest in said and ".damaged" in said, said
+        result = run.result()
+        assert result["resumes"][0]["checkpoint"] == before and any(newest in w for w in result["warnings"]), result["warnings"]
+        same_training(run, reference)
+        print(f"{harm}: refused by name with exit code 3; auto went on from {before} to the same weights")
+
+
+def stopped_run(place):
+    run = place.run(settings=[*SMALL, "train.max_steps=13"])
+    run.finish(0)
+    os.remove(run.out)
+    run.settings = run.settings[:-1]
+    return run
+
+
+def case_refusals(place, *_):
+    run = stopped_run(place)
+    run.settings += ["train.schedule.lr=0.03"]
+    said = run.finish(2)
+    assert "train.schedule.lr = 0.02, and this run has 0.03" in said, said
+    run.settings[-1] = "train.global_batch=16"
+    assert "train.global_batch = 8, and this run has 16" in run.finish(2)
+    run.settings[-1] = "train.max_steps=5"
+    assert "step 12" in run.finish(2)
+    run.settings[-1] = "train.checkpoint.resume=never"
+    assert "step-00000012.h5" in run.finish(2)
+    run.settings.pop()
+    keep, run.more = run.more, []
+    assert "train_images" in run.finish(2)
+    run.more = keep
+    os.remove(run.out)
+    run.settings += ["train.epochs=100000"]
+    first = run.start()
+    wait_for(lambda: run.steps() > 0, first)
+    second = copy.copy(run)
+    second.out = run.folder + "/second.json"
+    assert "Another run is writing checkpoints" in second.finish(2)
+    first.send_signal(signal.SIGUSR1)
+    first.communicate(timeout=60)
+    assert first.returncode == 0 and "REQUEUE" in run.files()
+    empty = place.run(settings=[*SMALL, "train.checkpoint.resume=required"])
+    assert "holds no checkpoint" in empty.finish(2)
+    print("ok: other settings, another data set, a shorter run, a second run in the folder, nothing to go on from")
+
+
+def case_full_disk(place, *_):
+    """The folder is a file system with room for one checkpoint and a half."""
+    run = place.run(settings=[*SMALL, "train.max_steps=13"])
+    os.mkdir(run.checkpoints)
+    probe = place.run(settings=[*SMALL, "train.max_steps=1"])
+    probe.finish(0)
+    size = os.path.getsize(f"{probe.checkpoints}/{probe.saved()[0]}") * 3 // 2 // 1024
+    mount = f"mount -t tmpfs -o size={size}k none {run.checkpoints}"
+    if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode != 0:
+        print("skipped: this machine lets no test mount a small file system")
+        sys.exit(77)
+    line = " ".join(f"'{word}'" for word in run.command())
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{mount} && {line} && ls -l {run.checkpoints}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    result = run.result()
+    warnings = [w for w in result["warnings"] if "was not written" in w]
+    assert len(warnings) == 1 and "step-00000000.h5 as the newest" in warnings[0], result["warnings"]
+    assert warnings[0] in done.stderr and done.stderr.count("was not written") == 1, done.stderr
+    assert len(result["steps"]["step"]) == 13 and [c["step"] for c in result["checkpoints"]] == [0]
+    assert "step-00000000.h5" in done.stdout and ".tmp" not in done.stdout, done.stdout
+    print("ok:", warnings[0])
+
+
+def case_stall(place, *_):
+    """The default recipe and the default interval, an epoch: what `report show` derives from the result."""
+    run = place.run(settings=["train.epochs=2"], data=False)
+    run.finish()
+    stalls = run.result()["checkpoints"]
+    share = sum(s["stall_s"] for s in stalls[:-1]) / (stalls[-1]["wall_s"] - stalls[0]["wall_s"])
+    shown = subprocess.run([f"{place.bin}/report", "show", run.out], capture_output=True, text=True).stdout
+    lines = [line.strip() for line in shown.splitlines()]
+    line = next(line for line in lines if line.startswith("stall / time between"))
+    assert f"{share * 100:.2f} %" in line, (line, share)
+    print("\n".join(line for line in lines if line.startswith(("checkpoints ", "stall", "writing"))))
+    assert len(stalls) == 3 and share < 0.01, share
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("case")
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--times", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        globals()["case_" + a.case](Place(os.path.abspath(a.bin), scratch), a.times, a.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+// What watches over a run, without a run: who is blamed, who is slow, which replicas differ.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "core/clock.h"
+#include "core/rng.h"
+#include "train/replica_vote.h"
+#include "train/stragglers.h"
+#include "train/watchdog.h"
+
+namespace ttt::train {
+namespace {
+
+using comm::Sign;
+constexpr std::int32_t kDataWait = 0, kForward = 1, kCommExposed = 3;
+
+TEST(ReplicaVote, EqualReplicasDoNotDisagree) {
+  EXPECT_FALSE(find_disagreement({}));
+  EXPECT_FALSE(find_disagreement({{1, 2}}));
+  EXPECT_FALSE(find_disagreement({{1, 2}, {1, 2}, {1, 2}}));
+}
+
+TEST(ReplicaVote, TheMajorityIsRight) {
+  const auto d = find_disagreement({{1, 2, 3}, {1, 9, 9}, {1, 2, 3}, {1, 2, 8}});
+  ASSERT_TRUE(d);
+  EXPECT_TRUE(d->majority);
+  EXPECT_EQ(d->ranks, (std::vector<int>{1, 3}));
+  EXPECT_EQ(d->first, 1u);
+  const auto root = find_disagreement({{7, 2}, {1, 2}, {1, 2}});
+  EXPECT_EQ(root->ranks, std::vector<int>{0});
+  EXPECT_TRUE(root->majority);
+}
+
+TEST(ReplicaVote, WithoutAMajorityTheLowestRankIsTheReference) {
+  const auto two = find_disagreement({{1, 2}, {1, 3}});
+  EXPECT_FALSE(two->majority);
+  EXPECT_EQ(two->ranks, std::vector<int>{1});
+  EXPECT_EQ(two->first, 1u);
+  const auto halves = find_disagreement({{1}, {2}, {2}, {1}});
+  EXPECT_FALSE(halves->majority);
+  EXPECT_EQ(halves->ranks, (std::vector<int>{1, 2}));
+}
+
+// Against counting by hand: few ranks are spoilt, the others are the majority whatever was done to the few.
+TEST(ReplicaVote, FindsExactlyTheSpoiltRanks) {
+  Stream draw(random_bits(1, Purpose::kTest, 41));
+  for (int trial = 0; trial < 2000; ++trial) {
+    const std::size_t ranks = 3 + draw.below(30), parts = 1 + draw.below(50), bad = 1 + draw.below((ranks - 1) / 2);
+    std::vector<std::uint64_t> right(parts);
+    for (auto& h : right) h = draw.bits();
+    std::vector<std::vector<std::uint64_t>> all(ranks, right);
+    std::vector<int> expected;
+    std::size_t first = parts;
+    while (expected.size() < bad) {
+      const std::size_t r = draw.below(ranks), part = draw.below(parts);
+      if (all[r] != right) continue;
+      all[r][part] ^= std::uint64_t{1} << draw.below(64);
+      expected.push_back(static_cast<int>(r));
+      first = std::min(first, part);
+    }
+    std::sort(expected.begin(), expected.end());
+    const auto d = find_disagreement(all);
+    ASSERT_TRUE(d);
+    ASSERT_TRUE(d->majority);
+    ASSERT_EQ(d->ranks, expected);
+    ASSERT_EQ(d->first, first);
+  }
+}
+
+TEST(Stragglers, IndexIsOverTheMiddleRank) {
+  EXPECT_TRUE(straggler_indices(std::vector<double>{0.1}).empty());
+  EXPECT_EQ(straggler_indices(std::vector<double>{0.1, 0.2}), (std::vector<double>{1, 2}));
+  EXPECT_EQ(straggler_indices(std::vector<double>{0.2, 0.1, 0.1, 0.4}), (std::vector<double>{2, 1, 1, 4}));
+  EXPECT_EQ(straggler_indices(std::vector<double>{0, 0}), (std::vector<double>{1, 1}));
+}
+
+std::vector<Sign> waiting(std::size_t ranks) {
+  return std::vector<Sign>(ranks, {.step = 40, .stage = kCommExposed, .silent_s = 0.1, .still_s = 5});
+}
+const std::vector<std::string> kNodes = {"a", "a", "b", "b"};
+
+TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
+  auto signs = waiting(4);
+  signs[2] = {.step = 40, .stage = kDataWait, .silent_s = 0.1, .still_s = 5.04};
+  EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in data_wait of step 40 for 5.0 s; ranks 0-1 and 3 wait in comm_exposed of step 40");
+}
+
+TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
+  auto signs = waiting(4);
+  signs[3] = {.step = 39, .stage = kForward, .silent_s = 4.4, .still_s = 4.4};
+  signs[0].stage = kForward, signs[0].still_s = 0.2;
+  signs[1].collective = "all_reduce_max(double)", signs[1].stage = kEvaluationStage, signs[1].step = 64;
+  EXPECT_EQ(describe_stand(signs, kNodes, 1),
+            "rank 3 (node b) has given no sign of life for 4.4 s, was last seen in forward of step 39; rank 0 (node a) has been in forward of step 40 for 0.2 s; "
+            "rank 2 waits in comm_exposed of step 40; rank 1 waits in the evaluation after 64 steps (all_reduce_max(double))");
+}
+
+TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
+  auto signs = waiting(3);
+  signs[0].process = comm::Process::kGone, signs[0].silent_s = 0.3;
+  signs[2].process = comm::Process::kStopped, signs[2].silent_s = 4;
+  EXPECT_EQ(describe_stand(signs, kNodes, 1),
+            "rank 0 (node a) is gone, was last seen in comm_exposed of step 40; rank 2 (node b) is stopped, since 4.0 s, was last seen in comm_exposed of step 40; "
+            "rank 1 waits in comm_exposed of step 40");
+  signs = waiting(2);
+  signs[1].process = comm::Process::kRuns, signs[1].silent_s = 3;  // its heartbeat waits for a core
+  EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-1 wait in comm_exposed of step 40");
+}
+
+// A heartbeat that says what it is told.
+class Told final : public comm::Heartbeat {
+ public:
+  std::vector<Sign> signs() const override {
+    std::vector<Sign> all = said;
+    for (Sign& s : all) s.still_s = now_s() - moved_s;
+    return all;
+  }
+  void stop() override { stopped = true; }
+  double interval_s() const override { return 0.1; }
+  double cpu_s() const override { return 0; }
+  std::vector<Sign> said = waiting(3);
+  std::atomic<double> moved_s = now_s();
+  bool stopped = false;
+};
+
+struct Watched {
+  explicit Watched(double limit_s, int rank = 0)
+      : dog({.limit_s = limit_s, .rank = rank, .nodes = {"a", "b", "c"}, .give_up = [this](const std::string& r) { reason = r, gave_up_s = now_s(), given_up = true; }}, heart, place) {}
+  void wait(double s) const {
+    for (const double end = now_s() + s; now_s() < end && !given_up;) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  Told heart;
+  comm::Place place;
+  std::atomic<bool> given_up = false;
+  std::string reason;
+  double gave_up_s = 0;
+  Watchdog dog;  // last: its thread uses all of the above
+};
+
+TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
+  Watched w(0.5);
+  w.dog.run_started({});
+  for (int i = 0; i < 10; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100)), w.heart.moved_s = now_s();
+  ASSERT_FALSE(w.given_up);
+  w.heart.said[1].stage = kDataWait;
+  w.wait(5);
+  ASSERT_TRUE(w.given_up);
+  EXPECT_GE(w.gave_up_s - w.heart.moved_s, 0.5);
+  EXPECT_LT(w.gave_up_s - w.heart.moved_s, 1.5);
+  EXPECT_EQ(w.reason.find("No rank has got on for train.watchdog_s = 0.5 s: rank 1 (node b) has been in data_wait of step 40 for 0."), 0u) << w.reason;
+}
+
+TEST(Watchdog, LeavesTheWordToTheLowestRankThatLives) {
+  Watched second(0.3, 1);
+  second.dog.run_started({});
+  second.wait(1.2);
+  EXPECT_FALSE(second.given_up);  // rank 0 lives
+  second.wait(5);
+  EXPECT_TRUE(second.given_up);  // but has not ended us
+  Watched heir(0.3, 1);
+  heir.heart.said[0].silent_s = 100;
+  heir.dog.run_started({});
+  heir.wait(1.2);
+  EXPECT_TRUE(heir.given_up);
+}
+
+TEST(Watchdog, IsQuietOnceTheRunHasEndedOrWhereItIsOff) {
+  Watched ended(0.2), off(0);
+  ended.dog.run_started({}), off.dog.run_started({});
+  ended.dog.run_ended({});
+  EXPECT_TRUE(ended.heart.stopped);
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  EXPECT_FALSE(ended.given_up);
+  EXPECT_FALSE(off.given_up);
+}
+
+TEST(Watchdog, DiagnosisIsEmptyWhereNothingIsAmiss) {
+  Watched w(100);
+  EXPECT_EQ(w.dog.diagnosis(), "");
+  w.heart.said[2].silent_s = 3;
+  EXPECT_EQ(w.dog.diagnosis().find("Rank 2 (node c) has given no sign of life for 3.0 s"), 0u) << w.dog.diagnosis();
+  EXPECT_EQ(w.dog.diagnosis().find("held up"), std::string::npos);
+  w.heart.said[0].silent_s = 3, w.heart.said[0].process = comm::Process::kRuns;
+  EXPECT_NE(w.dog.diagnosis().find("; this rank's own heartbeat is held up in MPI."), std::string::npos);
+  EXPECT_EQ(w.dog.diagnosis().find("Rank 0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ttt::train
