@@ -9,7 +9,7 @@ SHORT = ["ablate.peaks_s=0", "ablate.limit_s=2", "ablate.min_rounds=6", "ablate.
 
 
 def sh(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900)
 
 
 def measure(ablate, folder, ranks, *arguments, settings=()):
