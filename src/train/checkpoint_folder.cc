@@ -42,10 +42,13 @@ void flatten(const Json& settings, const std::string& prefix, std::map<std::stri
 }
 
 bool may_differ(const std::string& key) {
-  // The run's length, the machine's share in it (batches and sums are the same for any of these), and what is written where.
+  // The run's length, the machine's share in it (batches and sums are the same for any of these), what watches over it, and what is written where.
   static constexpr const char* kKeys[] = {"train.epochs", "train.max_steps", "train.images_per_rank", "train.threads", "train.keep_memory", "train.save_weights",
-                                          "train.trace_steps", "train.trace_from", "data.workers", "data.prefetch", "data.read"};
-  return key.starts_with("train.checkpoint.") || std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
+                                          "train.trace_steps", "train.trace_from", "train.watchdog_s", "train.check_replicas_every", "data.workers",
+                                          "data.prefetch", "data.read"};
+  for (const char* group : {"train.checkpoint.", "train.stragglers.", "train.telemetry."})
+    if (key.starts_with(group)) return true;
+  return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
 }
 
 void refuse_contradictions(const CheckpointConfig& c) {
