@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "core/clock.h"
@@ -110,20 +112,28 @@ TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-1 wait in comm_exposed of step 40");
 }
 
-// A heartbeat that says what it is told.
+// A heartbeat that says what it is told. The watchdog asks on its own thread.
 class Told final : public comm::Heartbeat {
  public:
   std::vector<Sign> signs() const override {
-    std::vector<Sign> all = said;
+    const std::lock_guard lock(mutex_);
+    std::vector<Sign> all = said_;
     for (Sign& s : all) s.still_s = now_s() - moved_s;
     return all;
+  }
+  void tell(std::size_t rank, const std::function<void(Sign&)>& change) {
+    const std::lock_guard lock(mutex_);
+    change(said_.at(rank));
   }
   void stop() override { stopped = true; }
   double interval_s() const override { return 0.1; }
   double cpu_s() const override { return 0; }
-  std::vector<Sign> said = waiting(3);
   std::atomic<double> moved_s = now_s();
   bool stopped = false;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Sign> said_ = waiting(3);
 };
 
 struct Watched {
@@ -145,7 +155,7 @@ TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
   w.dog.run_started({});
   for (int i = 0; i < 10; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100)), w.heart.moved_s = now_s();
   ASSERT_FALSE(w.given_up);
-  w.heart.said[1].stage = kDataWait;
+  w.heart.tell(1, [](Sign& s) { s.stage = kDataWait; });
   w.wait(5);
   ASSERT_TRUE(w.given_up);
   EXPECT_GE(w.gave_up_s - w.heart.moved_s, 0.5);
@@ -161,7 +171,7 @@ TEST(Watchdog, LeavesTheWordToTheLowestRankThatLives) {
   second.wait(5);
   EXPECT_TRUE(second.given_up);  // but has not ended us
   Watched heir(0.3, 1);
-  heir.heart.said[0].silent_s = 100;
+  heir.heart.tell(0, [](Sign& s) { s.silent_s = 100; });
   heir.dog.run_started({});
   heir.wait(1.2);
   EXPECT_TRUE(heir.given_up);
@@ -180,10 +190,10 @@ TEST(Watchdog, IsQuietOnceTheRunHasEndedOrWhereItIsOff) {
 TEST(Watchdog, DiagnosisIsEmptyWhereNothingIsAmiss) {
   Watched w(100);
   EXPECT_EQ(w.dog.diagnosis(), "");
-  w.heart.said[2].silent_s = 3;
+  w.heart.tell(2, [](Sign& s) { s.silent_s = 3; });
   EXPECT_EQ(w.dog.diagnosis().find("Rank 2 (node c) has given no sign of life for 3.0 s"), 0u) << w.dog.diagnosis();
   EXPECT_EQ(w.dog.diagnosis().find("held up"), std::string::npos);
-  w.heart.said[0].silent_s = 3, w.heart.said[0].process = comm::Process::kRuns;
+  w.heart.tell(0, [](Sign& s) { s.silent_s = 3, s.process = comm::Process::kRuns; });
   EXPECT_NE(w.dog.diagnosis().find("; this rank's own heartbeat is held up in MPI."), std::string::npos);
   EXPECT_EQ(w.dog.diagnosis().find("Rank 0"), std::string::npos);
 }
