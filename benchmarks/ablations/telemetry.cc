@@ -1,26 +1,17 @@
-#include <unistd.h>
-
-#include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "ablations/runner/ablation.h"
+#include "core/temp_folder.h"
 
 namespace ttt::ablations {
 namespace {
 
-// The event files of a measurement, of which nobody wants to keep any. Each process has its own.
-struct Scratch {
-  std::filesystem::path folder = std::filesystem::temp_directory_path() /
-                                 ("ttt-telemetry-" + std::to_string(::getpid()) + "-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
-  ~Scratch() {
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
-  }
-};
-
 Variant sampled(const char* name, std::int64_t every) {
-  const auto scratch = std::make_shared<Scratch>();
+  const auto scratch = std::make_shared<std::optional<TempFolder>>();  // of each process: nobody wants to keep the event files of a measurement
   return {.name = name, .change = [scratch, every](train::Recipe& r) {
-            r.train.telemetry.folder = scratch->folder.string();
+            if (!*scratch) scratch->emplace();
+            r.train.telemetry.folder = (*scratch)->path().string();
             if (every > 0) r.train.telemetry.every_steps = r.train.telemetry.histograms_every = every;
           }};
 }

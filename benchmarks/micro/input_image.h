@@ -2,11 +2,10 @@
 // objects, in a shard.
 #pragma once
 
-#include <unistd.h>
-
-#include <filesystem>
+#include <memory>
 
 #include "core/rng.h"
+#include "core/temp_folder.h"
 #include "data/crc32c.h"
 #include "data/jpeg.h"
 #include "data/shard_set.h"
@@ -42,8 +41,6 @@ inline RgbImage texture(std::int32_t height, std::int32_t width) {
 class InputImage {
  public:
   InputImage() : image(texture(480, 640)), jpeg(encode_jpeg(image, 90)) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "ttt-micro-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     std::vector<coco::Annotation> annotations(8);
     std::vector<const coco::Annotation*> pointers;
     for (std::size_t i = 0; i < annotations.size(); ++i) {
@@ -57,18 +54,17 @@ class InputImage {
     index.category_id = {1}, index.category_name = {"thing"};
     append_image(index, {.id = 1, .height = 480, .width = 640, .file_name = ""}, pointers);
     index.offset = {0}, index.length = {static_cast<std::uint32_t>(jpeg.size())}, index.crc32c = {crc32c(jpeg.data(), jpeg.size())};
-    ShardWriter writer(folder_ + "/train-00000-of-00001.h5", jpeg.size());
+    ShardWriter writer((folder_ / "train-00000-of-00001.h5").string(), jpeg.size());
     writer.put(0, jpeg);
     writer.finish(index, {{"split", "train"}, {"pack_id", "x"}, {"source_sha256", ""}}, {});
-    set = std::make_unique<ShardSet>(folder_, "train");
+    set = std::make_unique<ShardSet>(folder_.path().string(), "train");
   }
-  ~InputImage() { std::filesystem::remove_all(folder_); }
   RgbImage image;
   std::vector<std::uint8_t> jpeg;
   std::unique_ptr<ShardSet> set;
 
  private:
-  std::string folder_;
+  TempFolder folder_;
 };
 
 // Made at the first use, its folder removed at exit.

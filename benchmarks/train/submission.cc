@@ -41,16 +41,6 @@ result::Json relaxed_json(const std::vector<train::Breach>& relaxed) {
 
 }  // namespace
 
-Start start_of(const train::Earlier& earlier, const harness::RunContext& context) {
-  std::string text;
-  if (earlier.checkpoint) text = std::to_string(earlier.checkpoint->state.step) + " " + earlier.checkpoint->state.recipe.at("seed").dump();
-  text = context.launch.from_root(text);
-  if (text.empty()) return {};
-  std::size_t end = 0;
-  const std::int64_t step = std::stoll(text, &end);
-  return {.goes_on = true, .step = step, .seed = std::stoll(text.substr(end))};
-}
-
 train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, harness::RunContext& context) {
   train::Recipe own = recipe;
   if (!recipe.mlperf.draw_seed) return own;

@@ -6,17 +6,9 @@
 #include "harness/app.h"
 #include "train/mlperf_log.h"
 #include "train/parts.h"
+#include "train/resume.h"
 
 namespace ttt {
-
-// Where a run starts, as every rank knows it.
-struct Start {
-  bool goes_on = false;  // from a checkpoint
-  std::int64_t step = 0;
-  std::int64_t seed = 0;  // of the run that it goes on with
-};
-// Collective; `earlier` is rank 0's.
-Start start_of(const train::Earlier& earlier, const harness::RunContext& context);
 
 // The recipe with its seed drawn from the system's entropy where mlperf.draw_seed asks for it, once for a run however often it is interrupted: the
 // same on every rank, and written into the result.

@@ -10,6 +10,7 @@
 #include "train/guards.h"
 #include "train/launch.h"
 #include "train/parts.h"
+#include "train/resume.h"
 #include "train/run_events.h"
 #include "train/submission.h"
 
@@ -82,10 +83,7 @@ int main(int argc, char** argv) {
                                   .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
   train::Earlier earlier;
-  app.continues = [&](const train::Recipe& recipe) {
-    earlier = train::find_earlier(recipe.train.checkpoint);
-    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
-  };
+  find_earlier_run(app, earlier);
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world, std::move(earlier)); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

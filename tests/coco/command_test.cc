@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/temp_folder.h"
 #include "tests/coco/shared_data.h"
 #include "tests/result/python.h"
 

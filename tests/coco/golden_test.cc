@@ -6,6 +6,7 @@
 #include <string>
 
 #include "coco/dataset.h"
+#include "core/temp_folder.h"
 #include "eval/coco/evaluate.h"
 #include "eval/coco/results.h"
 #include "tests/coco/bits.h"
@@ -45,7 +46,7 @@ TEST_P(GoldenSet, EqualsPycocotools) {
   const json expected = read_json(test::shared_data() / expected_file);
   const GroundTruth truth(ttt::coco::read_instances(test::shared_data() / set.truth));
   ThreadPool pool(2);
-  test::TempFolder folder;
+  TempFolder folder;
   int compared = 0;
   for (const auto& [key, values] : expected.items()) {
     SCOPED_TRACE(key);
@@ -84,7 +85,7 @@ TEST(Golden, EdgeCasesEqualPycocotools) {
   TTT_NEED_DATA("eval_golden/edge_cases.json");
   const json file = read_json(test::shared_data() / "eval_golden/edge_cases.json");
   ASSERT_EQ(file.at("cases").size(), 226u);
-  test::TempFolder folder;
+  TempFolder folder;
   for (const json& c : file.at("cases")) {
     SCOPED_TRACE("case " + c.at("case").dump());
     test::write_text(folder / "gt.json", c.at("gt").dump());

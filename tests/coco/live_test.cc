@@ -6,6 +6,7 @@
 #include <string>
 
 #include "coco/dataset.h"
+#include "core/temp_folder.h"
 #include "eval/coco/evaluate.h"
 #include "eval/coco/results.h"
 #include "tests/coco/bits.h"
@@ -28,7 +29,7 @@ test::CommandResult oracle(const std::string& arguments) {
 
 TEST(Live, RandomPolygonsEqualPycocotools) {
   TTT_NEED_PYTHON("pycocotools");
-  test::TempFolder folder;
+  TempFolder folder;
   const auto file = folder / "polygons.json";
   const auto made = oracle("polygons " + variable("TTT_COCO_SEED", "5") + " 3000 " + file.string());
   ASSERT_EQ(made.status, 0) << made.output;
@@ -43,7 +44,7 @@ TEST(Live, RandomPolygonsEqualPycocotools) {
 
 TEST(Live, RandomSetsEqualPycocotools) {
   TTT_NEED_PYTHON("pycocotools");
-  test::TempFolder folder;
+  TempFolder folder;
   const auto made = oracle("sets " + variable("TTT_COCO_SEED", "17") + " " + variable("TTT_COCO_SETS", "60") + " " + folder.path().string());
   ASSERT_EQ(made.status, 0) << made.output;
   const json expected = json::parse(std::ifstream(folder / "expected.json"));

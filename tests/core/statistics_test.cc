@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/rng.h"
+#include "core/temp_folder.h"
 #include "tests/result/python.h"
 
 namespace ttt {
@@ -55,7 +56,7 @@ TEST(Statistics, MedianIntervalHasTheTabulatedRanks) {
 
 TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
   TTT_NEED_PYTHON("numpy, scipy");
-  test::TempFolder folder;
+  TempFolder folder;
   std::vector<std::vector<double>> sets;
   std::vector<double> qs;
   std::string input;
@@ -109,7 +110,7 @@ TEST(Statistics, IntervalsOfKnownSamples) {
 // The interval holds the centres that the test does not reject: p > 0.05 just inside its ends and p <= 0.05 just outside.
 TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
   TTT_NEED_PYTHON("scipy");
-  test::TempFolder folder;
+  TempFolder folder;
   Stream random(random_bits(1, Purpose::kTest, 3));
   std::string input;
   const std::vector<int> sizes = {6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 49};
@@ -138,7 +139,7 @@ TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
   EXPECT_EQ(four->high, 13);
   EXPECT_EQ(four->estimate, 10);
   TTT_NEED_PYTHON("scipy");
-  test::TempFolder folder;
+  TempFolder folder;
   Stream random(random_bits(1, Purpose::kTest, 5));
   std::string input;
   const std::vector<std::pair<int, int>> sizes = {{4, 4}, {5, 4}, {4, 7}, {5, 5}, {6, 9}, {10, 10}, {12, 20}, {20, 20}};

@@ -2,24 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "core/temp_folder.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 
 namespace ttt {
 namespace {
 
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "nothing was refused";
-}
-
 TEST(WholeFile, IsWrittenWholeAndReadBack) {
-  test::TempFolder folder;
+  TempFolder folder;
   const std::string path = (folder / "a").string(), bytes("with\0a zero\n", 12);
   write_whole_file(path, "before");
   write_whole_file(path, bytes);
@@ -28,12 +19,12 @@ TEST(WholeFile, IsWrittenWholeAndReadBack) {
 }
 
 TEST(WholeFile, SaysWhatCannotBeReadOrWritten) {
-  test::TempFolder folder;
+  TempFolder folder;
   const std::string base = folder.path().string();
-  EXPECT_EQ(refusal([&] { read_whole_file(base + "/none"); }), "Cannot read '" + base + "/none' (No such file or directory). Name a file that exists.");
-  EXPECT_EQ(refusal([&] { read_whole_file(base); }), "Cannot read '" + base + "' (it is a folder). Name a file that exists.");
-  EXPECT_NE(refusal([&] { write_whole_file(base + "/none/a", "x"); }).find("Cannot write '" + base + "/none/a' (No such file"), std::string::npos);
-  EXPECT_NE(refusal([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"), std::string::npos);
+  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/none"); }), "Cannot read '" + base + "/none' (No such file or directory). Name a file that exists.");
+  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base); }), "Cannot read '" + base + "' (it is a folder). Name a file that exists.");
+  EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base + "/none/a", "x"); }).find("Cannot write '" + base + "/none/a' (No such file"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(base + ".tmp"));
 }
 

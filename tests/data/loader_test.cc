@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "data/crc32c.h"
 #include "data/loader.h"
 #include "data/shard_writer.h"
@@ -220,7 +221,7 @@ TEST_F(LoaderTest, WaitsForTheConsumer) {
 
 // A shard whose second record is no JPEG, although its checksum is right.
 TEST_F(LoaderTest, CorruptJpegIsNamedAtItsBatchForAnyNumberOfWorkers) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   const ShardFile& source = *set_->shards()[0];
   ShardIndex index = source.index();
   std::vector<std::uint8_t> bytes;
@@ -278,7 +279,7 @@ TEST_F(LoaderTest, CapacityIsTheLargestCountRoundedUp) {
 }
 
 TEST(PaddedSize, ShapesOfTheThreeModes) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   ShardIndex index;
   index.category_id = {1}, index.category_name = {"thing"};
   const std::uint32_t sizes[3][2] = {{480, 640}, {640, 480}, {427, 640}};  // height, width

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "data/order.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
@@ -59,7 +60,7 @@ class MixedSet {
   std::unique_ptr<ShardSet> set;
 
  private:
-  test::TempFolder folder_;
+  TempFolder folder_;
 };
 
 std::vector<std::int64_t> global_images(const ShardSet& set, const DataSettings& data, int ranks, std::int64_t batch, std::int64_t from, std::int64_t to) {

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/sha256.h"
+#include "core/temp_folder.h"
 #include "data/manifest.h"
 #include "data/shapes_outline.h"
 #include "data/shard_set.h"
@@ -53,7 +54,7 @@ class Packing : public testing::Test {
     ASSERT_NE(at, std::string::npos);
     test::write_text(settings_.annotations, text.replace(at, from.size(), to));
   }
-  test::TempFolder folder_;
+  TempFolder folder_;
   PackSettings settings_;
 };
 
@@ -177,7 +178,7 @@ TEST_F(Packing, AFullDiskIsOneSentenceAndLeavesNothing) {
 }
 
 TEST(Shapes, SameBytesForAnyThreadsAndOthersForAnotherSeed) {
-  const test::TempFolder one, three, other;
+  const TempFolder one, three, other;
   make_shapes({.train = 12, .val = 4, .size = 96, .seed = 3, .threads = 1}, one.path());
   make_shapes({.train = 12, .val = 4, .size = 96, .seed = 3, .threads = 3}, three.path());
   make_shapes({.train = 12, .val = 4, .size = 96, .seed = 4, .threads = 2}, other.path());
@@ -257,7 +258,7 @@ TEST(Outline, RasterisesToTheSameBitmap) {
 const ShapesSettings kSmall{.train = 10, .val = 3, .size = 64, .threads = 1};
 
 TEST(DefaultDataset, ManyProcessesAtOnceGetOneSet) {
-  const test::TempFolder cache;
+  const TempFolder cache;
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
     children.push_back(::fork());
@@ -282,7 +283,7 @@ TEST(DefaultDataset, ManyProcessesAtOnceGetOneSet) {
 }
 
 TEST(DefaultDataset, WhatAKilledAttemptLeftIsRemoved) {
-  const test::TempFolder cache;
+  const TempFolder cache;
   ShapesSettings big = kSmall;
   big.train = 3000;
   const pid_t child = ::fork();

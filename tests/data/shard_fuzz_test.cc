@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/temp_folder.h"
 #include "data/collate.h"
 #include "data/crc32c.h"
 #include "data/shard_set.h"
@@ -60,7 +61,7 @@ class ShardFuzz : public testing::Test {
   }
   std::string path() const { return scratch_ / "train-00000-of-00001.h5"; }
   TinySet tiny_{5, 64, 1 << 20};
-  test::TempFolder scratch_;
+  TempFolder scratch_;
   Stream draw_;
 };
 
@@ -135,7 +136,7 @@ TEST(ShardCorpus, WhatWasFoundStaysFixed) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(TTT_SHARD_CORPUS)) {
     if (entry.path().extension() != ".h5") continue;
-    const test::TempFolder folder;
+    const TempFolder folder;
     fs::copy_file(entry.path(), folder / "train-00000-of-00001.h5");
     EXPECT_FALSE(check(folder.path()));
     const auto seen = test::run_command(TTT_DATA_PROBE " truth " + folder.path().string() + " train 2>&1");

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/sha256.h"
+#include "core/temp_folder.h"
 #include "data/crc32c.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
@@ -60,7 +61,7 @@ class Shards : public testing::Test {
     return path;
   }
   static TinySet* tiny_;
-  test::TempFolder scratch_;
+  TempFolder scratch_;
 };
 TinySet* Shards::tiny_ = nullptr;
 
@@ -141,7 +142,7 @@ TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
   EXPECT_NE(message_of<UsageError>([&] { ShardSet(tiny_->shards(), "test"); }).find("no shards of split 'test'"), std::string::npos);
   const std::vector<std::string> names = find_shards(tiny_->shards(), "train");
   for (std::size_t skipped = 0; skipped < names.size(); ++skipped) {
-    const test::TempFolder folder;
+    const TempFolder folder;
     for (std::size_t i = 0; i < names.size(); ++i)
       if (i != skipped) fs::copy_file(tiny_->shards() + "/" + names[i], folder / names[i]);
     EXPECT_NE(message_of<DataError>([&] { ShardSet(folder.path(), "train"); }).find("not complete"), std::string::npos);
@@ -149,7 +150,7 @@ TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
   PackSettings again = tiny_->settings();  // the same images, packed with another setting
   again.out = scratch_ / "again", again.filter_empty = true;
   pack(again);
-  const test::TempFolder folder;
+  const TempFolder folder;
   for (std::size_t i = 0; i < names.size(); ++i) fs::copy_file((i == 0 ? tiny_->shards() : again.out) + "/" + names[i], folder / names[i]);
   EXPECT_NE(message_of<DataError>([&] { ShardSet(folder.path(), "train"); }).find("another packing"), std::string::npos);
 }
@@ -179,7 +180,7 @@ TEST_F(Shards, ChunkedBytesAreReadThroughTheLibrary) {
 }
 
 TEST(ShardWriter, UnfinishedFilesVanishAndFullDisksSaySo) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   { const ShardWriter writer(folder / "train-00000-of-00001.h5", 1000); }
   EXPECT_TRUE(fs::is_empty(folder.path()));
   // More than any disk of today: the reservation fails before anything is written.
@@ -190,7 +191,7 @@ TEST(ShardWriter, UnfinishedFilesVanishAndFullDisksSaySo) {
 }
 
 TEST(Hdf5, TypesShapesStringsAndAttributesSurvive) {
-  const test::TempFolder folder;
+  const TempFolder folder;
   const std::string path = folder / "a.h5";
   h5::File out = h5::File::create(path);
   out.write<std::int32_t>("/group/ints", std::vector<std::int32_t>{-1, 2, 3, 4, 5, 6}, {2, 3});

@@ -5,9 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/temp_folder.h"
 #include "data/pack.h"
 #include "data/settings.h"
 #include "data/shapes.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 
 namespace ttt::data {
@@ -22,23 +24,10 @@ struct TinySet {
             .shard_bytes = shard_bytes, .threads = 2, .packer = "test"};
   }
   std::string shards() const { return folder / "shards"; }
-  test::TempFolder folder;
+  TempFolder folder;
 };
 
-// Runs `f` and returns the message of the E it throws; fails the test where it throws nothing.
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << "another error: " << e.what();
-    return "";
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
+using test::message_of;
 
 // Small images, no resize: the settings that most tests want.
 inline DataSettings tiny_settings(std::int64_t size = 64) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "core/temp_folder.h"
 #include "result/journal.h"
 #include "result/result_file.h"
 #include "tests/result/python.h"
@@ -19,7 +20,6 @@ using result::RunRecord;
 using result::Verdict;
 using test::CommandResult;
 using test::run_command;
-using test::TempFolder;
 
 class App : public testing::Test {
  protected:

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/temp_folder.h"
 #include "tests/result/python.h"
 
 namespace ttt::harness {
@@ -24,7 +25,7 @@ class ProgressTest : public testing::Test {
     return {.step = step, .total_steps = 100, .loss = 1.25, .images = step * 8};
   }
 
-  test::TempFolder folder_;
+  TempFolder folder_;
   std::FILE* stream_;
 };
 

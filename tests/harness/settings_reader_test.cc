@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/nearest.h"
+#include "core/temp_folder.h"
 #include "harness/recipe_text.h"
 #include "result/fields_json.h"
 #include "tests/result/python.h"
@@ -16,7 +17,6 @@ namespace {
 using result::field_table;
 using result::FieldTable;
 using result::FieldValue;
-using test::TempFolder;
 using test::ToyRecipe;
 
 FieldTable toy_table() {

@@ -1,6 +1,5 @@
 // The host kernels against torchvision, torch and pycocotools, on the cases that peer.py generates.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +9,11 @@
 #include <string>
 
 #include "core/parallel.h"
+#include "core/temp_folder.h"
 #include "guarded.h"
 #include "kernels/host/detection.h"
 #include "peer_case.h"
+#include "tests/result/python.h"
 
 namespace ttt::kernels {
 namespace {
@@ -22,30 +23,20 @@ constexpr double kUnit = 0x1p-24;  // unit roundoff of float32
 class Peer : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    const char* cache = std::getenv("TTT_CACHE");
-    const char* home = std::getenv("HOME");
-    const std::string python =
-        (cache ? std::string(cache) : std::string(home ? home : "") + "/.cache/ttt") + "/venv/bin/python";
-    if (!std::filesystem::exists(python)) {
-      why_not = "no Python environment at " + python + " (torchvision, pycocotools)";
-      return;
-    }
-    folder = std::filesystem::temp_directory_path() / ("ttt_kernels_peer." + std::to_string(getpid()));
-    std::filesystem::create_directories(folder);
-    const std::string command = python + " " TTT_PEER_SCRIPT " " + folder.string();
+    if (test::python().empty()) return;
+    folder = std::make_unique<TempFolder>();
+    const std::string command = test::python() + " " TTT_PEER_SCRIPT " " + folder->path().string();
     ASSERT_EQ(std::system(command.c_str()), 0) << command;
   }
-  static void TearDownTestSuite() {
-    if (!folder.empty()) std::filesystem::remove_all(folder);
-  }
+  static void TearDownTestSuite() { folder.reset(); }
   void SetUp() override {
-    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    if (!folder) GTEST_SKIP() << "no Python environment (torchvision, pycocotools): run scripts/setup";
   }
   // Calls test(case) for each case of a kernel; there must be some.
   template <class Test>
   static void for_each_case(const std::string& kernel, const Test& test) {
     int n = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder->path())) {
       if (!entry.path().filename().string().starts_with(kernel + "-")) continue;
       const PeerCase c(entry.path());
       SCOPED_TRACE(c.name);
@@ -55,8 +46,7 @@ class Peer : public testing::Test {
     EXPECT_GT(n, 0) << "no cases of " << kernel;
   }
 
-  static inline std::string why_not;
-  static inline std::filesystem::path folder;
+  static inline std::unique_ptr<TempFolder> folder;
 };
 
 RoiAlignParams roi_align_params(const PeerCase& c) {

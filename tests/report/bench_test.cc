@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "reports/inputs.h"
 #include "result/result_file.h"
 #include "tests/result/python.h"
@@ -73,7 +74,7 @@ TEST(Bench, AMissingMemberIsNamed) {
 }
 
 TEST(Inputs, KindsAreSeenInTheContentAndBadFilesAreNamed) {
-  test::TempFolder folder;
+  TempFolder folder;
   const auto file = [&](const std::string& name, const std::string& text) {
     test::write_text(folder / name, text);
     return (folder / name).string();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "reports/follow.h"
 #include "result/result_file.h"
 #include "result/run_recorder.h"
@@ -36,7 +37,7 @@ class Follow : public testing::Test {
     status_ = r.status;
     return r.output;
   }
-  test::TempFolder folder_;
+  TempFolder folder_;
   RunRecorder recorder_;
   int status_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/rng.h"
+#include "core/temp_folder.h"
 #include "reports/packed_text.h"
 #include "reports/plots.h"
 #include "reports/score.h"
@@ -142,7 +143,7 @@ std::string chromium() {
 }
 
 // The document after page.js has run in a browser without a network; its log in `log`.
-test::CommandResult load(const test::TempFolder& folder, const std::string& page, const std::string& options) {
+test::CommandResult load(const TempFolder& folder, const std::string& page, const std::string& options) {
   test::write_text(folder / "page.html", page);
   return test::run_command("timeout 90 " + chromium() + " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + (folder / "profile").string() +
                            " --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=20000 --enable-logging=stderr --v=0 --dump-dom " + options + " file://" +
@@ -155,7 +156,7 @@ test::CommandResult load(const test::TempFolder& folder, const std::string& page
 TEST(Browser, DrawsEveryPlotUnpacksEveryFileAndHasNoErrors) {
   TTT_NEED_CHROMIUM();
   for (const char* options : {"", "--blink-settings=preferredColorScheme=0"}) {
-    test::TempFolder folder;
+    TempFolder folder;
     const auto dom = load(folder, html_page(inputs()), options);
     const std::string log = test::read_text(folder / "log");
     EXPECT_EQ(dom.status, 0) << log;
@@ -172,7 +173,7 @@ TEST(Browser, AHistogramsShareStandsOverItsBin) {
   RunRecord r = test::toy_record();
   for (std::size_t i = 0; i < r.steps.size(); ++i) r.steps.step_s[i] = 0.125 * static_cast<double>(i + 1);
   in.results.push_back({{"a.json", r}, result::result_text(r)});
-  test::TempFolder folder;
+  TempFolder folder;
   test::write_text(folder / "inner.html", html_page(in));
   const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='width:1000px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { "
                             "const canvas = [...f.contentDocument.querySelectorAll('canvas')].find((c) => c.getAttribute('aria-label').startsWith('Distribution')), "
@@ -187,7 +188,7 @@ TEST(Browser, AHistogramsShareStandsOverItsBin) {
 // Does the check see what it is to see?
 TEST(Browser, ADamagedFileAndAForeignScriptAreSeen) {
   TTT_NEED_CHROMIUM();
-  test::TempFolder folder;
+  TempFolder folder;
   Inputs in = inputs();
   const std::string good = html_page(in);
   in.results[0].text.replace(in.results[0].text.find("0.52"), 4, "0.53");
@@ -209,7 +210,7 @@ TEST(Browser, ADamagedFileAndAForeignScriptAreSeen) {
 TEST(Browser, APhoneNeedsNoHorizontalScroll) {
   TTT_NEED_CHROMIUM();
   for (const int width : {390, 1400}) {
-    test::TempFolder folder;
+    TempFolder folder;
     test::write_text(folder / "inner.html", html_page(inputs()));
     // A browser's window is 500 pixels wide at least; a frame is as narrow as it is told. The frame's own document cannot be measured from
     // another file, so both are of one origin here.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/temp_folder.h"
 #include "result/result_file.h"
 #include "result/run_recorder.h"
 #include "tests/report/lines.h"
@@ -20,7 +21,7 @@ using test::toy_record;
 class ReportProgram : public testing::Test {
  protected:
   test::CommandResult report(const std::string& arguments) { return run_command(TTT_REPORT " " + arguments + " 2>&1"); }
-  test::TempFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(ReportProgram, ShowsAFileByDefault) {

@@ -9,6 +9,7 @@
 #include "reports/accuracy.h"
 #include "reports/csv.h"
 #include "reports/groups.h"
+#include "tests/message_of.h"
 #include "tests/report/lines.h"
 #include "tests/result/toy_record.h"
 
@@ -31,15 +32,6 @@ NamedRun run_of(std::int64_t ranks, std::int64_t batch, double step_s, std::int6
   for (auto& n : r.steps.images) n = batch;
   r.accuracy[1].wall_s = 8 * step_s + 2;
   return run;
-}
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
 }
 
 // On four times the ranks a step takes a third of the time: speed-up 3, efficiency 75 %.
@@ -71,7 +63,7 @@ TEST(Scaling, RefusesWhatIsNotComparableAndNamesIt) {
   NamedRun other = run_of(4, 16, 1);
   other.record.recipe.settings["train"]["schedule"]["lr"] = 0.04;
   const std::vector<NamedRun> runs = {run_of(2, 16, 1), other};
-  const std::string refusal = message_of([&] { scaling(runs, {}); });
+  const std::string refusal = test::message_of<UsageError>([&] { scaling(runs, {}); });
   EXPECT_NE(refusal.find("differ in train.schedule.lr: 0.02 against 0.04"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("--allow train.schedule.lr"), std::string::npos) << refusal;
   const std::string text = render_text(scaling(runs, {"train.schedule.lr"}), 300);
@@ -79,14 +71,14 @@ TEST(Scaling, RefusesWhatIsNotComparableAndNamesIt) {
 
   NamedRun data = run_of(4, 16, 1);
   data.record.data["train_sha256"] = "two";
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), data}, {}); }).find("different data"), std::string::npos);
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), run_of(4, 20, 1)}, {}); }).find("neither strong"), std::string::npos);
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), run_of(2, 16, 1, 2)}, {}); }).find("at least two numbers of ranks"), std::string::npos);
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), run_of(2, 32, 1), run_of(4, 16, 1)}, {}); }).find("global batches of 16 and 32"), std::string::npos);
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1)}, {}); }).find("Name two files"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), data}, {}); }).find("different data"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(4, 20, 1)}, {}); }).find("neither strong"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(2, 16, 1, 2)}, {}); }).find("at least two numbers of ranks"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(2, 32, 1), run_of(4, 16, 1)}, {}); }).find("global batches of 16 and 32"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1)}, {}); }).find("Name two files"), std::string::npos);
   NamedRun empty = run_of(4, 16, 1);
   empty.record.steps = {};
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), empty}, {}); }).find("has no steps"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), empty}, {}); }).find("has no steps"), std::string::npos);
 }
 
 // A key that one file does not know is no difference of the recipes, but it is said; what changes no number is not.
@@ -111,7 +103,7 @@ TEST(Scaling, ARunWithoutTargetCountsForThroughputOnly) {
 TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
   NamedRun unknown = run_of(4, 16, 0.5);
   unknown.record.system.erase("world_size");
-  EXPECT_NE(message_of([&] { scaling({run_of(2, 16, 1), unknown}, {}); }).find("'4-1.json' does not say its number of ranks (system.world_size)"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), unknown}, {}); }).find("'4-1.json' does not say its number of ranks (system.world_size)"), std::string::npos);
 
   NamedRun images = run_of(4, 16, 0.5), nodes = run_of(2, 16, 1);
   images.record.data.erase("train_images");
@@ -141,7 +133,7 @@ TEST(Scaling, OtherNumbersOfThreadsAreACaution) {
   const std::string text = render_text(scaling({one, four}, {}), 300);
   EXPECT_NE(line_with(text, "built.threads_per_rank").find("ran 1 and 2 threads in a rank"), std::string::npos) << text;
   one.record.built.erase("threads_per_rank"), four.record.built.erase("threads_per_rank");
-  EXPECT_NE(message_of([&] { scaling({one, four}, {}); }).find("differ in train.threads: 0 against 2"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { scaling({one, four}, {}); }).find("differ in train.threads: 0 against 2"), std::string::npos);
   const std::string accuracies = render_text(accuracy({one, four}, {}), 200);
   EXPECT_EQ(accuracies.find("train.threads"), std::string::npos) << accuracies;
 }

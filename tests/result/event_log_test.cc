@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "result/mllog.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
@@ -11,7 +12,6 @@
 namespace ttt::result {
 namespace {
 
-using test::TempFolder;
 
 std::vector<Event> events(const std::vector<std::pair<EventKind, double>>& moments) {
   std::vector<Event> all;

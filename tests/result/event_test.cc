@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "tests/result/python.h"
 
 namespace ttt::result {
@@ -38,7 +39,7 @@ TEST(EventFile, ScalarOnTheWire) {
 }
 
 TEST(EventWriter, KeepsAllInOrderWithASmallQueue) {
-  test::TempFolder folder;
+  TempFolder folder;
   std::filesystem::path path;
   {
     EventWriter writer(folder / "new/folder", "run", 2);
@@ -61,13 +62,13 @@ TEST(EventWriter, KeepsAllInOrderWithASmallQueue) {
 }
 
 TEST(EventWriter, TwoRunsInOneFolderHaveTwoFiles) {
-  test::TempFolder folder;
+  TempFolder folder;
   EventWriter a(folder.path(), "run"), b(folder.path(), "run");
   EXPECT_NE(a.path(), b.path());
 }
 
 TEST(EventWriter, OneEventThatCannotBeMadeCostsOnlyItself) {
-  test::TempFolder folder;
+  TempFolder folder;
   EventWriter writer(folder.path(), "run");
   writer.add(EventMessage{.step = 1});
   writer.add([]() -> EventMessage { throw Error("no picture"); });
@@ -78,7 +79,7 @@ TEST(EventWriter, OneEventThatCannotBeMadeCostsOnlyItself) {
 }
 
 TEST(EventWriter, AFolderThatCannotBeMadeIsRefused) {
-  test::TempFolder folder;
+  TempFolder folder;
   test::write_text(folder / "file", "");
   try {
     EventWriter writer(folder / "file/below", "run");

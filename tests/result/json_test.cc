@@ -8,19 +8,13 @@
 
 #include "core/error.h"
 #include "result/text.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 
 namespace ttt::result {
 namespace {
 
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
+using test::message_of;
 
 TEST(Json, RejectsNonFiniteNumbersAndNamesTheKeyPath) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),

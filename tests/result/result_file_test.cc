@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 
@@ -17,19 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::read_text;
-using test::TempFolder;
+using test::message_of;
 using test::toy_record;
 using test::write_text;
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;

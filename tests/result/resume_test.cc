@@ -2,27 +2,19 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 
 namespace ttt::result {
 namespace {
 
-using test::TempFolder;
+using test::message_of;
 using test::toy_record;
 using test::toy_step;
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Checkpoints, InterruptionsAndResumesReadBack) {
   const Json whole = to_json(test::toy_resumed());

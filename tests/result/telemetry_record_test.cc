@@ -4,25 +4,17 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "result/run_recorder.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 
 namespace ttt::result {
 namespace {
 
-using test::TempFolder;
+using test::message_of;
 using test::toy_record;
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 TEST(Telemetry, ReadsBackAndRefusesWhatIsNoSeries) {
   RunRecord r = toy_record();

@@ -8,7 +8,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
+#include "core/temp_folder.h"
 #include "data/crc32c.h"
+#include "tests/message_of.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 #include "train/checkpoint_folder.h"
@@ -17,21 +19,9 @@ namespace ttt::train {
 namespace {
 
 namespace fs = std::filesystem;
+using test::message_of;
 using test::read_text;
-using test::TempFolder;
 using test::write_text;
-
-template <class E, class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const E& e) {
-    return e.what();
-  } catch (const std::exception& e) {
-    return std::string("another error: ") + e.what();
-  }
-  return "nothing was thrown";
-}
 
 CheckpointState toy_state(std::int64_t step) {
   const result::RunRecord r = test::toy_resumed();

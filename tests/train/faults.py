@@ -74,6 +74,36 @@ def spoilt_shard(folder, program):
     return lambda ranks, line: ["-n", "2", *line, "--data", source, ":", "-n", "1", *line, "--data", copy, ":", "-n", "1", *line, "--data", source]
 
 
+CHECKPOINTS = ["train.checkpoint.folder={folder}/saved", "train.checkpoint.every_epochs=0.025"]  # every ten steps
+
+
+def torn_checkpoint(folder, program):
+    """A run of thirty steps that is to go on, with the last third of its newest checkpoint gone."""
+    first = [program, "--out", f"{folder}/first.json", *[w for s in [*SMALL, *CHECKPOINTS, "train.max_steps=30"] for w in ("--set", s.format(folder=folder))]]
+    subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "150", "-n", "4", *first], capture_output=True, check=True)
+    os.truncate(f"{folder}/saved/step-00000030.h5", os.path.getsize(f"{folder}/saved/step-00000030.h5") * 2 // 3)
+    return lambda ranks, line: ["-n", str(ranks), *line]
+
+
+def torn_check(run):
+    warning = [w for w in run.result["warnings"] if "step-00000030.h5" in w]
+    assert len(warning) == 1 and "bytes of" in warning[0] and warning[0] in run.said, run.result["warnings"]
+    assert [r["checkpoint"] for r in run.result["resumes"]] == ["step-00000020.h5"], run.result["resumes"]
+    assert run.result["steps"]["step"] == list(range(60)), "every step is there once"
+    run.says = "warning: " + warning[0].replace(run.folder + "/", "")
+
+
+def unsaved_check(run):
+    """Of checkpoints every ten steps, those before the fault are there and those after it are not; it is said once."""
+    printed_result_check(run)
+    stated = json.loads(run.said.split("-----BEGIN TTT RESULT-----\n")[1].split("-----END TTT RESULT-----")[0])
+    warning = [w for w in stated["warnings"] if "was not written" in w]
+    assert len(warning) == 1 and "step-00000010.h5 as the newest" in warning[0] and run.said.count("was not written") >= 1, stated["warnings"]
+    left = os.listdir(f"{run.folder}/saved")
+    assert "step-00000010.h5" in left and "step-00000020.h5" not in left and not any(name.endswith(".tmp") for name in left), left
+    run.says = "on stderr, whole: " + warning[0].replace(run.folder + "/", "")
+
+
 def two_nodes(folder, program):
     """Two nodes on one machine, as far as the launcher knows: each has a daemon of its own, started by an agent that runs here what ssh would run there.
     They must not meet in shared memory, and not see each other's processes."""
@@ -143,6 +173,10 @@ CASES = [
          quick=True, check=printed_result_check),
     Case("disk_other", "the disk of another rank's node is full (its journal)", ["rank=2,step=20,kind=disk_full"], "the run ends as asked", {0}, "smoke",
          r"^stopped at train.max_steps", 60, check=whole_check),
+    Case("disk_checkpoint", "the disk is full when a checkpoint is written", ["rank=0,step=15,kind=disk_full"], "the run ends as asked, the checkpoints before stay", {1}, None, "", 60,
+         settings=STEPS + CHECKPOINTS, check=unsaved_check),
+    Case("torn_checkpoint", "the newest checkpoint is torn (its last third is missing)", [], "the run goes on from the one before", {0}, "smoke", r"^stopped at train.max_steps", 60,
+         settings=STEPS + CHECKPOINTS, rigging=torn_checkpoint, check=torn_check),
     Case("signal", "SIGTERM at one rank", ["rank=1,step=20,kind=signal"], "all end after that step", {130}, "failed", r"^Interrupted by SIGTERM after step 21 "),
     Case("signal_twice", "SIGTERM, and again a second later, in a step that does not end", ["rank=1,step=20,kind=signal_twice"], "ends at once, the others with it", {143}, "failed",
          r"SIGTERM ended the run while it was in the step after step 19"),
@@ -154,7 +188,7 @@ class Run:
 
     def __init__(self, program, folder, case):
         self.folder, self.out = folder, f"{folder}/{case.name}.json"
-        line = [program, "--out", self.out, *[w for f in case.inject for w in ("--inject", f)], *[w for s in [*SMALL, *case.settings] for w in ("--set", s)]]
+        line = [program, "--out", self.out, *[w for f in case.inject for w in ("--inject", f)], *[w for s in [*SMALL, *case.settings] for w in ("--set", s.format(folder=folder))]]
         rigged = case.rigging(folder, program) if case.rigging else lambda ranks, words: ["-n", str(ranks), *words]
         if rigged is None:
             raise NotImplementedError(case.name)

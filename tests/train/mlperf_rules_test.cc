@@ -1,4 +1,5 @@
 // The closed division's rules: what they allow, and that each is broken by what breaks it.
+#include "tests/message_of.h"
 #include "train/mlperf_rules.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/temp_folder.h"
 #include "harness/settings_reader.h"
 #include "result/field_table.h"
 #include "result/mllog.h"
@@ -116,24 +118,14 @@ TEST(ClosedRules, AllowThePublishedHyperParameters) {
   }
 }
 
-template <class Action>
-std::string refusal(Action&& action) {
-  try {
-    action();
-  } catch (const UsageError& e) {
-    return e.what();
-  }
-  return "";
-}
-
 TEST(Divisions, ClosedRefusesNamingRuleKeyAndWhatIsAllowed) {
   const Recipe ref = reference();
   Recipe r = closed();
   r.train.schedule.lr = 0.13, r.model.backbone.width = 32, r.model.roi.sample = 64;
-  const std::string said = refusal([&] { relaxed_breaches(facts(r, ref)); });
+  const std::string said = test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); });
   EXPECT_NE(said.find("rule model: model.backbone.width = 32 (allowed: 64) and 1 more setting; rule base_learning_rate: train.schedule.lr = 0.13 (allowed: 0.02 K"), std::string::npos) << said;
   r.mlperf.relax = {"model"};
-  EXPECT_EQ(refusal([&] { relaxed_breaches(facts(r, ref)); }).find("model.backbone"), std::string::npos);
+  EXPECT_EQ(test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("model.backbone"), std::string::npos);
   r.mlperf.relax = {"model", "base_learning_rate", "seed"};
   const std::vector<Breach> relaxed = relaxed_breaches(facts(r, ref));
   ASSERT_EQ(relaxed.size(), 3u);  // the seed's rule is kept, so it is not named as broken
@@ -145,7 +137,7 @@ TEST(Divisions, AskForNames) {
   for (const char* division : {"closed", "open"}) {
     Recipe r = closed();
     r.mlperf.division = division, r.mlperf.organisation = "";
-    EXPECT_NE(refusal([&] { relaxed_breaches(facts(r, ref)); }).find("mlperf.organisation"), std::string::npos);
+    EXPECT_NE(test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("mlperf.organisation"), std::string::npos);
   }
   Recipe r = closed();
   r.mlperf.division = "open", r.train.schedule.lr = 0.13;
@@ -157,7 +149,7 @@ TEST(Divisions, AskForNames) {
 // A run told by hand: the log's lines in their order, and what an exception leaves.
 TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
   const Recipe ref = reference(), r = closed();
-  test::TempFolder folder;
+  TempFolder folder;
   for (const bool thrown : {false, true}) {
     result::RunRecorder recorder;
     const auto path = folder / (thrown ? "thrown.mllog.txt" : "whole.mllog.txt");

@@ -8,6 +8,7 @@
 #include "harness/app.h"
 #include "train/launch.h"
 #include "train/parts.h"
+#include "train/resume.h"
 
 namespace {
 
@@ -30,8 +31,7 @@ class Recording final : public train::Step {
 };
 
 harness::Outcome run_recorded(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
-  const std::int64_t steps_done = std::stoll(context.launch.from_root(std::to_string(earlier.checkpoint ? earlier.checkpoint->state.step : 0)));
-  Run run = build_run(recipe, world.team(), context, steps_done);
+  Run run = build_run(recipe, world.team(), context, start_of(earlier, context).step);
   const auto checkpoints = make_checkpoints(run, std::move(earlier), context);
   run.parts.step = std::make_unique<Recording>(std::move(run.parts.step), std::string(std::getenv("TTT_TEST_ORDER")) + "." + std::to_string(world.rank()));
   const train::Observer observer{.recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); },
@@ -49,10 +49,7 @@ int main(int argc, char** argv) {
   const auto comm = world.communicator();
   harness::App<train::Recipe> app{.name = "order_probe", .summary = "Writes down the order of images.", .recipes = embedded_recipes()};
   train::Earlier earlier;
-  app.continues = [&](const train::Recipe& recipe) {
-    earlier = train::find_earlier(recipe.train.checkpoint);
-    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
-  };
+  find_earlier_run(app, earlier);
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return run_recorded(recipe, context, world, std::move(earlier)); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }
