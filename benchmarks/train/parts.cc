@@ -11,7 +11,6 @@
 
 #include "core/allocator.h"
 #include "core/error.h"
-#include "cuda/loader.h"
 #include "data/hdf5.h"
 #include "data/shapes.h"
 #include "train/telemetry.h"
@@ -24,6 +23,11 @@ void check_save_weights(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
     throw UsageError("train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
+}
+
+void check_norm(const train::Recipe& recipe) {
+  if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync")
+    throw UsageError("model.backbone.norm = \"sync\" and device = \"" + recipe.device + "\": statistics over ranks have no kernel there yet. Choose frozen, batch or group.");
 }
 
 void check_trace(const train::TrainConfig& t) {
@@ -72,17 +76,15 @@ void make_mkl_reproducible() {
 #endif
 }
 
-Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done) {
+Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done,
+              const OpenAccelerator& open) {
   Run run;
   run.recipe = wanted;
   train::Recipe& recipe = run.recipe;
-  if (recipe.device == "cuda") {
-    cuda::open_cuda_library();  // throws where there is no driver or no device
-    throw NotSupported("device = \"cuda\": this version has its detection kernels for CPUs only. Use --device cpu.");
-  }
   resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
   check_trace(recipe.train);
+  check_norm(recipe);
   train::check(recipe.train.telemetry);
   const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
@@ -91,8 +93,15 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   at::set_num_threads(threads);
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
   run.pool = std::make_shared<ThreadPool>(threads);
-  run.gradients = team.communicator();
+  run.accelerator = open(recipe.device, team, run.pool);  // before torch is first asked about CUDA
+  run.parts.device = run.accelerator.device;
+  run.parts.memory = run.accelerator.memory;
   run.control = team.communicator();
+  run.gradients = team.communicator();
+  if (run.accelerator.communicator && team.size > 1) {
+    run.host_of_gradients = std::move(run.gradients);
+    run.gradients = run.accelerator.communicator(*run.host_of_gradients);
+  }
 
   const auto path = recipe.data.read == "hdf5" ? data::ShardFile::Path::kHdf5 : data::ShardFile::Path::kPread;
   const std::string folder = data_folder(recipe, context);
@@ -109,28 +118,27 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.parts.place = run.place.get();
   run.parts.loader = std::make_unique<data::Loader>(
       *run.train_images, recipe.data, run.order,
-      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .hold = recipe.mlperf.division != "none"});
-  set_model(run, model::host_ops(run.pool));
+      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .memory = run.parts.memory, .hold = recipe.mlperf.division != "none"});
+  set_model(run, run.accelerator.ops);
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
 }
 
 void set_model(Run& run, model::DetectionOps ops) {
   const train::Recipe& recipe = run.recipe;
-  const at::Device device(recipe.device);
   train::Parts& parts = run.parts;
   parts.hooks.reset();  // of the old model's parameters
-  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), device, run.control.get());
+  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, run.control.get());
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
   parts.step = std::make_unique<train::EagerStep>(*parts.model);
   parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer);
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.sgd);
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
                             .batches_done = &run.place->count}, *run.control,
-      run.pool, device);
+      run.pool, parts.device);
 }
 
 result::Json describe_data(const Run& run) {
@@ -173,7 +181,7 @@ result::Json describe(const Run& run) {
           {"threads_per_rank", run.recipe.train.threads},
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
-          {"device", run.recipe.device},
+          {"device", run.accelerator.name},
           {"telemetry", t.folder.empty() ? result::Json("none")
                                          : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
           {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},

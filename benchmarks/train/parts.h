@@ -6,6 +6,7 @@
 
 #include "comm/world.h"
 #include "harness/app.h"
+#include "train/accelerator.h"
 #include "train/trace_collection.h"
 #include "train/trainer.h"
 
@@ -16,7 +17,10 @@ struct Run {
   train::Recipe recipe;  // resolved: classes, batch and threads are numbers, not "automatic"
   std::unique_ptr<trace::Recorder> trace;  // where the parts record; null without train.trace_steps
   std::unique_ptr<comm::Place> place;      // where this rank stands, for its heartbeat
-  std::unique_ptr<comm::Communicator> gradients, control;
+  train::Accelerator accelerator;
+  std::unique_ptr<comm::Communicator> control;           // carries host memory
+  std::unique_ptr<comm::Communicator> host_of_gradients;  // under `gradients`, where the accelerator's memory needs one of its own; else null
+  std::unique_ptr<comm::Communicator> gradients;
   std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
@@ -32,9 +36,11 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team);
 void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 // Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
 void make_mkl_reproducible();
-// Collective over `team`, which must outlive the run. The loader begins after `steps_done`. Throws UsageError where the recipe contradicts the
-// launch or the data.
-Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done = 0);
+// Collective over `team`, which must outlive the run. The loader begins after `steps_done`. `open`: by default train::open_accelerator. Throws UsageError
+// where the recipe contradicts the launch or the data.
+using OpenAccelerator = std::function<train::Accelerator(const std::string& device, const comm::Team& team, std::shared_ptr<ThreadPool> pool)>;
+Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done = 0,
+              const OpenAccelerator& open = train::open_accelerator);
 // What names the run's data set, for its result.
 result::Json describe_data(const Run& run);
 // Collective, before the parts go to a trainer: what the recipe's train.checkpoint asks for, with `earlier` of rank 0 restored; null for nothing.

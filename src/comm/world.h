@@ -27,7 +27,7 @@ struct MpiOptions {
 // Ranks that train together: all of the launch, or one by itself.
 struct Team {
   int rank = 0, size = 1;
-  int local_size = 1;                                          // of them, on this node
+  int local_rank = 0, local_size = 1;                          // among those of this node
   std::function<std::unique_ptr<Communicator>()> communicator;  // collective over the team
 };
 // This rank by itself, whatever the launch.
@@ -62,7 +62,7 @@ class World {
 
   // All ranks of the launch.
   Team team() const {
-    return {.rank = rank(), .size = size(), .local_size = local_size(), .communicator = [this] { return communicator(); }};
+    return {.rank = rank(), .size = size(), .local_rank = local_rank(), .local_size = local_size(), .communicator = [this] { return communicator(); }};
   }
 
   // Ends every rank of the launch now; this process's exit code, and the launcher's, is `code`.

@@ -49,10 +49,10 @@ void* CudaLibrary::symbol(const char* name) const {
   return found;
 }
 
-std::string CudaLibrary::versions() const { return reinterpret_cast<VersionsFunction*>(symbol(kVersionsName))(); }
+std::string CudaLibrary::versions() const { return function<VersionsFunction>(kVersionsName)(); }
 
 std::unique_ptr<comm::Communicator> CudaLibrary::make_nccl(comm::Communicator& host, comm::NcclOptions options) const {
-  return std::unique_ptr<comm::Communicator>(reinterpret_cast<MakeNcclFunction*>(symbol(kMakeNcclName))(host, options));
+  return std::unique_ptr<comm::Communicator>(function<MakeNcclFunction>(kMakeNcclName)(host, options));
 }
 
 }  // namespace ttt::cuda

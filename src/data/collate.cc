@@ -77,8 +77,9 @@ Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<S
   return padded;
 }
 
-BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t capacity, bool targets)
-    : set_(set), settings_(settings), targets_(targets), image_targets_(images), written_(images) {
+BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t capacity, bool targets,
+                           std::pmr::memory_resource* memory)
+    : set_(set), settings_(settings), targets_(targets), batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
   batch_.images_n = images, batch_.gt_capacity = capacity;
   const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(capacity);
   batch_.image_size.resize(2 * n), batch_.original_size.resize(2 * n), batch_.image_id.resize(n), batch_.flipped.resize(n);

@@ -35,8 +35,9 @@ struct StageSeconds {
 // A HostBatch under construction; used again and again, so that its memory is touched once.
 class BatchBuilder {
  public:
-  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere.
-  BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity, bool targets);
+  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`: of the batch; outlives the builder.
+  BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity, bool targets,
+               std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
   void begin(const BatchPlan& plan);
   // Fills image k; different k from different threads. Throws DataError that names the record.

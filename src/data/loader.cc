@@ -23,7 +23,7 @@ Loader::Loader(const ShardSet& set, const DataSettings& settings, std::shared_pt
   check(settings_);
   capacity_ = start.gt_capacity != 0 ? start.gt_capacity : gt_capacity(set, settings_);
   ring_.resize(settings_.workers == 0 ? 1 : static_cast<std::size_t>(settings_.prefetch) + 1);
-  for (Slot& slot : ring_) slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets);
+  for (Slot& slot : ring_) slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets, start.memory);
   if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   // One worker may do all images of a step, and of the batches ahead; each may be followed by a wait.

@@ -3,9 +3,16 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "data/host_batch.h"
-
 namespace ttt::model {
+
+// Ground truth masks: the arrays of data::PackedMasks as tensors.
+struct Masks {
+  at::Tensor object_polygon, polygon_vertex;  // [N * G + 1], [P + 1] int32
+  at::Tensor vertices;                        // [V, 2]
+  at::Tensor bitmap_box;                      // [N * G, 4] int32
+  at::Tensor bitmap_offset;                   // [N * G] int64
+  at::Tensor bitmap_bytes;                    // uint8
+};
 
 struct DeviceBatch {
   at::Tensor images;      // [N, 3, H, W] channels last
@@ -14,7 +21,7 @@ struct DeviceBatch {
   at::Tensor gt_box;      // [N, G, 4]
   at::Tensor gt_label;    // [N, G] int32, 0 where there is no object
   at::Tensor gt_count;    // [N] int32
-  const data::PackedMasks* masks = nullptr;
+  Masks masks;
 };
 
 // Key of the random draws of a step: the same on every number of ranks.

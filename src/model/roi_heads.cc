@@ -173,8 +173,9 @@ at::Tensor RoiHeads::mask_loss(const Pyramid& features, const DeviceBatch& batch
   }
   const at::Tensor logits = mask_head(features, rows.rois, rows.image, rows.label);
   const at::Tensor target = config_.roi.mask_target == "polygon"
-                                ? ops_.mask_targets_polygon(kMaskSize, *batch.masks, rows.object, rows.rois)
-                                : ops_.mask_targets_bitmap(kMaskSize, *batch.masks, rows.object, rows.rois, batch.image_size);
+                                ? ops_.mask_targets_polygon(kMaskSize, batch.masks, rows.object, rows.rois)
+                                : ops_.mask_targets_bitmap(kMaskSize, batch.masks, rows.object, rows.rois, batch.image_size,
+                                                           std::max(batch.images.size(2), batch.images.size(3)));
   return bce_sum(logits, target, rows.weight.view({-1, 1, 1})) / count;
 }
 

@@ -1,26 +1,93 @@
 #include "train/device_batch.h"
 
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/stack.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <utility>
 
 namespace ttt::train {
 namespace {
 
-template <class T>
-at::Tensor tensor(const std::vector<T>& values, at::IntArrayRef shape, at::ScalarType dtype, const at::Device& device) {
-  return at::from_blob(const_cast<T*>(values.data()), shape, dtype).to(device);
+c10::Stream current_stream(const at::Device& device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
+
+// Calls visit(tensor) for each tensor of the batch.
+template <class Visit>
+void for_each_tensor(model::DeviceBatch& b, const Visit& visit) {
+  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count, &b.masks.object_polygon, &b.masks.polygon_vertex,
+                        &b.masks.vertices, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.masks.bitmap_bytes})
+    visit(*t);
+}
+
+// Tensors over the host batch's memory.
+model::DeviceBatch on_host(const data::HostBatch& h) {
+  const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType dtype) {
+    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, dtype);
+  };
+  const auto flat = [&](const auto& values, at::ScalarType dtype) { return tensor(values, {static_cast<std::int64_t>(values.size())}, dtype); };
+  const std::int64_t n = h.images_n, g = h.gt_capacity;
+  return {.images = tensor(h.images, {n, h.height, h.width, 3}, at::kFloat).permute({0, 3, 1, 2}),
+          .image_size = tensor(h.image_size, {n, 2}, at::kInt),
+          .image_id = tensor(h.image_id, {n}, at::kLong),
+          .gt_box = tensor(h.gt_box, {n, g, 4}, at::kFloat),
+          .gt_label = tensor(h.gt_label, {n, g}, at::kInt),
+          .gt_count = tensor(h.gt_count, {n}, at::kInt),
+          .masks = {.object_polygon = flat(h.masks.object_polygon, at::kInt),
+                    .polygon_vertex = flat(h.masks.polygon_vertex, at::kInt),
+                    .vertices = flat(h.masks.vertices, at::kFloat).view({-1, 2}),
+                    .bitmap_box = flat(h.masks.bitmap_box, at::kInt).view({-1, 4}),
+                    .bitmap_offset = flat(h.masks.bitmap_offset, at::kLong),
+                    .bitmap_bytes = flat(h.masks.bitmap_bytes, at::kByte)}};
 }
 
 }  // namespace
 
-model::DeviceBatch to_device(const data::HostBatch& h, const at::Device& device) {
-  const std::int64_t n = h.images_n, g = h.gt_capacity;
-  return {.images = tensor(h.images, {n, h.height, h.width, 3}, at::kFloat, device).permute({0, 3, 1, 2}),
-          .image_size = tensor(h.image_size, {n, 2}, at::kInt, device),
-          .image_id = tensor(h.image_id, {n}, at::kLong, device),
-          .gt_box = tensor(h.gt_box, {n, g, 4}, at::kFloat, device),
-          .gt_label = tensor(h.gt_label, {n, g}, at::kInt, device),
-          .gt_count = tensor(h.gt_count, {n}, at::kInt, device),
-          .masks = &h.masks};
+Uploader::Uploader(const at::Device& device) : device_(device) {
+  if (device.is_cpu()) return;
+  stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+  copied_.emplace(device.type());
+}
+
+void Uploader::start(const data::HostBatch& host) {
+  batch_ = on_host(host);
+  if (!stream_) return;
+  const c10::StreamGuard guard(*stream_);
+  for_each_tensor(*batch_, [&](at::Tensor& t) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); });
+  copied_->record(*stream_);
+}
+
+model::DeviceBatch Uploader::take() {
+  model::DeviceBatch batch = std::move(*std::exchange(batch_, std::nullopt));
+  if (stream_) {
+    const c10::Stream current = current_stream(device_);
+    copied_->block(current);
+    for_each_tensor(batch, [&](at::Tensor& t) { t.record_stream(current); });  // memory of the one stream, used by the other
+  }
+  return batch;
+}
+
+void Uploader::wait() {
+  if (copied_) copied_->synchronize();
+}
+
+void LossQueue::push(const std::array<at::Tensor, model::kLosses>& losses) {
+  Flight& f = flights_.emplace_back(Flight{.values = std::pmr::vector<float>(model::kLosses, memory_), .device = {}, .arrived = {}});
+  const at::Tensor host = at::from_blob(f.values.data(), {model::kLosses}, at::kFloat);
+  f.device = at::stack(losses);
+  host.copy_(f.device, /*non_blocking=*/true);
+  if (device_.is_cpu()) return;
+  f.arrived.emplace(device_.type());
+  f.arrived->record(current_stream(device_));
+}
+
+std::array<double, model::kLosses> LossQueue::pop() {
+  const Flight& f = flights_.front();
+  if (f.arrived) f.arrived->synchronize();
+  std::array<double, model::kLosses> losses;
+  std::copy(f.values.begin(), f.values.end(), losses.begin());
+  flights_.pop_front();
+  return losses;
 }
 
 }  // namespace ttt::train

@@ -1,12 +1,59 @@
-// Host batch -> tensors.
+// What goes to the device and comes back in each step, without the host waiting for the device's work.
 #pragma once
+
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+
+#include <deque>
+#include <memory_resource>
+#include <optional>
 
 #include "data/host_batch.h"
 #include "model/batch.h"
+#include "model/losses.h"
 
 namespace ttt::train {
 
-// On a CPU the tensors share the host batch's memory: it must outlive the step.
-model::DeviceBatch to_device(const data::HostBatch& host, const at::Device& device);
+// Host batches on their way to the device, one at a time, by a stream of their own: the copies run beside the step before.
+class Uploader {
+ public:
+  explicit Uploader(const at::Device& device);
+
+  // Starts the copies. The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until the step has ended.
+  void start(const data::HostBatch& host);
+  // What was started; later work of the current stream follows the copies.
+  model::DeviceBatch take();
+  // The host waits for the copies: where they were started a step ago, they are done.
+  void wait();
+
+ private:
+  at::Device device_;
+  std::optional<c10::Stream> stream_;  // none on a CPU, as the next
+  std::optional<c10::Event> copied_;
+  std::optional<model::DeviceBatch> batch_;
+};
+
+// The losses of steps on their way to the host.
+class LossQueue {
+ public:
+  // `memory`: of the host, from which a device copies without waiting; outlives the queue.
+  LossQueue(const at::Device& device, std::pmr::memory_resource* memory) : device_(device), memory_(memory) {}
+
+  // On a device the losses of a step are there when the next one runs; on a CPU at once.
+  bool late() const { return !device_.is_cpu(); }
+  void push(const std::array<at::Tensor, model::kLosses>& losses);
+  // Those of the oldest step; waits until they have arrived.
+  std::array<double, model::kLosses> pop();
+
+ private:
+  struct Flight {
+    std::pmr::vector<float> values;
+    at::Tensor device;                  // the source of the copy
+    std::optional<c10::Event> arrived;  // none on a CPU
+  };
+  at::Device device_;
+  std::pmr::memory_resource* memory_;
+  std::deque<Flight> flights_;
+};
 
 }  // namespace ttt::train

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "train/full_disk.h"
 
 namespace ttt::train {
@@ -132,6 +133,7 @@ void Injector::plant(Parts& parts) {
   if (!of_step.empty()) parts.step = std::make_unique<FaultyStep>(std::move(parts.step), of_step, step_);
   if (of_gradients.empty()) return;
   at::Tensor& flat = parts.model->parameters().flat_gradients();
+  if (!flat.is_cpu()) throw NotSupported("--inject kind=corrupt changes gradients in host memory, and this run's are on " + flat.device().str() + ". Try it with --device cpu.");
   const std::span<float> gradients(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
   parts.set_reducer(std::make_unique<CorruptReducer>(std::move(parts.reducer), gradients, of_gradients, step_));
 }

@@ -34,8 +34,10 @@ class Listener {
   virtual void run_started(const Position&) {}    // the clock runs; after the last thing that may be done before it
   virtual void epoch_started(const Position&) {}  // also of an epoch that a resumed run enters half-way
   virtual void step_starts(const Position&) {}
-  // The weights are updated and all ranks agree that the losses are finite. Reduced gradients still lie in the parameters (a sum over ranks).
+  // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already, unless looks_at() said that the
+  // weights, the momentum or the gradients of this one will be looked at: then reduced gradients still lie in the parameters (a sum over ranks).
   virtual void step_ended(const Position&, const result::StepSample&) {}
+  virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
   virtual void evaluated(const Position&, const result::Evaluation&) {}

@@ -11,8 +11,8 @@ bool is_bias(const std::string& name) { return name.ends_with(".bias"); }
 
 }  // namespace
 
-FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config)
-    : store_(store), config_(config), momentum_(at::zeros_like(store.flat_values())) {
+FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernel kernel)
+    : store_(store), config_(config), kernel_(kernel ? std::move(kernel) : kernels::host::sgd), momentum_(at::zeros_like(store.flat_values())) {
   for (const model::Parameter* p : store.trainable()) {
     const bool bias = is_bias(p->name);
     // The padding behind a parameter stays zero under any update: it may belong to either group.
@@ -23,13 +23,13 @@ FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config)
 
 void FusedSgd::step(double lr, double gradient_scale) {
   for (const Range& r : ranges_) {
-    kernels::host::SgdParams p;
+    kernels::SgdParams p;
     p.lr = static_cast<float>(r.bias ? lr * config_.bias_lr_factor : lr);
     p.momentum = static_cast<float>(config_.momentum);
     p.weight_decay = static_cast<float>(r.bias && !config_.decay_bias ? 0.0 : config_.weight_decay);
     p.grad_scale = static_cast<float>(gradient_scale);
-    kernels::host::sgd(p, r.end - r.begin, store_.flat_gradients().const_data_ptr<float>() + r.begin, momentum_.data_ptr<float>() + r.begin,
-                       store_.flat_values().data_ptr<float>() + r.begin);
+    kernel_(p, r.end - r.begin, store_.flat_gradients().const_data_ptr<float>() + r.begin, momentum_.data_ptr<float>() + r.begin,
+            store_.flat_values().data_ptr<float>() + r.begin);
   }
 }
 

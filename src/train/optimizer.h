@@ -1,7 +1,10 @@
 // Stochastic gradient descent over the flat parameters.
 #pragma once
 
+#include <functional>
+
 #include "core/fields.h"
+#include "kernels/params.h"
 #include "model/parameters.h"
 #include "result/json.h"
 
@@ -31,10 +34,13 @@ class Optimizer {
   virtual result::Json describe() const = 0;
 };
 
-// PyTorch's SGD (kernels/host/detection.h: sgd), one fused pass; biases (names ending in "bias") form their own group.
+// kernels/host/detection.h: sgd; or its twin for the memory in which the parameters lie.
+using SgdKernel = std::function<void(const kernels::SgdParams&, std::int64_t n, const float* grad, float* momentum, float* weight)>;
+
+// PyTorch's SGD, one fused pass; biases (names ending in "bias") form their own group.
 class FusedSgd final : public Optimizer {
  public:
-  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config);
+  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernel kernel = {});  // empty: the host's
   void step(double lr, double gradient_scale) override;
   at::Tensor momentum() const override { return momentum_; }
   result::Json describe() const override;
@@ -46,6 +52,7 @@ class FusedSgd final : public Optimizer {
   };
   model::ParameterStore& store_;
   OptimizerConfig config_;
+  SgdKernel kernel_;
   std::vector<Range> ranges_;
   at::Tensor momentum_;
 };

@@ -25,6 +25,7 @@ class ReplicaCheck final : public Listener {
   // Collective. Throw Incorrect, on every rank alike, where the replicas differ: the ranks, the step and the first tensor that does. Before an
   // evaluation too, so that no accuracy is reported of a run whose ranks have different models.
   void step_ended(const Position&, const result::StepSample&) override;
+  bool looks_at(const Position& at) const override { return every_ > 0 && at.step % every_ == 0; }
   void evaluation_started(const Position&) override;
   void run_ended(const Ending&) override;  // health.replica_checks: how often, and what it cost
 

@@ -10,6 +10,7 @@
 #include "data/loader.h"
 #include "eval/evaluator.h"
 #include "result/phase_clock.h"
+#include "train/device_batch.h"
 #include "train/gradient_hooks.h"
 #include "train/optimizer.h"
 #include "train/recipe.h"
@@ -19,6 +20,8 @@ namespace ttt::train {
 
 // The parts of a run, built from its recipe; an ablation exchanges one of them.
 struct Parts {
+  at::Device device = at::kCPU;
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, for what the device copies; outlives the parts
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
@@ -44,7 +47,12 @@ class StepLoop {
   StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done = 0);
 
   // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
-  // caller ends the step on it; times are not filled in.
+  // caller ends the step on it; times and losses are not filled in.
+  result::StepSample start(bool more);
+  // Fills in the losses of the oldest step that has none. On a device that waits for the step, so it is best called when the next one was started.
+  void settle(result::StepSample& sample);
+  bool late() const { return losses_.late(); }  // whether settling waits
+  // Both at once.
   result::StepSample next(bool more);
 
   std::int64_t step() const { return step_; }  // steps done
@@ -56,11 +64,14 @@ class StepLoop {
   Parts& parts_;
   Schedule schedule_;
   comm::Communicator& comm_;
-  at::Device device_;
   std::int64_t step_;
   result::PhaseClock phases_;
   trace::Lane* lane_ = nullptr;
-  const data::HostBatch* batch_ = nullptr;  // the coming step's; valid until the loader is asked again
+  void fetch();  // the coming step's batch, and starts to copy it
+
+  Uploader uploader_;
+  LossQueue losses_;
+  bool fetched_ = false;
 };
 
 }  // namespace ttt::train

@@ -40,6 +40,7 @@ class Telemetry final : public Listener {
 
   void step_starts(const Position& at) override;
   void step_ended(const Position& at, const result::StepSample& sample) override;
+  bool looks_at(const Position& at) const override { return is_sampled(at.step - 1); }
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/cat.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -71,35 +72,56 @@ Ending Trainer::train() {
 
 Trainer::Agreement Trainer::train_step() {
   tell(&Listener::step_starts, before_step());
-  result::StepSample sample = loop_.next(loop_.step() + 1 < total_steps_);
-  const Agreement agreed = agree(&sample);
-  loop_.phases().end_step(sample);
-  observer_.recorder.step(sample);
-  images_ += sample.images;
+  open_.push_back(loop_.start(loop_.step() + 1 < total_steps_));
+  // On a device a step's losses are on the host when the next step runs, so one step stays open; unless somebody looks at what it left.
+  const bool stays = loop_.late() && loop_.step() < total_steps_ && loop_.step() % steps_per_epoch_ != 0 && !evaluation_is_due() &&
+                     std::none_of(observer_.listeners.begin(), observer_.listeners.end(), [&](const Listener* l) { return l->looks_at(after_step()); });
+  return settle(stays ? 1 : 0, true);
+}
+
+Trainer::Agreement Trainer::settle(std::size_t stay, bool step_ends) {
+  const std::size_t settled = open_.size() - std::min(stay, open_.size());
+  for (std::size_t i = 0; i < settled; ++i) loop_.settle(open_[i]);
+  const Agreement agreed = agree(std::span(open_).first(settled));
+  if (step_ends) loop_.phases().end_step(open_.back());
+  const std::vector<result::StepSample> samples(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(settled));
+  open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(settled));
+  for (const result::StepSample& sample : samples) observer_.recorder.step(sample);
   if (agreed.not_finite >= 0)
-    throw Incorrect("A loss of step " + std::to_string(sample.step) + " on rank " + std::to_string(agreed.not_finite) +
+    throw Incorrect("A loss of step " + std::to_string(agreed.step) + " on rank " + std::to_string(agreed.not_finite) +
                     " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
-  tell(&Listener::step_ended, after_step(), sample);
+  for (const result::StepSample& sample : samples) {
+    images_ += sample.images;
+    tell(&Listener::step_ended, position(sample.step + 1, sample.step), sample);
+  }
   return agreed;
 }
 
-Trainer::Agreement Trainer::agree(const result::StepSample* sample) {
+Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled) {
   const std::string signal = observer_.interrupted();
   // Signal names travel as a number: their order here.
   static constexpr std::array<const char*, 4> kSignals = {"", "SIGUSR1", "SIGTERM", "SIGINT"};
+  // The greatest is the one that counts: of steps that are not finite the first, of its ranks the lowest.
   double shared[3] = {0, 0, 0};
   for (std::size_t i = 1; i < kSignals.size(); ++i)
     if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
-  if (sample)
-    for (double l : sample->loss)
-      if (!std::isfinite(l)) shared[1] = control_.size() - control_.rank();
-  if (sample && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
+  const int size = control_.size();
+  for (std::size_t i = settled.size(); i-- > 0;)
+    for (double l : settled[i].loss)
+      if (!std::isfinite(l)) shared[1] = static_cast<double>(settled.size() - 1 - i) * size + size - control_.rank();
+  if (!settled.empty() && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
   control_.all_reduce_max(shared, 3);
-  return {.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .not_finite = shared[1] == 0 ? -1 : control_.size() - static_cast<int>(shared[1]),
-          .checkpoint = shared[2] != 0};
+  Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .checkpoint = shared[2] != 0};
+  if (shared[1] > 0) {
+    const auto code = static_cast<std::int64_t>(shared[1]) - 1;
+    agreed.step = settled[settled.size() - 1 - static_cast<std::size_t>(code / size)].step;
+    agreed.not_finite = static_cast<int>(size - 1 - code % size);
+  }
+  return agreed;
 }
 
 std::optional<Ending> Trainer::answer(const Agreement& agreed) {
+  if ((!agreed.interrupted.empty() || agreed.checkpoint) && !open_.empty()) settle(0, false);
   if (agreed.interrupted.empty()) {
     if (agreed.checkpoint) {
       save_checkpoint(after_step());
@@ -123,12 +145,16 @@ void Trainer::save_checkpoint(const Position& at) {
 }
 
 std::optional<Ending> Trainer::evaluate_where_due() {
+  if (!evaluation_is_due()) return std::nullopt;
   const TrainConfig& t = recipe_.train;
-  const std::int64_t step = loop_.step();
-  if (t.max_steps > 0 || step == 0 || (step % eval_interval_ != 0 && step != total_steps_) || (last_ && last_->step == step)) return std::nullopt;
   last_ = evaluate();
   if (last_->bbox[0] >= t.target_box_ap && last_->segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(*last_, t, "at or above")};
-  return step < total_steps_ ? answer(agree(nullptr)) : std::nullopt;
+  return loop_.step() < total_steps_ ? answer(agree({})) : std::nullopt;
+}
+
+bool Trainer::evaluation_is_due() const {
+  const std::int64_t step = loop_.step();
+  return recipe_.train.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) && !(last_ && last_->step == step);
 }
 
 result::Evaluation Trainer::evaluate() {
@@ -151,8 +177,8 @@ result::Evaluation Trainer::evaluate() {
   return e;
 }
 
-Position Trainer::position(std::int64_t step_of_epoch) const {
-  return {.step = loop_.step(), .total_steps = total_steps_, .epoch = step_of_epoch / steps_per_epoch_ + 1, .images = images_};
+Position Trainer::position(std::int64_t steps_done, std::int64_t step_of_epoch) const {
+  return {.step = steps_done, .total_steps = total_steps_, .epoch = step_of_epoch / steps_per_epoch_ + 1, .images = images_};
 }
 
 void Trainer::average_running_statistics() {

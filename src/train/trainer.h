@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,21 +40,25 @@ class Trainer {
  private:
   struct Agreement {
     std::string interrupted;
-    int not_finite = -1;  // the lowest rank with a loss that is not finite
+    int not_finite = -1;    // the lowest rank with a loss that is not finite
+    std::int64_t step = 0;  // of it
     bool checkpoint = false;
   };
   Ending train();
   Agreement train_step();
-  Agreement agree(const result::StepSample* sample);
+  // Closes the oldest of the open steps, up to `stay` of them: their losses are read, recorded and told. `step_ends`: the newest has been taken just now.
+  Agreement settle(std::size_t stay, bool step_ends);
+  Agreement agree(std::span<const result::StepSample> settled);
   // What follows from a step or an evaluation that is done; an ending where the run ends with it.
   std::optional<Ending> answer(const Agreement& agreed);
   std::optional<Ending> evaluate_where_due();
+  bool evaluation_is_due() const;
   void save_checkpoint(const Position& at);
   result::Evaluation evaluate();
   void average_running_statistics();
-  Position position(std::int64_t step_of_epoch) const;
-  Position before_step() const { return position(loop_.step()); }
-  Position after_step() const { return position(loop_.step() - 1); }
+  Position position(std::int64_t steps_done, std::int64_t step_of_epoch) const;
+  Position before_step() const { return position(loop_.step(), loop_.step()); }
+  Position after_step() const { return position(loop_.step(), loop_.step() - 1); }
   // Each listener in turn: tell(&Listener::step_starts, before_step()).
   template <class Call, class... Args>
   void tell(Call call, const Args&... args) {
@@ -67,6 +72,7 @@ class Trainer {
   StepLoop loop_;
   std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
   std::int64_t images_ = 0;
+  std::vector<result::StepSample> open_;  // steps taken whose losses are not on the host yet
   std::optional<result::Evaluation> last_;  // evaluation, also of the run that this one goes on with
 };
 

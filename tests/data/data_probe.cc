@@ -49,8 +49,8 @@ DataSettings settings_of(int argc, char** argv, int from) {
   return s;
 }
 
-template <class T>
-void put(const std::string& name, const std::vector<T>& values, std::initializer_list<std::int64_t> dims) {
+template <class T, class Memory>
+void put(const std::string& name, const std::vector<T, Memory>& values, std::initializer_list<std::int64_t> dims) {
   const char type = std::is_same_v<T, float> ? 'f' : std::is_same_v<T, std::int32_t> ? 'i' : std::is_same_v<T, std::int64_t> ? 'l' : 'b';
   std::cout << name << ' ' << type;
   for (const std::int64_t d : dims) std::cout << ' ' << d;

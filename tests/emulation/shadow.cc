@@ -41,7 +41,7 @@ struct Region {
   }
 };
 
-// Memory is one for the whole process, and so is its shadow.
+// Memory is one for the whole process, and so is its shadow. One thread at a time uses it.
 struct Memory {
   unsigned char *arena = nullptr, *next = nullptr;
   std::map<const unsigned char*, Region> regions;  // by their end
@@ -66,7 +66,7 @@ struct Memory {
     return last = &at->second;
   }
 };
-Memory memory;
+Memory& memory = *new Memory;  // never destroyed: there are buffers until the process ends
 
 // Whether what `then` did is sure to be over, for the thread at work now.
 bool ordered(const Moment& then, const Moment& now) {

@@ -72,25 +72,17 @@ class Configure {
   std::string prefix_;
 };
 
-template <class T>
-std::vector<T> values(const at::Tensor& t) {
-  const at::Tensor c = t.contiguous();
-  return {c.const_data_ptr<T>(), c.const_data_ptr<T>() + c.numel()};
-}
-
 int run(const char* input, const char* weights, const char* output, const char* trained) {
   const Tensors in = read(input);
   ttt::model::ModelConfig config;
   ttt::model::ModelConfig::fields(config, Configure(in));
   ttt::model::MaskRcnn model(config, ttt::model::host_ops(), 1, at::kCPU, nullptr);
   ttt::train::load_weights(weights, model.parameters());
-  ttt::data::PackedMasks masks;
-  masks.bitmap_box = values<std::int32_t>(in.at("bitmap_box"));
-  masks.bitmap_offset = values<std::int64_t>(in.at("bitmap_offset"));
-  masks.bitmap_bytes = values<std::uint8_t>(in.at("bitmap_bytes"));
+  const ttt::model::Masks masks{.bitmap_box = in.at("bitmap_box").contiguous(), .bitmap_offset = in.at("bitmap_offset").contiguous(),
+                                .bitmap_bytes = in.at("bitmap_bytes").contiguous()};
   const ttt::model::DeviceBatch batch{.images = in.at("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = in.at("image_size"),
                                       .image_id = in.at("image_id"), .gt_box = in.at("gt_box"), .gt_label = in.at("gt_label"),
-                                      .gt_count = in.at("gt_count"), .masks = &masks};
+                                      .gt_count = in.at("gt_count"), .masks = masks};
   Tensors out;
   const ttt::model::Prediction prediction = model.predict(batch);
   out["detected.boxes"] = prediction.detected.boxes;

@@ -14,8 +14,8 @@
 
 #include "comm/communicator.h"
 #include "core/parallel.h"
-#include "data/host_batch.h"
 #include "kernels/params.h"
+#include "model/batch.h"
 
 namespace ttt::model {
 
@@ -68,9 +68,10 @@ struct DetectionOps {
                          const at::Tensor& roi_count, const at::Tensor& image_size)>
       detections;
   // object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros -> [R, size, size]
-  std::function<at::Tensor(int size, const data::PackedMasks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size)>
+  // longest_side: a bound of any bitmap's sides [pixel], the padded images' for example
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size, std::int64_t longest_side)>
       mask_targets_bitmap;
-  std::function<at::Tensor(int size, const data::PackedMasks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
 };
 
 // `pool`: threads of the kernels; null: the calling thread.

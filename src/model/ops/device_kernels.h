@@ -1,0 +1,86 @@
+// kernels/cuda as kernel_ops.h wants them: scratch memory from torch's allocator, work on the stream that torch uses at the time.
+//
+// Nothing here belongs to a run time: a test compiles it against an emulation of the device.
+#pragma once
+
+#include <ATen/ops/empty.h>
+
+#include "core/error.h"
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/detection.h"
+#include "model/ops/kernel_ops.h"
+
+namespace ttt::model {
+
+class DeviceKernels {
+ public:
+  // current_stream: torch's, of `device`.
+  DeviceKernels(at::Device device, std::function<cudaStream_t()> current_stream) : device_(device), current_stream_(std::move(current_stream)) {}
+  at::Device device() const { return device_; }
+
+  void roi_align_forward(const kernels::RoiAlignParams& p, const float* const* features, const float* rois, const std::int32_t* roi_image, float* out) const {
+    kernels::cuda::roi_align_forward(p, features, rois, roi_image, out, stream());
+  }
+  void roi_align_backward(const kernels::RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image,
+                          float* const* grad_features) const {
+    const at::Tensor scratch = bytes(kernels::cuda::roi_align_backward_workspace(p));
+    kernels::cuda::roi_align_backward(p, grad_out, rois, roi_image, grad_features, scratch.mutable_data_ptr(), stream());
+  }
+  std::int64_t batch_norm_forward(const kernels::BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
+                                  float* mean, float* variance, float* rstd, comm::Communicator* sync) const {
+    refuse(sync);
+    const at::Tensor scratch = bytes(kernels::cuda::batch_norm_workspace(p));
+    kernels::cuda::batch_norm_forward(p, x, weight, bias, residual, y, mean, variance, rstd, scratch.mutable_data_ptr(), stream());
+    return p.rows;
+  }
+  void batch_norm_backward(const kernels::BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
+                           const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, comm::Communicator* sync) const {
+    refuse(sync);
+    const at::Tensor scratch = bytes(kernels::cuda::batch_norm_workspace(p));
+    kernels::cuda::batch_norm_backward(p, grad_y, x, y, weight, mean, rstd, grad_x, grad_residual, grad_weight, grad_bias, scratch.mutable_data_ptr(), stream());
+  }
+  void match(const kernels::MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates, const std::uint8_t* visible,
+             std::int32_t* matched) const {
+    const at::Tensor scratch = bytes(kernels::cuda::match_workspace(p));
+    kernels::cuda::match(p, gt, gt_count, candidates, visible, matched, scratch.mutable_data_ptr(), stream());
+  }
+  void sample(const kernels::SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
+              std::int32_t* total) const {
+    const at::Tensor scratch = bytes(kernels::cuda::sample_workspace(p));
+    kernels::cuda::sample(p, matched, image_id, index, positives, total, scratch.mutable_data_ptr(), stream());
+  }
+  void encode_boxes(const kernels::BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas) const {
+    kernels::cuda::encode_boxes(p, n, gt, reference, deltas, stream());
+  }
+  void proposals(const kernels::ProposalParams& p, const float* logits, const float* deltas, const float* anchors, const std::int32_t* image_size, float* boxes,
+                 float* scores, std::int32_t* count) const {
+    const at::Tensor scratch = bytes(kernels::cuda::proposals_workspace(p));
+    kernels::cuda::proposals(p, logits, deltas, anchors, image_size, boxes, scores, count, scratch.mutable_data_ptr(), stream());
+  }
+  void detections(const kernels::DetectionParams& p, const float* probabilities, const float* deltas, const float* rois, const std::int32_t* roi_count,
+                  const std::int32_t* image_size, float* boxes, float* score, std::int32_t* label, std::int32_t* count) const {
+    const at::Tensor scratch = bytes(kernels::cuda::detections_workspace(p));
+    kernels::cuda::detections(p, probabilities, deltas, rois, roi_count, image_size, boxes, score, label, count, scratch.mutable_data_ptr(), stream());
+  }
+  void mask_targets_bitmap(const kernels::MaskTargetParams& p, std::int64_t longest_side, const std::uint8_t* bitmap_bytes, const std::int64_t* bitmap_offset,
+                           const std::int32_t* bitmap_box, const std::int32_t* object, const float* rois, const std::int32_t* image_height,
+                           const std::int32_t* image_width, float* out) const {
+    kernels::cuda::mask_targets_bitmap(p, longest_side, bitmap_bytes, bitmap_offset, bitmap_box, object, rois, image_height, image_width, out, stream());
+  }
+  void mask_targets_polygon(const kernels::MaskTargetParams& p, const kernels::PolygonView& polygons, const std::int32_t* object, const float* rois,
+                            float* out) const {
+    kernels::cuda::mask_targets_polygon(p, polygons, object, rois, out, stream());
+  }
+
+ private:
+  cudaStream_t stream() const { return current_stream_(); }
+  at::Tensor bytes(std::size_t n) const { return at::empty({static_cast<std::int64_t>(n)}, at::TensorOptions(at::kByte).device(device_)); }
+  static void refuse(const comm::Communicator* sync) {
+    if (sync) throw NotSupported("model.backbone.norm = \"sync\" has no kernel for device=cuda yet. Choose frozen, batch or group.");
+  }
+
+  at::Device device_;
+  std::function<cudaStream_t()> current_stream_;
+};
+
+}  // namespace ttt::model

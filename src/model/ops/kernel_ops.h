@@ -1,0 +1,239 @@
+// DetectionOps over raw kernels: checks, memory and gradients, written once for the host's kernels (host_ops.cc) and the device's (device_ops.h).
+//
+// `Kernels` has the functions of kernels/host/detection.h and kernels/host/batch_norm.h as members, with these differences:
+//   device()                   where its tensors lie
+//   batch_norm_*(..., sync)    takes a Communicator, null for one rank
+//   mask_targets_bitmap(..., longest_side, ...)   a bound of any bitmap's sides [pixel]
+#pragma once
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cstring>
+
+#include "core/error.h"
+#include "model/ops/detection_ops.h"
+
+namespace ttt::model {
+
+inline const float* floats(const at::Tensor& t) { return t.const_data_ptr<float>(); }
+inline const std::int32_t* ints(const at::Tensor& t) { return t.const_data_ptr<std::int32_t>(); }
+// NHWC memory of a channels-last feature map.
+inline at::Tensor nhwc(const at::Tensor& feature) { return feature.permute({0, 2, 3, 1}).contiguous(); }
+
+// Lifetime: the kernels outlive the graph of every forward pass, as the model that owns its ops does.
+template <class Kernels>
+class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3, const at::Tensor& p4, const at::Tensor& p5,
+                            const at::Tensor& rois, const at::Tensor& roi_image, const kernels::RoiAlignParams& params, const Kernels* kernels) {
+    const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
+    std::array<const float*, 4> pointers;
+    for (int l = 0; l < 4; ++l) pointers[l] = floats(maps[l]);
+    at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
+    kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), out.mutable_data_ptr<float>());
+    context->save_for_backward({rois, roi_image});
+    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+    context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+    return out.permute({0, 3, 1, 2});
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    kernels::RoiAlignParams params;
+    const std::string bytes = context->saved_data["params"].toStringRef();
+    std::memcpy(&params, bytes.data(), sizeof params);
+    const auto saved = context->get_saved_variables();
+    const at::Tensor grad = nhwc(grads[0]);
+    std::array<at::Tensor, 4> maps;
+    std::array<float*, 4> pointers;
+    for (int l = 0; l < 4; ++l) {
+      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
+      pointers[l] = maps[l].template mutable_data_ptr<float>();
+    }
+    reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+        ->roi_align_backward(params, floats(grad), floats(saved[0]), ints(saved[1]), pointers.data());
+    torch::autograd::variable_list out(8);
+    for (int l = 0; l < 4; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
+    return out;
+  }
+};
+
+template <class Kernels>
+class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Kernels>> {
+ public:
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x_in, const at::Tensor& weight,
+                                                const at::Tensor& bias, const std::optional<at::Tensor>& residual, double eps, bool relu,
+                                                const Kernels* kernels, comm::Communicator* sync) {
+    const at::Tensor x = nhwc(x_in);
+    const std::int64_t channels = x.size(3);
+    const at::Tensor r = residual ? nhwc(*residual) : at::Tensor();
+    const auto of_channels = [&] { return at::empty({channels}, x.options()); };
+    at::Tensor y = at::empty_like(x), mean = of_channels(), variance = of_channels(), rstd = of_channels();
+    const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .eps = static_cast<float>(eps), .relu = relu};
+    const std::int64_t rows =
+        kernels->batch_norm_forward(p, floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr, y.mutable_data_ptr<float>(),
+                                    mean.mutable_data_ptr<float>(), variance.mutable_data_ptr<float>(), rstd.mutable_data_ptr<float>(), sync);
+    context->save_for_backward({x, y, weight, mean, rstd});
+    context->saved_data["relu"] = relu;
+    context->saved_data["residual"] = residual.has_value();
+    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+    context->saved_data["sync"] = reinterpret_cast<std::int64_t>(sync);
+    const at::Tensor count = at::scalar_tensor(rows, at::kLong);  // on the host, where it is known
+    context->mark_non_differentiable({mean, variance, count});
+    return {y.permute({0, 3, 1, 2}), mean, variance, count};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &y = saved[1], &weight = saved[2], &mean = saved[3], &rstd = saved[4];
+    const std::int64_t channels = x.size(3);
+    const bool has_residual = context->saved_data["residual"].toBool();
+    const at::Tensor grad = nhwc(grads[0]);
+    at::Tensor grad_x = at::empty_like(x), grad_residual = has_residual ? at::empty_like(x) : at::Tensor();
+    at::Tensor grad_weight = at::empty_like(mean), grad_bias = at::empty_like(mean);
+    const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .relu = context->saved_data["relu"].toBool()};
+    reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+        ->batch_norm_backward(p, floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd), grad_x.mutable_data_ptr<float>(),
+                              has_residual ? grad_residual.mutable_data_ptr<float>() : nullptr, grad_weight.mutable_data_ptr<float>(),
+                              grad_bias.mutable_data_ptr<float>(), reinterpret_cast<comm::Communicator*>(context->saved_data["sync"].toInt()));
+    return {grad_x.permute({0, 3, 1, 2}), grad_weight, grad_bias, has_residual ? grad_residual.permute({0, 3, 1, 2}) : at::Tensor(), at::Tensor(),
+            at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+template <class Kernels>
+class KernelOps {
+ public:
+  KernelOps(std::string name, Kernels kernels) : name_(std::move(name)), kernels_(std::move(kernels)) {}
+
+  Normalised batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
+                        comm::Communicator* sync) const {
+    // An undefined tensor is no argument of an autograd function; an empty optional is.
+    const auto out = BatchNormFunction<Kernels>::apply(x, weight, bias, residual.defined() ? std::optional(residual) : std::nullopt, eps, relu, &kernels_, sync);
+    return {.y = out[0], .mean = out[1], .variance = out[2], .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
+  }
+
+  at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois, const at::Tensor& roi_image) const {
+    check(rois, at::kFloat, "rois");
+    check(roi_image, at::kInt, "roi_image");
+    return RoiAlignFunction<Kernels>::apply(f[0], f[1], f[2], f[3], rois, roi_image, p, &kernels_);
+  }
+
+  at::Tensor match(const kernels::MatchParams& p, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates, const at::Tensor& visible) const {
+    check(gt, at::kFloat, "gt");
+    check(gt_count, at::kInt, "gt_count");
+    check(candidates, at::kFloat, "candidates");
+    if (visible.defined()) check(visible, at::kByte, "visible");
+    at::Tensor matched = new_ints({p.images, p.candidates});
+    kernels_.match(p, floats(gt), ints(gt_count), floats(candidates), visible.defined() ? visible.const_data_ptr<std::uint8_t>() : nullptr,
+                   matched.mutable_data_ptr<std::int32_t>());
+    return matched;
+  }
+
+  Sampled sample(const kernels::SampleParams& p, const at::Tensor& matched, const at::Tensor& image_id) const {
+    check(matched, at::kInt, "matched");
+    check(image_id, at::kLong, "image_id");
+    Sampled s{.index = new_ints({p.images, p.size}), .positives = new_ints({p.images}), .total = new_ints({p.images})};
+    kernels_.sample(p, ints(matched), image_id.const_data_ptr<std::int64_t>(), s.index.mutable_data_ptr<std::int32_t>(),
+                    s.positives.mutable_data_ptr<std::int32_t>(), s.total.mutable_data_ptr<std::int32_t>());
+    return s;
+  }
+
+  at::Tensor encode_boxes(const kernels::BoxCoderParams& p, const at::Tensor& gt, const at::Tensor& reference) const {
+    check(gt, at::kFloat, "gt");
+    check(reference, at::kFloat, "reference");
+    at::Tensor deltas = new_floats(gt.sizes());
+    kernels_.encode_boxes(p, gt.numel() / 4, floats(gt), floats(reference), deltas.mutable_data_ptr<float>());
+    return deltas;
+  }
+
+  Proposals proposals(const kernels::ProposalParams& p, const at::Tensor& logits, const at::Tensor& deltas, const at::Tensor& anchors,
+                      const at::Tensor& image_size) const {
+    check(logits, at::kFloat, "logits");
+    check(deltas, at::kFloat, "deltas");
+    check(anchors, at::kFloat, "anchors");
+    check(image_size, at::kInt, "image_size");
+    Proposals out{.boxes = new_floats({p.images, p.post_nms, 4}), .scores = new_floats({p.images, p.post_nms}), .count = new_ints({p.images})};
+    kernels_.proposals(p, floats(logits), floats(deltas), floats(anchors), ints(image_size), out.boxes.mutable_data_ptr<float>(),
+                       out.scores.mutable_data_ptr<float>(), out.count.mutable_data_ptr<std::int32_t>());
+    return out;
+  }
+
+  Detected detections(const kernels::DetectionParams& p, const at::Tensor& probabilities, const at::Tensor& deltas, const at::Tensor& rois,
+                      const at::Tensor& roi_count, const at::Tensor& image_size) const {
+    check(probabilities, at::kFloat, "probabilities");
+    check(deltas, at::kFloat, "deltas");
+    check(rois, at::kFloat, "rois");
+    check(roi_count, at::kInt, "roi_count");
+    check(image_size, at::kInt, "image_size");
+    Detected out{.boxes = new_floats({p.images, p.detections, 4}), .score = new_floats({p.images, p.detections}),
+                 .label = new_ints({p.images, p.detections}), .count = new_ints({p.images})};
+    kernels_.detections(p, floats(probabilities), floats(deltas), floats(rois), ints(roi_count), ints(image_size), out.boxes.mutable_data_ptr<float>(),
+                        out.score.mutable_data_ptr<float>(), out.label.mutable_data_ptr<std::int32_t>(), out.count.mutable_data_ptr<std::int32_t>());
+    return out;
+  }
+
+  at::Tensor mask_targets_bitmap(int size, const Masks& masks, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size,
+                                 std::int64_t longest_side) const {
+    check(object, at::kInt, "object");
+    check(rois, at::kFloat, "rois");
+    check(masks.bitmap_bytes, at::kByte, "bitmap_bytes");
+    check(masks.bitmap_offset, at::kLong, "bitmap_offset");
+    check(masks.bitmap_box, at::kInt, "bitmap_box");
+    const std::int64_t capacity = masks.bitmap_offset.numel() / image_size.size(0);
+    const at::Tensor extent = image_size.index_select(0, object.clamp_min(0).floor_divide(capacity));
+    const at::Tensor height = extent.select(1, 0).contiguous(), width = extent.select(1, 1).contiguous();
+    at::Tensor out = new_floats({rois.size(0), size, size});
+    kernels_.mask_targets_bitmap({.rois = rois.size(0), .size = size}, longest_side, masks.bitmap_bytes.const_data_ptr<std::uint8_t>(),
+                                 masks.bitmap_offset.const_data_ptr<std::int64_t>(), ints(masks.bitmap_box), ints(object), floats(rois), ints(height), ints(width),
+                                 out.mutable_data_ptr<float>());
+    return out;
+  }
+
+  at::Tensor mask_targets_polygon(int size, const Masks& masks, const at::Tensor& object, const at::Tensor& rois) const {
+    check(object, at::kInt, "object");
+    check(rois, at::kFloat, "rois");
+    check(masks.object_polygon, at::kInt, "object_polygon");
+    check(masks.polygon_vertex, at::kInt, "polygon_vertex");
+    check(masks.vertices, at::kFloat, "vertices");
+    at::Tensor out = new_floats({rois.size(0), size, size});
+    kernels_.mask_targets_polygon({.rois = rois.size(0), .size = size}, {ints(masks.object_polygon), ints(masks.polygon_vertex), floats(masks.vertices)},
+                                  ints(object), floats(rois), out.mutable_data_ptr<float>());
+    return out;
+  }
+
+ private:
+  // A kernel reads raw memory: what it is given must be what it expects.
+  void check(const at::Tensor& t, at::ScalarType dtype, const char* what) const {
+    if (t.device().type() != kernels_.device().type() || t.scalar_type() != dtype || !t.is_contiguous())
+      throw Error(name_ + "_ops: '" + what + "' must be a contiguous tensor of type " + c10::toString(dtype) + " on " + kernels_.device().str() + ", not " +
+                  t.toString() + " on " + t.device().str() + ". This is a mistake in the caller.");
+  }
+  at::Tensor new_floats(at::IntArrayRef shape) const { return at::empty(shape, at::TensorOptions(at::kFloat).device(kernels_.device())); }
+  at::Tensor new_ints(at::IntArrayRef shape) const { return at::empty(shape, at::TensorOptions(at::kInt).device(kernels_.device())); }
+
+  std::string name_;
+  Kernels kernels_;
+};
+
+template <class Kernels>
+DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
+  using Ops = KernelOps<Kernels>;
+  const auto ops = std::make_shared<const Ops>(name, std::move(kernels));
+  const auto bound = [ops](auto member) { return [ops, member](auto&&... arguments) { return ((*ops).*member)(arguments...); }; };
+  return {.name = name,
+          .batch_norm = bound(&Ops::batch_norm),
+          .roi_align = bound(&Ops::roi_align),
+          .match = bound(&Ops::match),
+          .sample = bound(&Ops::sample),
+          .encode_boxes = bound(&Ops::encode_boxes),
+          .proposals = bound(&Ops::proposals),
+          .detections = bound(&Ops::detections),
+          .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
+          .mask_targets_polygon = bound(&Ops::mask_targets_polygon)};
+}
+
+}  // namespace ttt::model

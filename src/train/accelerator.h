@@ -1,0 +1,31 @@
+// The device on which a rank trains, and what of a run depends on which it is.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/world.h"
+#include "core/parallel.h"
+#include "model/ops/detection_ops.h"
+#include "train/optimizer.h"
+
+namespace ttt::train {
+
+struct Accelerator {
+  at::Device device = at::kCPU;
+  std::string name = "cpu";  // what it calls itself
+  model::DetectionOps ops;
+  SgdKernel sgd;  // empty: the host's
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
+  // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
+  std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host)> communicator;
+};
+
+// `device`: cpu, or cuda: the rank's own GPU, ranks of a node in turn. `pool`: threads of the host's kernels.
+// Throws NotSupported, with what is missing: the driver, a GPU for each rank of the node, libttt_cuda.
+Accelerator open_accelerator(const std::string& device, const comm::Team& team, std::shared_ptr<ThreadPool> pool);
+
+}  // namespace ttt::train

@@ -1,0 +1,26 @@
+// A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the emulation's (tests/emulation), and
+// whenever the host must wait for a value of theirs it is counted. Operations are computed by torch's CPU kernels, so their bits are a CPU's.
+//
+// What counts as a wait is what stops the host on a CUDA device: reading a number (item()), copying without non_blocking or between the device and memory
+// that is not locked, and operations whose result has a shape that only the values tell (nonzero, masked_select, indexing by a mask, ...).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <string>
+
+namespace ttt::test {
+
+at::Device device_double();
+
+// Memory of the host from and to which the device copies without the host waiting.
+std::pmr::memory_resource* locked_memory();
+
+// By operation, since the last reset_waits().
+std::map<std::string, std::int64_t> waits();
+void reset_waits();
+
+}  // namespace ttt::test

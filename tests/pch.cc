@@ -1,0 +1,1 @@
+// There to own the precompiled header.
