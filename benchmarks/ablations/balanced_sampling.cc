@@ -47,7 +47,7 @@ void deal_by_cost(Run& run) {
   const data::OrderSettings settings{.seed = static_cast<std::uint64_t>(run.recipe.seed), .global_batch = run.recipe.train.global_batch,
                                      .rank = run.gradients->rank(), .ranks = run.gradients->size()};
   run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data,
-                                                    std::make_shared<BalancedOrder>(*run.train_images, run.recipe.data, settings), data::LoaderStart{.trace = run.parts.trace});
+                                                    std::make_shared<BalancedOrder>(*run.train_images, run.recipe.data, settings), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
   run.deals = "by number of objects";
 }
 

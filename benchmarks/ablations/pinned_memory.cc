@@ -8,7 +8,7 @@ Ablation ablate_pinned_memory() {
           .expectation = "The copy overlaps with the step before; from pageable memory it passes through a staging buffer and the host waits.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "pageable"}, {.name = "pinned"}, {.name = "pinned with copy stream"}},
-          .unsupported = [](const Place& place) { return needs_cuda(place, "A copy from host to device memory"); }};
+          .unsupported = [](const Place& place) { return needs_cuda(place, "A choice of the memory from which batches are copied to the device"); }};
 }
 
 }  // namespace ttt::ablations

@@ -25,7 +25,8 @@ std::vector<std::int32_t> subset(const at::Tensor& candidates, std::int64_t most
   return out;
 }
 
-model::Sampled classical_sample(const kernels::SampleParams& p, const at::Tensor& matched, const at::Tensor& image_id) {
+model::Sampled classical_sample(const kernels::SampleParams& p, const at::Tensor& all_matched, const at::Tensor& image_id) {
+  const at::Tensor matched = all_matched.to(at::kCPU);  // where the choice is made; from a device a copy that is waited for
   const auto ints = matched.options().dtype(at::kInt);
   model::Sampled s{.index = at::zeros({p.images, p.size}, ints), .positives = at::zeros({p.images}, ints), .total = at::zeros({p.images}, ints)};
   const auto most = static_cast<std::int64_t>(static_cast<float>(p.size) * p.positive_fraction);
@@ -39,7 +40,8 @@ model::Sampled classical_sample(const kernels::SampleParams& p, const at::Tensor
     s.positives.mutable_data_ptr<std::int32_t>()[n] = static_cast<std::int32_t>(positives.size());
     s.total.mutable_data_ptr<std::int32_t>()[n] = static_cast<std::int32_t>(positives.size() + negatives.size());
   }
-  return s;
+  const at::Device device = all_matched.device();
+  return {.index = s.index.to(device), .positives = s.positives.to(device), .total = s.total.to(device)};
 }
 
 void use_classical_sampler(Run& run) {
@@ -61,7 +63,7 @@ Ablation ablate_sync_free() {
   return {.name = "sync_free",
           .question = "What do fixed shapes, which never ask the device how many there are, cost or bring, by operation and in all?",
           .expectation = "On a CPU a question is free and fillers are work: the classical mask branch is faster. On a GPU each question stops the "
-                         "queue: the counter sync_points says how often (five of them read the step's losses).",
+                         "queue: the counter sync_points says how often.",
           .promise = Promise::kClose,
           .rtol = 1e-3,  // the same sums over other numbers of rows, then two updates
           .variants = {{.name = "fixed_shapes", .change = fixed},

@@ -158,7 +158,8 @@ std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier ea
 
 std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder) {
   const train::Recipe& recipe = run.recipe;
-  if (recipe.train.telemetry.folder.empty() || run.control->rank() != 0) return nullptr;
+  if (recipe.train.telemetry.folder.empty()) return nullptr;
+  if (run.control->rank() != 0) return std::make_unique<train::SampledSteps>(recipe.train.telemetry);
   train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
                                   .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .run_id = run_id, .recorder = recorder};
   return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));

@@ -48,7 +48,7 @@ result::Json describe_data(const Run& run);
 std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context);
 // Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
 void set_model(Run& run, model::DetectionOps ops);
-// Writes train.telemetry.folder while the run goes, and norms into the recorder, where there is one; null on ranks other than 0 and without a folder.
+// On rank 0 writes train.telemetry.folder while the run goes, and norms into the recorder, where there is one; null without a folder.
 // Of the parts as they are: made after they have been exchanged. The run outlives it.
 std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder);
 result::Json describe(const Run& run);

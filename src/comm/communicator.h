@@ -48,7 +48,7 @@ class Communicator {
   virtual void barrier() = 0;
 
   // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves on a device, the host
-  // does not see. number_next: what the next one is called there.
+  // does not see. number_next: what the next one is called there, and in an error (`nccl`).
   void trace(trace::Lane* lane) { lane_ = lane; }
   void number_next(std::int32_t number) { number_ = number; }
 

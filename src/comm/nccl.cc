@@ -19,9 +19,9 @@
 namespace ttt::comm {
 namespace {
 
-void check(cudaError_t status, const char* what) {
+void check(cudaError_t status, const std::string& what) {
   if (status != cudaSuccess)
-    throw Error(std::string(what) + " failed on the GPU: " + cudaGetErrorString(status) + ". Look at the rank that failed first.");
+    throw Error(what + " failed on the GPU: " + cudaGetErrorString(status) + ". Look at the rank that failed first.");
 }
 
 // An event without a clock, freed with its last owner: a collective's end, awaited by streams and by the watchdog.
@@ -61,7 +61,12 @@ class NcclLink {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
     const ncclResult_t result = ncclCommInitRankConfig(&comm_, host.size(), id, rank_, &config);
-    settle(result, "ncclCommInitRank", 0);
+    try {
+      settle(result, "ncclCommInitRank", 0);
+    } catch (...) {
+      if (comm_ && !aborted_) ncclCommAbort(comm_);
+      throw;
+    }
     watchdog_ = std::thread([this] { watch(); });
   }
 
@@ -85,7 +90,7 @@ class NcclLink {
 
   // Starts `call` (a function of the communicator) and returns when it is enqueued.
   template <class Call>
-  void start(const char* what, std::size_t bytes, Call call) {
+  void start(const std::string& what, std::size_t bytes, Call call) {
     throw_if_aborted();
     ncclResult_t result;
     {
@@ -107,13 +112,13 @@ class NcclLink {
   }
 
  private:
-  static void expect_success(ncclResult_t result, const char* what, std::size_t bytes) {
+  static void expect_success(ncclResult_t result, const std::string& what, std::size_t bytes) {
     if (result != ncclSuccess && result != ncclInProgress)
-      throw Error(std::string(what) + " of " + std::to_string(bytes) + " bytes failed: " + ncclGetErrorString(result) +
+      throw Error(what + " of " + std::to_string(bytes) + " bytes failed: " + ncclGetErrorString(result) +
                   ". Set NCCL_DEBUG=WARN to see why.");
   }
 
-  void settle(ncclResult_t result, const char* what, std::size_t bytes) {
+  void settle(ncclResult_t result, const std::string& what, std::size_t bytes) {
     const double begin = now_s();
     while (result == ncclInProgress) {
       std::this_thread::yield();
@@ -195,7 +200,7 @@ class NcclCommunicator final : public Communicator {
     reduce("all_reduce_max(double)", data, count, ncclFloat64, ncclMax)->wait();
   }
   std::unique_ptr<Work> all_reduce_sum_async(float* data, std::size_t count) override {
-    return reduce("all_reduce_sum(float)", data, count, ncclFloat32, ncclSum);
+    return reduce("all_reduce_sum(float) number " + std::to_string(number_), data, count, ncclFloat32, ncclSum);
   }
   void broadcast(void* data, std::size_t bytes, int root) override {
     enqueue("broadcast", bytes, [=, this](ncclComm_t comm) {
@@ -233,7 +238,7 @@ class NcclCommunicator final : public Communicator {
   cudaStream_t current() const { return static_cast<cudaStream_t>(options_.current_stream(options_.device)); }
 
   template <class T>
-  std::unique_ptr<Work> reduce(const char* what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
+  std::unique_ptr<Work> reduce(const std::string& what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
     return enqueue(what, count * sizeof(T), [=, this](ncclComm_t comm) {
       return ncclAllReduce(data, data, count, type, op, comm, stream_);
     });
@@ -241,7 +246,7 @@ class NcclCommunicator final : public Communicator {
 
   // After what the current stream holds now, on the communication stream.
   template <class Call>
-  std::unique_ptr<Work> enqueue(const char* what, std::size_t bytes, Call call) {
+  std::unique_ptr<Work> enqueue(const std::string& what, std::size_t bytes, Call call) {
     Event ready;
     check(cudaEventRecord(ready.get(), current()), what);
     check(cudaStreamWaitEvent(stream_, ready.get(), 0), what);

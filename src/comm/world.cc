@@ -138,8 +138,10 @@ std::unique_ptr<Heartbeat> World::heartbeat(const Place& place) const {
   return make_heartbeat(state_->channel(MpiOptions{}.timeout_s), place);
 }
 
+double World::timeout_s() const { return state_->timeout_s > 0 ? state_->timeout_s : MpiOptions{}.timeout_s; }
+
 Team alone() {
-  return {.communicator = make_single};
+  return {.communicator = make_single, .timeout_s = MpiOptions{}.timeout_s};
 }
 
 void World::abort(int code) const {

@@ -29,6 +29,7 @@ struct Team {
   int rank = 0, size = 1;
   int local_rank = 0, local_size = 1;                          // among those of this node
   std::function<std::unique_ptr<Communicator>()> communicator;  // collective over the team
+  double timeout_s = MpiOptions{}.timeout_s;                    // of its collectives
 };
 // This rank by itself, whatever the launch.
 Team alone();
@@ -53,6 +54,7 @@ class World {
   int nodes() const;
   std::string library() const;       // as MPI names itself, one line
   std::string thread_level() const;  // what MPI granted
+  double timeout_s() const;          // of collectives: TTT_COMM_TIMEOUT_S, else MpiOptions' default
 
   // Collective. The host-memory communicator over all ranks; `single` where the world has one rank.
   std::unique_ptr<Communicator> communicator(const MpiOptions& options = {}) const;
@@ -62,7 +64,8 @@ class World {
 
   // All ranks of the launch.
   Team team() const {
-    return {.rank = rank(), .size = size(), .local_rank = local_rank(), .local_size = local_size(), .communicator = [this] { return communicator(); }};
+    return {.rank = rank(), .size = size(), .local_rank = local_rank(), .local_size = local_size(), .communicator = [this] { return communicator(); },
+            .timeout_s = timeout_s()};
   }
 
   // Ends every rank of the launch now; this process's exit code, and the launcher's, is `code`.

@@ -9,15 +9,18 @@ namespace {
 
 Accelerator open_cuda(const comm::Team& team) {
   const std::shared_ptr<const cuda::CudaLibrary> library = cuda::open_cuda_library();
-  if (team.local_size > library->devices())
+  const bool own = library->devices() == 1;  // of several ranks' GPUs each sees its own, as Slurm's --gpus-per-task arranges it; NCCL refuses a shared one
+  if (!own && team.local_size > library->devices())
     throw NotSupported("device = \"cuda\": " + std::to_string(team.local_size) + " ranks on this node, and " + std::to_string(library->devices()) +
                        " GPUs that they may use. Start one rank for each GPU.");
-  const int index = team.local_rank;
+  const int index = own ? 0 : team.local_rank;
   Accelerator a{.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index))};
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
   a.sgd = library->function<model::SgdFunction>(model::kSgdName);
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
-  a.communicator = [library, index](comm::Communicator& host) { return library->make_nccl(host, {.device = index}); };
+  a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host) {
+    return library->make_nccl(host, {.device = index, .timeout_s = limit_s});
+  };
   return a;
 }
 

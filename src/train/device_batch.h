@@ -19,7 +19,7 @@ class Uploader {
  public:
   explicit Uploader(const at::Device& device);
 
-  // Starts the copies. The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until the step has ended.
+  // Starts the copies, which wait() awaits; a destructor does not: memory that a device copies from is never unmapped. The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until the step has ended.
   void start(const data::HostBatch& host);
   // What was started; later work of the current stream follows the copies.
   model::DeviceBatch take();

@@ -37,7 +37,7 @@ class Listener {
   // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already, unless looks_at() said that the
   // weights, the momentum or the gradients of this one will be looked at: then reduced gradients still lie in the parameters (a sum over ranks).
   virtual void step_ended(const Position&, const result::StepSample&) {}
-  virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }
+  virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }  // the same on every rank
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
   virtual void evaluated(const Position&, const result::Evaluation&) {}

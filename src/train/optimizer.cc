@@ -1,6 +1,7 @@
 #include "train/optimizer.h"
 
 #include <ATen/ops/zeros_like.h>
+#include <ATen/record_function.h>
 
 #include "kernels/host/detection.h"
 
@@ -22,6 +23,7 @@ FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, 
 }
 
 void FusedSgd::step(double lr, double gradient_scale) {
+  RECORD_FUNCTION("ttt::sgd", std::vector<c10::IValue>({store_.flat_gradients(), momentum_, momentum_, store_.flat_values(), store_.flat_values()}));  // read, written
   for (const Range& r : ranges_) {
     kernels::SgdParams p;
     p.lr = static_cast<float>(r.bias ? lr * config_.bias_lr_factor : lr);

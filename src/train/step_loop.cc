@@ -28,8 +28,6 @@ result::StepSample StepLoop::start(bool more) {
   const auto losses = parts_.step->forward_backward(batch, key, phases_);  // the reducer's hooks fire as gradients appear
   parts_.reducer->launch();
 
-  losses_.push(losses);
-
   if (more) fetch();
 
   phases_.enter(result::Phase::kCommExposed);
@@ -38,7 +36,7 @@ result::StepSample StepLoop::start(bool more) {
   const double lr = schedule_.lr(step_ + 1);
   parts_.optimizer->step(lr, 1.0 / comm_.size());
   phases_.enter(result::Phase::kOther);
-
+  losses_.push(losses);  // after all else: who waits for them has waited for the step
   return {.step = step_++, .images = recipe_.train.global_batch, .learning_rate = lr};
 }
 

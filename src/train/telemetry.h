@@ -31,6 +31,16 @@ struct TelemetrySources {
   result::RunRecorder* recorder = nullptr;
 };
 
+// What the steps of Telemetry mean for the ranks that have none: all must agree on when the host waits for a step.
+class SampledSteps final : public Listener {
+ public:
+  explicit SampledSteps(const TelemetryConfig& config) : every_(config.every_steps) {}
+  bool looks_at(const Position& at) const override { return (at.step - 1) % every_ == 0; }
+
+ private:
+  std::int64_t every_;
+};
+
 // For one rank: the others need none, since weights and reduced gradients are the same on all. Losses and times are this rank's.
 class Telemetry final : public Listener {
  public:

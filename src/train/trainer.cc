@@ -82,7 +82,7 @@ Trainer::Agreement Trainer::train_step() {
 Trainer::Agreement Trainer::settle(std::size_t stay, bool step_ends) {
   const std::size_t settled = open_.size() - std::min(stay, open_.size());
   for (std::size_t i = 0; i < settled; ++i) loop_.settle(open_[i]);
-  const Agreement agreed = agree(std::span(open_).first(settled));
+  const Agreement agreed = agree(std::span(open_).first(settled), step_ends);
   if (step_ends) loop_.phases().end_step(open_.back());
   const std::vector<result::StepSample> samples(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(settled));
   open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(settled));
@@ -97,7 +97,7 @@ Trainer::Agreement Trainer::settle(std::size_t stay, bool step_ends) {
   return agreed;
 }
 
-Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled) {
+Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled, bool step_ends) {
   const std::string signal = observer_.interrupted();
   // Signal names travel as a number: their order here.
   static constexpr std::array<const char*, 4> kSignals = {"", "SIGUSR1", "SIGTERM", "SIGINT"};
@@ -109,7 +109,7 @@ Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled) {
   for (std::size_t i = settled.size(); i-- > 0;)
     for (double l : settled[i].loss)
       if (!std::isfinite(l)) shared[1] = static_cast<double>(settled.size() - 1 - i) * size + size - control_.rank();
-  if (!settled.empty() && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
+  if (step_ends && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
   control_.all_reduce_max(shared, 3);
   Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .checkpoint = shared[2] != 0};
   if (shared[1] > 0) {
@@ -149,7 +149,7 @@ std::optional<Ending> Trainer::evaluate_where_due() {
   const TrainConfig& t = recipe_.train;
   last_ = evaluate();
   if (last_->bbox[0] >= t.target_box_ap && last_->segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(*last_, t, "at or above")};
-  return loop_.step() < total_steps_ ? answer(agree({})) : std::nullopt;
+  return loop_.step() < total_steps_ ? answer(agree({}, false)) : std::nullopt;
 }
 
 bool Trainer::evaluation_is_due() const {

@@ -48,7 +48,7 @@ class Trainer {
   Agreement train_step();
   // Closes the oldest of the open steps, up to `stay` of them: their losses are read, recorded and told. `step_ends`: the newest has been taken just now.
   Agreement settle(std::size_t stay, bool step_ends);
-  Agreement agree(std::span<const result::StepSample> settled);
+  Agreement agree(std::span<const result::StepSample> settled, bool step_ends);
   // What follows from a step or an evaluation that is done; an ending where the run ends with it.
   std::optional<Ending> answer(const Agreement& agreed);
   std::optional<Ending> evaluate_where_due();

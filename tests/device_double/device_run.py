@@ -16,15 +16,24 @@ TINY = ["data.short_side=64", "data.long_side=64", "data.workers=1", "train.thre
 NOT_CONVERGED = 6
 
 
-def run(program, data, folder, name, ranks, shapes="static"):
+def run(program, data, folder, name, ranks, shapes="static", watched=False):
     out, weights = f"{folder}/{name}.json", f"{folder}/{name}.h5"
     line = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program, "--quiet", "--data", data, "--out", out]
-    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}"]:
+    # Telemetry waits for the steps it samples, on rank 0 alone; a checkpoint after each step needs all ranks at every one of them.
+    watch = [f"train.telemetry.folder={folder}/{name}.events", "train.telemetry.every_steps=3", "train.telemetry.histograms_every=3", "train.telemetry.pictures=0",
+             f"train.checkpoint.folder={folder}/{name}.checkpoints", "train.checkpoint.every_epochs=0.125", "train.checkpoint.keep=20"]
+    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else [])]:
         line += ["--set", s]
     done = subprocess.run(line, capture_output=True, text=True, timeout=400)
     assert done.returncode == NOT_CONVERGED, (done.returncode, done.stderr)
     with open(out) as f, h5py.File(weights) as w:
         return json.load(f), {name: w[name][()] for name in w}
+
+
+def strip_times(value):
+    if isinstance(value, dict):
+        return {k: strip_times(v) for k, v in value.items() if not k.endswith("_s")}
+    return value
 
 
 def main():
@@ -36,10 +45,13 @@ def main():
         for split in ("train", "val"):
             subprocess.run([f"{build}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations", f"{drawn}/instances_{split}.json", "--split", split, "--out", data],
                            check=True, capture_output=True)
-        for ranks in (1, 2):
-            (device, device_weights), (host, host_weights) = (run(p, data, folder, f"{os.path.basename(p)}-{ranks}", ranks) for p in (double, program))
+        for ranks, watched in ((1, False), (2, False), (2, True)):
+            (device, device_weights), (host, host_weights) = (run(p, data, folder, f"{os.path.basename(p)}-{ranks}-{watched}", ranks, watched=watched) for p in (double, program))
             assert device["built"]["step"]["ops"] == "emulated" and host["built"]["step"]["ops"] == "host"
-            assert device["built"]["waits"] == {}, device["built"]["waits"]
+            assert watched or device["built"]["waits"] == {}, device["built"]["waits"]
+            saved, series = ([c["step"] for c in r.get("checkpoints", [])] for r in (device, host)), [r.get("telemetry") for r in (device, host)]
+            assert list(saved) == [list(range(9)) if watched else []] * 2, (device.get("checkpoints"), host.get("checkpoints"))
+            assert not watched or strip_times(series[0]) == strip_times(series[1]) and len(series[0]["step"]) == 3, series
             assert len(device["steps"]["step"]) == 8 and device["steps"]["step"] == host["steps"]["step"]
             assert device["steps"]["loss"] == host["steps"]["loss"], (device["steps"]["loss"], host["steps"]["loss"])
             strip = lambda result: [{k: v for k, v in e.items() if not k.endswith("_s")} for e in result["accuracy"]]
@@ -47,7 +59,8 @@ def main():
             assert device_weights.keys() == host_weights.keys()
             for name, values in host_weights.items():
                 assert np.array_equal(values.view(np.uint32), device_weights[name].view(np.uint32)), name
-            print(f"{ranks} ranks: {len(device['steps']['step'])} steps and {len(device['accuracy'])} evaluations on the double of a device: the CPU's bits, and no wait in any step")
+            print(f"{ranks} ranks: {len(device['steps']['step'])} steps and {len(device['accuracy'])} evaluations on the double of a device: the CPU's bits, "
+                  + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         # A step that waits is seen as one.
         dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")
         assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]

@@ -84,10 +84,15 @@ class Cluster:
             time.sleep(0.3)
         return time.monotonic() - begin
 
-    def skip_hold(self, job):
-        """Slurm holds a requeued job back for two minutes."""
-        self.wait_for("requeued", lambda: self.state(job)["JobState"] == "PENDING" and int(self.state(job)["Restarts"]) > 0)
+    def skip_hold(self, job, script):
+        """Slurm holds a requeued job back for two minutes. Returns when the job has started again, and so how long it took Slurm to put it back."""
+        def requeued():
+            state = self.state(job)
+            return state["JobState"] == "PENDING" and int(state["Restarts"]) > 0
+        took = self.wait_for("requeued", requeued)
         self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
+        self.wait_for("started again", lambda: f"job {job}, start 2" in self.read(f"{script}-{job}.out"))  # its state may be any on the way there
+        return took
 
     def end(self, job, seconds=400):
         self.wait_for(f"the end of job {job}", lambda: self.state(job)["JobState"] in ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL"), seconds)
@@ -235,7 +240,7 @@ def case_requeue(source, bin_folder):
             folder = c.results(job, "maskrcnn_8node")
             c.wait_for("twenty steps", lambda: steps_taken(folder) > 20)
             c.run("scancel", "--batch", "--signal=USR1", str(job))  # what sbatch --signal=B:USR1@120 does two minutes before the limit
-            c.skip_hold(job)
+            c.skip_hold(job, "maskrcnn_8node")
             state = c.end(job)
             said = c.read(f"maskrcnn_8node-{job}.out")
             assert state["JobState"] == "COMPLETED" and state["Restarts"] == "1", said
@@ -255,9 +260,7 @@ def case_node_failure(source, bin_folder):
             before = c.state(job)["NodeList"]
             victim = c.run("scontrol", "show", "hostnames", before).stdout.split()[-1]
             c.command(how, victim)
-            begin = time.monotonic()
-            c.skip_hold(job)
-            took = time.monotonic() - begin
+            took = c.skip_hold(job, "maskrcnn_8node")
             state = c.end(job)
             said = c.read(f"maskrcnn_8node-{job}.out")
             assert state["JobState"] == "COMPLETED", said

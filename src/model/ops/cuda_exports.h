@@ -17,7 +17,7 @@ inline constexpr const char* kUseDeviceName = "ttt_cuda_use_device";
 using SgdFunction = void(const kernels::SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight);
 inline constexpr const char* kSgdName = "ttt_cuda_sgd";
 
-// Memory of the host that is locked for copies by the device. Lives as long as the process.
+// Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the process.
 using PinnedMemoryFunction = std::pmr::memory_resource*();
 inline constexpr const char* kPinnedMemoryName = "ttt_cuda_pinned_memory";
 

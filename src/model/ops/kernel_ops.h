@@ -1,4 +1,4 @@
-// DetectionOps over raw kernels: checks, memory and gradients, written once for the host's kernels (host_ops.cc) and the device's (device_ops.h).
+// DetectionOps over raw kernels: checks, memory and gradients, written once for the host's kernels (host_ops.cc) and the device's (device_kernels.h).
 //
 // `Kernels` has the functions of kernels/host/detection.h and kernels/host/batch_norm.h as members, with these differences:
 //   device()                   where its tensors lie
@@ -10,6 +10,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cstring>
@@ -24,6 +25,9 @@ inline const std::int32_t* ints(const at::Tensor& t) { return t.const_data_ptr<s
 // NHWC memory of a channels-last feature map.
 inline at::Tensor nhwc(const at::Tensor& feature) { return feature.permute({0, 2, 3, 1}).contiguous(); }
 
+// Announces a kernel to torch's profilers, with the tensors that it reads and writes; without one, a test of a flag. In a scope of its own.
+#define TTT_ANNOUNCE(name, ...) RECORD_FUNCTION("ttt::" name, std::vector<c10::IValue>({__VA_ARGS__}))
+
 // Lifetime: the kernels outlive the graph of every forward pass, as the model that owns its ops does.
 template <class Kernels>
 class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
@@ -34,6 +38,7 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
     std::array<const float*, 4> pointers;
     for (int l = 0; l < 4; ++l) pointers[l] = floats(maps[l]);
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
+    TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
     kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), out.mutable_data_ptr<float>());
     context->save_for_backward({rois, roi_image});
     context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
@@ -53,6 +58,7 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
       maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
       pointers[l] = maps[l].template mutable_data_ptr<float>();
     }
+    TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
     reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
         ->roi_align_backward(params, floats(grad), floats(saved[0]), ints(saved[1]), pointers.data());
     torch::autograd::variable_list out(8);
@@ -73,6 +79,7 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
     const auto of_channels = [&] { return at::empty({channels}, x.options()); };
     at::Tensor y = at::empty_like(x), mean = of_channels(), variance = of_channels(), rstd = of_channels();
     const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .eps = static_cast<float>(eps), .relu = relu};
+    TTT_ANNOUNCE("batch_norm_forward", x, r, y);
     const std::int64_t rows =
         kernels->batch_norm_forward(p, floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr, y.mutable_data_ptr<float>(),
                                     mean.mutable_data_ptr<float>(), variance.mutable_data_ptr<float>(), rstd.mutable_data_ptr<float>(), sync);
@@ -95,6 +102,7 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
     at::Tensor grad_x = at::empty_like(x), grad_residual = has_residual ? at::empty_like(x) : at::Tensor();
     at::Tensor grad_weight = at::empty_like(mean), grad_bias = at::empty_like(mean);
     const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .relu = context->saved_data["relu"].toBool()};
+    TTT_ANNOUNCE("batch_norm_backward", grad, x, y, grad_x, grad_residual);
     reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
         ->batch_norm_backward(p, floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd), grad_x.mutable_data_ptr<float>(),
                               has_residual ? grad_residual.mutable_data_ptr<float>() : nullptr, grad_weight.mutable_data_ptr<float>(),
@@ -128,6 +136,7 @@ class KernelOps {
     check(candidates, at::kFloat, "candidates");
     if (visible.defined()) check(visible, at::kByte, "visible");
     at::Tensor matched = new_ints({p.images, p.candidates});
+    TTT_ANNOUNCE("match", gt, candidates, matched);
     kernels_.match(p, floats(gt), ints(gt_count), floats(candidates), visible.defined() ? visible.const_data_ptr<std::uint8_t>() : nullptr,
                    matched.mutable_data_ptr<std::int32_t>());
     return matched;
@@ -137,6 +146,7 @@ class KernelOps {
     check(matched, at::kInt, "matched");
     check(image_id, at::kLong, "image_id");
     Sampled s{.index = new_ints({p.images, p.size}), .positives = new_ints({p.images}), .total = new_ints({p.images})};
+    TTT_ANNOUNCE("sample", matched, s.index);
     kernels_.sample(p, ints(matched), image_id.const_data_ptr<std::int64_t>(), s.index.mutable_data_ptr<std::int32_t>(),
                     s.positives.mutable_data_ptr<std::int32_t>(), s.total.mutable_data_ptr<std::int32_t>());
     return s;
@@ -146,6 +156,7 @@ class KernelOps {
     check(gt, at::kFloat, "gt");
     check(reference, at::kFloat, "reference");
     at::Tensor deltas = new_floats(gt.sizes());
+    TTT_ANNOUNCE("encode_boxes", gt, reference, deltas);
     kernels_.encode_boxes(p, gt.numel() / 4, floats(gt), floats(reference), deltas.mutable_data_ptr<float>());
     return deltas;
   }
@@ -157,6 +168,7 @@ class KernelOps {
     check(anchors, at::kFloat, "anchors");
     check(image_size, at::kInt, "image_size");
     Proposals out{.boxes = new_floats({p.images, p.post_nms, 4}), .scores = new_floats({p.images, p.post_nms}), .count = new_ints({p.images})};
+    TTT_ANNOUNCE("proposals", logits, deltas, anchors, out.boxes);
     kernels_.proposals(p, floats(logits), floats(deltas), floats(anchors), ints(image_size), out.boxes.mutable_data_ptr<float>(),
                        out.scores.mutable_data_ptr<float>(), out.count.mutable_data_ptr<std::int32_t>());
     return out;
@@ -171,6 +183,7 @@ class KernelOps {
     check(image_size, at::kInt, "image_size");
     Detected out{.boxes = new_floats({p.images, p.detections, 4}), .score = new_floats({p.images, p.detections}),
                  .label = new_ints({p.images, p.detections}), .count = new_ints({p.images})};
+    TTT_ANNOUNCE("detections", probabilities, deltas, rois, out.boxes);
     kernels_.detections(p, floats(probabilities), floats(deltas), floats(rois), ints(roi_count), ints(image_size), out.boxes.mutable_data_ptr<float>(),
                         out.score.mutable_data_ptr<float>(), out.label.mutable_data_ptr<std::int32_t>(), out.count.mutable_data_ptr<std::int32_t>());
     return out;
@@ -187,6 +200,7 @@ class KernelOps {
     const at::Tensor extent = image_size.index_select(0, object.clamp_min(0).floor_divide(capacity));
     const at::Tensor height = extent.select(1, 0).contiguous(), width = extent.select(1, 1).contiguous();
     at::Tensor out = new_floats({rois.size(0), size, size});
+    TTT_ANNOUNCE("mask_targets_bitmap", masks.bitmap_bytes, rois, out);
     kernels_.mask_targets_bitmap({.rois = rois.size(0), .size = size}, longest_side, masks.bitmap_bytes.const_data_ptr<std::uint8_t>(),
                                  masks.bitmap_offset.const_data_ptr<std::int64_t>(), ints(masks.bitmap_box), ints(object), floats(rois), ints(height), ints(width),
                                  out.mutable_data_ptr<float>());
@@ -200,6 +214,7 @@ class KernelOps {
     check(masks.polygon_vertex, at::kInt, "polygon_vertex");
     check(masks.vertices, at::kFloat, "vertices");
     at::Tensor out = new_floats({rois.size(0), size, size});
+    TTT_ANNOUNCE("mask_targets_polygon", masks.vertices, rois, out);
     kernels_.mask_targets_polygon({.rois = rois.size(0), .size = size}, {ints(masks.object_polygon), ints(masks.polygon_vertex), floats(masks.vertices)},
                                   ints(object), floats(rois), out.mutable_data_ptr<float>());
     return out;
@@ -235,5 +250,7 @@ DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
           .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
           .mask_targets_polygon = bound(&Ops::mask_targets_polygon)};
 }
+
+#undef TTT_ANNOUNCE
 
 }  // namespace ttt::model

@@ -1,0 +1,34 @@
+// What each operator of a stretch of tensor code costs at least: floating-point operations, and bytes that it reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ttt::roofline {
+
+struct OpCost {
+  std::string name;
+  std::int64_t flops = 0;        // of convolutions and matrix products; a multiply-add is two (op_flops.h)
+  std::int64_t float_bytes = 0;  // of the float32 tensors that it is given and gives back (in place: both): what mixed precision halves
+  std::int64_t other_bytes = 0;  // of all other tensors
+  bool matrix() const { return flops > 0; }
+  bool own() const { return name.starts_with("ttt::"); }  // a kernel of ours
+};
+
+// Records the outermost operators on this thread from construction to destruction, in their order, and the kernels of kernels/ (model/ops/kernel_ops.h
+// announces them). Operators that only make a view, or memory without contents, cost nothing and are left out. One at a time.
+class OpCosts {
+ public:
+  OpCosts();  // throws Error where another is alive
+  ~OpCosts();
+  OpCosts(const OpCosts&) = delete;
+  OpCosts& operator=(const OpCosts&) = delete;
+
+  const std::vector<OpCost>& all() const;  // so far. Throws Error where an operator's arguments could not be read
+
+ private:
+  std::uint64_t handle_ = 0;
+};
+
+}  // namespace ttt::roofline

@@ -1,0 +1,34 @@
+// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up: every call is written down, and any of them can be told to fail, to stay under way,
+// or never to end. Linked instead of the libraries, whose headers declare them.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+struct State {
+  std::mutex mutex;
+  std::vector<std::string> calls;  // "ncclAllReduce 12 floats on stream 2", in order
+  std::string fails;               // the function that fails; "" none
+  int fails_at = 1;                // its call that does
+  bool collectives_end = true;     // whether what was started ever ends
+  bool init_ends = true;           // whether a communicator is ever ready
+  bool peer_fails = false;         // whether NCCL reports an error of another rank
+  int version = 0;                 // of the library; 0: that of the header
+
+  std::map<std::string, int> seen;  // calls by function
+};
+State& state();
+void reset();  // nothing fails, nothing was called
+
+// How often a function was called.
+int count(const std::string& function);
+// The calls, without those of the watchdog's turns (queries).
+std::vector<std::string> calls();
+// All functions that were called since the reset.
+std::vector<std::string> functions();
+
+}  // namespace fake

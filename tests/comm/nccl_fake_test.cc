@@ -1,0 +1,177 @@
+// The communicator over NCCL on calls that are made up (fake_nccl.h): the exchange of the id, the order of streams and events, the time limit, and the failure
+// of every single call. What the real libraries do with the calls is nccl_test's matter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <thread>
+
+#include "comm/nccl.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "fake_nccl.h"
+#include "tests/message_of.h"
+
+namespace ttt::comm {
+namespace {
+
+using Calls = std::vector<std::string>;
+
+// The other ranks as far as the id goes: what rank 0 gives away, rank 1 is given.
+class Host final : public Communicator {
+ public:
+  Host(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string name() const override { return "host"; }
+  void all_reduce_sum(float*, std::size_t) override {}
+  void all_reduce_sum(double*, std::size_t) override {}
+  void all_reduce_max(double*, std::size_t) override {}
+  std::unique_ptr<Work> all_reduce_sum_async(float*, std::size_t) override { return nullptr; }
+  void broadcast(void* data, std::size_t bytes, int root) override {
+    if (rank_ != root) std::memset(data, 0x5a, bytes);
+    broadcast_bytes += bytes;
+  }
+  std::vector<std::string> gather(const std::string& bytes, int) override { return {bytes}; }
+  void barrier() override { ++barriers; }
+  std::size_t broadcast_bytes = 0;
+  int barriers = 0;
+
+ private:
+  int rank_, size_;
+};
+
+constexpr std::uintptr_t kCurrent = 50;
+void* current_stream(int) { return reinterpret_cast<void*>(kCurrent); }
+NcclOptions options(double timeout_s = 60) { return {.device = 3, .timeout_s = timeout_s, .current_stream = current_stream}; }
+
+class NcclCalls : public testing::Test {
+ protected:
+  void SetUp() override { fake::reset(); }
+  static bool called(const std::string& what) {
+    const Calls all = fake::calls();
+    return std::find(all.begin(), all.end(), what) != all.end();
+  }
+};
+
+TEST_F(NcclCalls, TheIdOfRankZeroReachesEveryRank) {
+  for (const int rank : {0, 1}) {
+    fake::reset();
+    Host host(rank, 2);
+    { const auto comm = make_nccl(host, options()); }
+    EXPECT_EQ(host.broadcast_bytes, 128u);  // an ncclUniqueId
+    EXPECT_EQ(fake::count("ncclGetUniqueId"), rank == 0 ? 1 : 0);
+    EXPECT_TRUE(called("ncclCommInitRankConfig rank " + std::to_string(rank) + " of 2"));
+    EXPECT_TRUE(called("cudaSetDevice 3"));
+    EXPECT_EQ(fake::count("ncclCommFinalize"), 1);
+    EXPECT_EQ(fake::count("ncclCommDestroy"), 1);
+    EXPECT_EQ(fake::count("ncclCommAbort"), 0);
+  }
+}
+
+// A collective follows what the current stream holds, and wait() holds that stream back and not the host.
+TEST_F(NcclCalls, CollectivesAreOrderedByEvents) {
+  Host host(0, 2);
+  const auto comm = make_nccl(host, options());
+  const std::string stream = fake::calls().back().substr(std::string("cudaStreamCreateWithPriority ").size());
+  const std::size_t before = fake::calls().size();
+  float data[12] = {};
+  const auto work = comm->all_reduce_sum_async(data, 12);
+  const Calls all = fake::calls();
+  const Calls started(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  ASSERT_EQ(started.size(), 4u);
+  const std::string ready = started[0].substr(std::string("cudaEventRecord ").size(), 3), done = started[3].substr(std::string("cudaEventRecord ").size(), 3);
+  EXPECT_EQ(started, (Calls{"cudaEventRecord " + ready + " on stream 50", "cudaStreamWaitEvent " + ready + " on stream " + stream,
+                            "ncclAllReduce 12 floats, sum on stream " + stream, "cudaEventRecord " + done + " on stream " + stream}));
+  work->wait();
+  EXPECT_EQ(fake::calls().back(), "cudaStreamWaitEvent " + done + " on stream 50");
+  EXPECT_EQ(fake::count("cudaStreamSynchronize"), 0);
+  double numbers[2] = {};
+  comm->all_reduce_max(numbers, 2);
+  EXPECT_TRUE(called("ncclAllReduce 2 doubles, max on stream " + stream));
+  comm->broadcast(data, 48, 1);
+  EXPECT_TRUE(called("ncclBroadcast 48 bytes of rank 1 on stream " + stream));
+  comm->barrier();
+  EXPECT_TRUE(called("cudaStreamSynchronize 50"));
+  EXPECT_EQ(host.barriers, 1);
+}
+
+TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
+  Host host(1, 2);
+  const auto comm = make_nccl(host, options(0.3));
+  fake::state().collectives_end = false;
+  float data[1000] = {};
+  comm->number_next(5);
+  const double begin = now_s();
+  const auto work = comm->all_reduce_sum_async(data, 1000);
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(now_s() - begin, 0.3);
+  EXPECT_LT(now_s() - begin, 5);
+  const std::string said = test::message_of([&] { work->wait(); });
+  EXPECT_EQ(said.find("Rank 1 waited 0 s in all_reduce_sum(float) number 5 of 4000 bytes for another rank"), 0u) << said;
+  EXPECT_EQ(test::message_of([&] { comm->all_reduce_sum_async(data, 1000); }), said) << "it stays unusable";
+  EXPECT_EQ(fake::count("ncclCommAbort"), 1);
+}
+
+TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
+  fake::state().init_ends = false;
+  Host host(0, 2);
+  const double begin = now_s();
+  EXPECT_THROW(make_nccl(host, options(0.2)), Error);
+  EXPECT_LT(now_s() - begin, 5);
+}
+
+TEST_F(NcclCalls, AnErrorOfAnotherRankEndsThisOne) {
+  Host host(0, 2);
+  const auto comm = make_nccl(host, options());
+  fake::state().peer_fails = true;
+  const double begin = now_s();
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  float data[1] = {};
+  const std::string said = test::message_of([&] { comm->all_reduce_sum(data, 1); });
+  EXPECT_EQ(said.find("NCCL reported an error of another rank or the network"), 0u) << said;
+}
+
+TEST_F(NcclCalls, AnotherNcclIsRefused) {
+  fake::state().version = 11805;
+  Host host(0, 1);
+  const std::string said = test::message_of<NotSupported>([&] { make_nccl(host, options()); });
+  EXPECT_EQ(said.find("NCCL 11805 was loaded"), 0u) << said;
+}
+
+// Each call that a run makes fails once: what it was for is said, or nothing depends on it; and the end comes all the same.
+TEST_F(NcclCalls, TheFailureOfEachCallIsAnErrorOrOfNoAccount) {
+  const auto use = [] {
+    Host host(0, 2);
+    const auto comm = make_nccl(host, options());
+    float data[4] = {};
+    double numbers[2] = {};
+    const auto work = comm->all_reduce_sum_async(data, 4);
+    work->wait();
+    comm->all_reduce_sum(numbers, 2);
+    comm->broadcast(data, 16, 0);
+    comm->barrier();
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));  // the watchdog looks twice
+    comm->barrier();
+  };
+  use();
+  const Calls functions = fake::functions();
+  EXPECT_EQ(functions.size(), 20u);  // all that nccl.cc calls but for texts and abort
+  // What ends things, and what is asked to no purpose but to look: there is nothing to say.
+  const Calls harmless = {"cudaEventDestroy", "cudaEventQuery", "cudaStreamDestroy", "cudaThreadExchangeStreamCaptureMode", "ncclCommDestroy", "ncclCommFinalize", "ncclGetVersion"};
+  for (const std::string& function : functions) {
+    SCOPED_TRACE(function);
+    fake::reset();
+    fake::state().fails = function;
+    const double begin = now_s();
+    if (std::find(harmless.begin(), harmless.end(), function) != harmless.end()) {
+      EXPECT_NO_THROW(use());
+    } else {
+      const std::string said = test::message_of(use);
+      EXPECT_NE(said.find("made up"), std::string::npos) << said;
+    }
+    EXPECT_LT(now_s() - begin, 10);
+  }
+}
+
+}  // namespace
+}  // namespace ttt::comm
