@@ -2,7 +2,8 @@
 // whenever the host must wait for a value of theirs it is counted. Operations are computed by torch's CPU kernels, so their bits are a CPU's.
 //
 // What counts as a wait is what stops the host on a CUDA device: reading a number (item()), copying without non_blocking or between the device and memory
-// that is not locked, and operations whose result has a shape that only the values tell (nonzero, masked_select, indexing by a mask, ...).
+// that is not locked, and operations whose result has a shape that only the values tell (nonzero, masked_select, indexing by a mask, ...). Waiting for an event
+// does not count: it is how the host asks for the step before (its losses, its batch's memory).
 #pragma once
 
 #include <ATen/core/Tensor.h>
