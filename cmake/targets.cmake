@@ -32,14 +32,11 @@ endif()
 # Builds what the tests labelled tsan run: threads of ours, without LibTorch.
 add_custom_target(tsan_tests)
 
-# ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...] [PCH target]): a GoogleTest program in
-# build/tests, run by ctest, under mpirun where RANKS is given. PCH: the target whose precompiled header it shares; ttt_test_pch, where LibTorch is
-# linked ttt_model.
+# ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...] [PCH target] [OPTIMISED]): a GoogleTest program in build/tests, run by
+# ctest, under mpirun where RANKS is given. What it tests is optimised as everything is; its own code is not, which halves the time to compile it, or with
+# OPTIMISED is too. PCH: another target's precompiled header and flags: ttt_model, where LibTorch is linked.
 function(ttt_test name)
-  cmake_parse_arguments(arg "" "RANKS;TIMEOUT;PCH" "SOURCES;LINKS;ARGS;LABELS" ${ARGN})
-  if(NOT arg_PCH)
-    set(arg_PCH ttt_test_pch)
-  endif()
+  cmake_parse_arguments(arg "OPTIMISED" "RANKS;TIMEOUT;PCH" "SOURCES;LINKS;ARGS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -47,7 +44,12 @@ function(ttt_test name)
     add_executable(${name} ${arg_SOURCES})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
-    target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+    if(arg_PCH)
+      target_precompile_headers(${name} REUSE_FROM ${arg_PCH})
+    elseif(NOT arg_OPTIMISED)
+      target_compile_options(${name} PRIVATE -O0)
+      target_precompile_headers(${name} REUSE_FROM ttt_test_pch)
+    endif()
   endif()
   if(arg_SOURCES AND "tsan" IN_LIST arg_LABELS)
     add_dependencies(tsan_tests ${name})
