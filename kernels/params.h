@@ -45,12 +45,12 @@ struct MatchParams {
 
 // A fixed-size random subset: at most size * positive_fraction positives, then negatives up to `size`
 // (torchvision's BalancedPositiveNegativeSampler). Which ones: those of smallest random_bits(seed, purpose, step,
-// image_id, candidate).
+// image_id, candidate), where seed and step are read from memory, [2] int64: a captured step that is replayed draws anew.
 struct SampleParams {
   std::int64_t images = 0, candidates = 0;
   std::int64_t size = 256;
   float positive_fraction = 0.5f;
-  std::uint64_t seed = 0, purpose = 0, step = 0;
+  std::uint64_t purpose = 0;
 };
 
 // Box regression targets and their inverse (Girshick 2015).
@@ -105,6 +105,20 @@ struct BatchNormParams {
 
 struct SgdParams {
   float lr = 0, momentum = 0.9f, weight_decay = 0, grad_scale = 1;
+};
+
+// What changes from step to step, in the memory of the weights: a captured step that is replayed reads it anew.
+struct SgdControl {
+  const float* lr;           // [1]
+  const float* grad_scale;   // [1]
+  const std::int32_t* skip;  // [1] not 0: nothing is changed; or null
+};
+// One of the tensors that an update runs over.
+struct SgdTensor {
+  const float* grad;
+  float *momentum, *weight;
+  std::int64_t size;
+  float lr_factor, weight_decay;
 };
 
 }  // namespace ttt::kernels

@@ -10,24 +10,33 @@ namespace {
 // backward pass. What bounds memory at large images is the backbone's activations, so it is one segment.
 class CheckpointedStep final : public train::Step {
  public:
-  explicit CheckpointedStep(model::MaskRcnn& model) : model_(model) {}
+  CheckpointedStep(model::MaskRcnn& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {}
 
-  std::array<at::Tensor, model::kLosses> forward_backward(const model::DeviceBatch& batch, const model::DrawKey& key, result::PhaseClock& clock) override {
-    clock.enter(result::Phase::kForward);
-    model::Pyramid pyramid;
-    {
-      at::NoGradGuard no_grad;
-      pyramid = model_.features(batch.images);
-    }
-    for (at::Tensor& level : pyramid) level = level.detach().requires_grad_();
-    const model::Losses losses = model_.training_losses(pyramid, batch, key);
-    const at::Tensor total = losses.total();
-    clock.enter(result::Phase::kBackward);
-    model_.parameters().flat_gradients().zero_();
-    total.backward();
-    recompute_and_backward(batch, pyramid);
-    clock.enter(result::Phase::kOther);
-    return losses.detached();
+  train::Pass pass(const model::DeviceBatch& batch) override {
+    struct State {
+      model::Pyramid pyramid;
+      model::Losses losses;
+    };
+    const auto s = std::make_shared<State>();
+    return {.parts = {{"forward", result::Phase::kForward,
+                       [this, s, batch](bool) {
+                         {
+                           at::NoGradGuard no_grad;
+                           s->pyramid = model_.features(batch.images);
+                         }
+                         for (at::Tensor& level : s->pyramid) level = level.detach().requires_grad_();
+                         s->losses = model_.training_losses(s->pyramid, batch);
+                       },
+                       ""},
+                      {"backward", result::Phase::kBackward,
+                       [this, s, batch](bool keep) {
+                         model_.parameters().flat_gradients().zero_();
+                         for (at::Tensor& level : s->pyramid) level.mutable_grad().reset();
+                         train::scaled(s->losses.total(), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+                         recompute_and_backward(batch, s->pyramid);
+                       },
+                       "forward"}},
+            .losses = [s] { return s->losses.detached(); }};
   }
   result::Json describe() const override {
     result::Json built = train::EagerStep(model_).describe();
@@ -50,6 +59,7 @@ class CheckpointedStep final : public train::Step {
   }
 
   model::MaskRcnn& model_;
+  const train::LossScaler* scaler_;
 };
 
 }  // namespace
@@ -60,7 +70,7 @@ Ablation ablate_checkpointing() {
           .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "activations kept"},
-                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model); }, .replaces = {"step"}}}};
+                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); }, .replaces = {"step"}}}};
 }
 
 }  // namespace ttt::ablations

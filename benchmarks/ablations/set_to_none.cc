@@ -30,7 +30,7 @@ Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
             const std::vector<model::Parameter*> trainable = store.trainable();
             const Parameters parameters(trainable.begin(), trainable.end());
             for (const model::Parameter* p : parameters) p->value.mutable_grad() = at::zeros_like(p->value);
-            run.parts.step = std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [clear, parameters] { clear(parameters); }});
+            run.parts.step = std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [clear, parameters] { clear(parameters); }}, run.parts.scaler.get());
             run.parts.optimizer = std::make_unique<TensorSgd>(store, run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
           },
           .replaces = {"step", "optimizer"}};

@@ -10,7 +10,7 @@ Variant clear(const char* name, std::function<void(const std::vector<at::Tensor>
             std::vector<at::Tensor> list;
             for (const model::Parameter* p : run.parts.model->parameters().trainable()) list.push_back(p->value.grad());
             run.parts.step = std::make_unique<train::EagerStep>(*run.parts.model,
-                                                                train::ClearGradients{name, [list, gradients] { gradients(list); }});
+                                                                train::ClearGradients{name, [list, gradients] { gradients(list); }}, run.parts.scaler.get());
           }, .replaces = {"step"}};
 }
 

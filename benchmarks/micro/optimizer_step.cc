@@ -32,7 +32,7 @@ struct Case {
     }
     torch_sgd = std::make_unique<torch::optim::SGD>(leaves, torch::optim::SGDOptions(kLr).momentum(kMomentum).weight_decay(kDecay));
   }
-  void ours() { fused.step(kLr, 1); }
+  void ours() { fused.step(train::rates_on_host(kLr, 1)); }
   void foreach() {
     const at::NoGradGuard no_grad;
     at::_foreach_mul_(momentum, kMomentum);

@@ -12,7 +12,8 @@ struct Case : RpnInputs {
     match_anchors();
   }
   void ours() {
-    kernels::host::sample({.images = shape.images, .candidates = n, .size = shape.rpn_sample}, matched.data(), id.data(), index.data(), positives.data(),
+    constexpr std::int64_t kKey[] = {0, 0};
+    kernels::host::sample({.images = shape.images, .candidates = n, .size = shape.rpn_sample}, kKey, matched.data(), id.data(), index.data(), positives.data(),
                           total.data());
   }
   void full_sort() {

@@ -69,11 +69,13 @@ std::vector<OpCost> costs_of(const train::Recipe& recipe, std::int64_t images, c
   train::FusedSgd optimizer(net.parameters(), recipe.train.optimizer);
   train::EagerStep step(net);
   result::PhaseClock clock;
-  const model::DeviceBatch batch = batch_of(recipe, images);
-  step.forward_backward(batch, {.seed = 1, .step = 0}, clock);
+  model::DeviceBatch batch = batch_of(recipe, images);
+  batch.draw = model::draw_key(1, 0);
+  step.forward_backward(batch, clock);
   const roofline::OpCosts costs;
-  step.forward_backward(batch, {.seed = 1, .step = 1}, clock);
-  optimizer.step(0.01, 1);
+  batch.draw = model::draw_key(1, 1);
+  step.forward_backward(batch, clock);
+  optimizer.step(train::rates_on_host(0.01, 1));
   return costs.all();
 }
 

@@ -1,5 +1,6 @@
 #include "train/parts.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <torch/version.h>
@@ -28,6 +29,11 @@ void check_save_weights(const std::string& path) {
 void check_norm(const train::Recipe& recipe) {
   if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync")
     throw UsageError("model.backbone.norm = \"sync\" and device = \"" + recipe.device + "\": statistics over ranks have no kernel there yet. Choose frozen, batch or group.");
+}
+
+void check_precision(const train::Recipe& recipe) {
+  if (recipe.model.precision == "tf32" && recipe.device == "cpu")
+    throw NotSupported("model.precision = \"tf32\" is how NVIDIA's GPUs multiply, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
 }
 
 void check_trace(const train::TrainConfig& t) {
@@ -76,6 +82,14 @@ void make_mkl_reproducible() {
 #endif
 }
 
+void set_process(const train::Recipe& recipe) {
+  at::set_num_threads(static_cast<int>(recipe.train.threads));
+  const bool tf32 = recipe.model.precision == "tf32";
+  at::globalContext().setAllowTF32CuDNN(tf32);  // torch's default is yes
+  at::globalContext().setAllowTF32CuBLAS(tf32);
+  at::globalContext().setBenchmarkCuDNN(recipe.train.cudnn_autotune);
+}
+
 Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done,
               const OpenAccelerator& open) {
   Run run;
@@ -85,17 +99,19 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   check_save_weights(recipe.train.save_weights);
   check_trace(recipe.train);
   check_norm(recipe);
+  check_precision(recipe);
   train::check(recipe.train.telemetry);
   const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();
   if (recipe.train.keep_memory) run.memory = keep_freed_memory() ? "kept" : "as the user set malloc";
-  at::set_num_threads(threads);
+  set_process(recipe);
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
   run.pool = std::make_shared<ThreadPool>(threads);
   run.accelerator = open(recipe.device, team, run.pool);  // before torch is first asked about CUDA
   run.parts.device = run.accelerator.device;
   run.parts.memory = run.accelerator.memory;
+  run.parts.graphs = run.accelerator.graphs;
   run.control = team.communicator();
   run.gradients = team.communicator();
   if (run.accelerator.communicator && team.size > 1) {
@@ -118,7 +134,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.parts.place = run.place.get();
   run.parts.loader = std::make_unique<data::Loader>(
       *run.train_images, recipe.data, run.order,
-      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .memory = run.parts.memory, .hold = recipe.mlperf.division != "none"});
+      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .memory = recipe.train.pin_memory ? run.parts.memory : std::pmr::new_delete_resource(), .hold = recipe.mlperf.division != "none"});
   set_model(run, run.accelerator.ops);
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
@@ -131,9 +147,10 @@ void set_model(Run& run, model::DetectionOps ops) {
   parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, run.control.get());
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
-  parts.step = std::make_unique<train::EagerStep>(*parts.model);
+  parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
+  parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.sgd);
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.sgd, parts.scaler.get());
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
@@ -161,7 +178,7 @@ std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run
   if (recipe.train.telemetry.folder.empty()) return nullptr;
   if (run.control->rank() != 0) return std::make_unique<train::SampledSteps>(recipe.train.telemetry);
   train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
-                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .run_id = run_id, .recorder = recorder};
+                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .scaler = run.parts.scaler.get(), .run_id = run_id, .recorder = recorder};
   return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
 }
 
@@ -170,19 +187,27 @@ void store_trace(Run& run, harness::RunContext& context) {
     context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
 }
 
+// On a CPU nothing of it has a choice.
+result::Json describe_device(const Run& run) {
+  if (run.parts.device.is_cpu()) return run.accelerator.name;
+  const train::TrainConfig& t = run.recipe.train;
+  return {{"name", run.accelerator.name}, {"cudnn_autotune", t.cudnn_autotune}, {"batches", t.pin_memory ? "pinned" : "pageable"}, {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
+}
+
 result::Json describe(const Run& run) {
   const train::Parts& p = run.parts;
   const train::TelemetryConfig& t = run.recipe.train.telemetry;
   return {{"step", p.step->describe()},
           {"reducer", p.reducer->describe()},
           {"optimizer", p.optimizer->describe()},
+          {"graphs", run.recipe.train.graphs},
           {"communicator", run.gradients->name()},
           {"ranks", run.gradients->size()},
           {"freed_memory", run.memory},
           {"threads_per_rank", run.recipe.train.threads},
           {"global_batch", run.recipe.train.global_batch},
           {"classes", run.recipe.model.classes},
-          {"device", run.accelerator.name},
+          {"device", describe_device(run)},
           {"telemetry", t.folder.empty() ? result::Json("none")
                                          : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
           {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},

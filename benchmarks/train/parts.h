@@ -36,6 +36,8 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team);
 void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 // Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
 void make_mkl_reproducible();
+// What holds for the whole process: threads of tensor operations, how float32 is multiplied, cuDNN's choice. Of a resolved recipe.
+void set_process(const train::Recipe& recipe);
 // Collective over `team`, which must outlive the run. The loader begins after `steps_done`. `open`: by default train::open_accelerator. Throws UsageError
 // where the recipe contradicts the launch or the data.
 using OpenAccelerator = std::function<train::Accelerator(const std::string& device, const comm::Team& team, std::shared_ptr<ThreadPool> pool)>;

@@ -35,7 +35,7 @@ void match(const MatchParams& p, const float* gt, const std::int32_t* gt_count, 
            std::int32_t* matched, void* workspace, cudaStream_t stream);
 
 std::size_t sample_workspace(const SampleParams& p);
-void sample(const SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
+void sample(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
             std::int32_t* total, void* workspace, cudaStream_t stream);
 
 void encode_boxes(const BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas, cudaStream_t stream);
@@ -74,24 +74,8 @@ struct PasteParams {
 void paste_masks(const PasteParams& p, const float* masks, const float* boxes, std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity,
                  cudaStream_t stream);
 
-// What a captured step changes from run to run, in memory of the device.
-struct SgdControl {
-  const float* lr;          // [1]
-  const float* grad_scale;  // [1]
-  const std::int32_t* skip;  // [1] not 0: nothing is changed; or null
-};
-// One of the tensors that a launch updates.
-struct SgdTensor {
-  const float* grad;
-  float *momentum, *weight;
-  std::int64_t size;
-  float lr_factor, weight_decay;
-};
-// All tensors in one launch. tensors: [count] in memory of the device; largest: the size of the largest. p.lr, p.weight_decay and
-// p.grad_scale are not used.
-void sgd(const SgdParams& p, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream);
-// One range, all numbers in p: the host twin.
-void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight, cudaStream_t stream);
+// All tensors in one launch of blocks for the largest: tensors of about one size waste none. tensors: [count] in memory of the device.
+void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream);
 // found: [1], set to 1 where a gradient is infinite or NaN, else left alone.
 void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream);
 

@@ -40,9 +40,14 @@ Draws draws_in(const SampleParams& p, void* workspace, std::size_t* bytes = null
 // -1: neither.
 __device__ int kind_of(std::int32_t matched) { return matched >= 0 ? 0 : (matched == -1 ? 1 : -1); }
 
-__device__ std::uint64_t key_of(const SampleParams& p, std::int64_t image_id, std::int64_t c) {
-  return random_bits(p.seed, static_cast<Purpose>(p.purpose), p.step, static_cast<std::uint64_t>(image_id), static_cast<std::uint64_t>(c));
-}
+// Of the draw: seed and step, as they are when the kernel runs.
+struct Draw {
+  std::uint64_t seed, step;
+  __device__ explicit Draw(const std::int64_t* key) : seed(static_cast<std::uint64_t>(key[0])), step(static_cast<std::uint64_t>(key[1])) {}
+  __device__ std::uint64_t bits(const SampleParams& p, std::int64_t image_id, std::int64_t c) const {
+    return random_bits(seed, static_cast<Purpose>(p.purpose), step, static_cast<std::uint64_t>(image_id), static_cast<std::uint64_t>(c));
+  }
+};
 
 // How many of each kind are drawn.
 struct Wanted {
@@ -83,21 +88,22 @@ __device__ void offer(const Draws& d, std::int64_t image, int kind, std::uint64_
   d.candidate[slot] = static_cast<std::int32_t>(c);
 }
 
-__global__ void __launch_bounds__(kThreads) collect(SampleParams p, const std::int32_t* matched, const std::int64_t* image_id, Draws d) {
+__global__ void __launch_bounds__(kThreads) collect(SampleParams p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, Draws d) {
   const std::int64_t image = blockIdx.y, first = static_cast<std::int64_t>(blockIdx.x) * kPerBlock;
   const Wanted wanted(p, d.there + 2 * image);
+  const Draw draw(key);
   const std::uint64_t bound[2] = {first_bound(wanted.count[0], d.there[2 * image]), first_bound(wanted.count[1], d.there[2 * image + 1])};
   for (int i = 0; i < kPerThread; ++i) {
     const std::int64_t c = first + i * kThreads + threadIdx.x;
     const int kind = c < p.candidates ? kind_of(matched[image * p.candidates + c]) : -1;
     if (kind < 0 || wanted.count[kind] == 0) continue;
-    const std::uint64_t key = key_of(p, image_id[image], c);
-    if (key <= bound[kind]) offer(d, image, kind, key, c);
+    const std::uint64_t bits = draw.bits(p, image_id[image], c);
+    if (bits <= bound[kind]) offer(d, image, kind, bits, c);
   }
 }
 
 // Collects again, by one block, until the number fits: keys are distinct, so some bound does it.
-__device__ void collect_again(const SampleParams& p, const std::int32_t* matched, std::int64_t image_id, const Draws& d, std::int64_t image, int kind,
+__device__ void collect_again(const SampleParams& p, const Draw& draw, const std::int32_t* matched, std::int64_t image_id, const Draws& d, std::int64_t image, int kind,
                               int count) {
   std::int32_t* collected = &d.collected[2 * image + kind];
   std::uint64_t bound = first_bound(count, d.there[2 * image + kind]), low = 0, high = ~std::uint64_t{0};
@@ -116,8 +122,8 @@ __device__ void collect_again(const SampleParams& p, const std::int32_t* matched
     __syncthreads();
     for (std::int64_t c = threadIdx.x; c < p.candidates; c += kFinishThreads) {
       if (kind_of(matched[image * p.candidates + c]) != kind) continue;
-      const std::uint64_t key = key_of(p, image_id, c);
-      if (key <= bound) offer(d, image, kind, key, c);
+      const std::uint64_t bits = draw.bits(p, image_id, c);
+      if (bits <= bound) offer(d, image, kind, bits, c);
     }
   }
 }
@@ -144,15 +150,15 @@ __device__ void write_smallest(const Draws& d, std::int64_t image, int kind, int
 }
 
 __global__ void __launch_bounds__(kFinishThreads)
-    finish_sample(SampleParams p, const std::int32_t* matched, const std::int64_t* image_id, Draws d, std::int32_t* index, std::int32_t* positives,
-                  std::int32_t* total) {
+    finish_sample(SampleParams p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, Draws d, std::int32_t* index,
+                  std::int32_t* positives, std::int32_t* total) {
   const std::int64_t image = blockIdx.x;
   const Wanted wanted(p, d.there + 2 * image);
   std::int32_t* out = index + image * p.size;
   for (int kind = 0; kind < 2; ++kind) {
     const int count = wanted.count[kind];
     if (count == 0) continue;
-    collect_again(p, matched, image_id[image], d, image, kind, count);
+    collect_again(p, Draw(key), matched, image_id[image], d, image, kind, count);
     write_smallest(d, image, kind, count, out + (kind == 0 ? 0 : wanted.count[0]));
   }
   const int all = wanted.count[0] + wanted.count[1];
@@ -171,16 +177,16 @@ std::size_t sample_workspace(const SampleParams& p) {
   return bytes;
 }
 
-void sample(const SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
-            std::int32_t* total, void* workspace, cudaStream_t stream) {
+void sample(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
+            std::int32_t* positives, std::int32_t* total, void* workspace, cudaStream_t stream) {
   if (!(p.positive_fraction >= 0.0f && p.positive_fraction <= 1.0f) || p.size < 0)
     throw UsageError("A sampler wants a size of at least 0 and a positive fraction in [0, 1]. Correct SampleParams.");
   const Draws d = draws_in(p, workspace);
   clear(d.there, static_cast<std::size_t>(4 * p.images) * sizeof(std::int32_t), stream);
   const Shape parts{.x = blocks_for(p.candidates, kPerBlock), .y = p.images, .threads = kThreads};
   launch("count_kinds", count_kinds, parts, stream, p, matched, d.there);
-  launch("collect", collect, parts, stream, p, matched, image_id, d);
-  launch("finish_sample", finish_sample, {.x = p.images, .threads = kFinishThreads}, stream, p, matched, image_id, d, index, positives, total);
+  launch("collect", collect, parts, stream, p, key, matched, image_id, d);
+  launch("finish_sample", finish_sample, {.x = p.images, .threads = kFinishThreads}, stream, p, key, matched, image_id, d, index, positives, total);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -1,5 +1,5 @@
-// SGD with momentum over one range or over many tensors in one launch. What a captured step must not bake in (learning rate, scale of
-// the gradients, whether the step is skipped) is read from the device's memory.
+// SGD with momentum over many tensors in one launch. What a captured step must not bake in (learning rate, scale of the gradients,
+// whether the step is skipped) is read from the device's memory.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/detection.h"
 #include "kernels/cuda/launch.h"
@@ -17,22 +17,12 @@ __device__ void update(const SgdParams& p, const float* grad, float* momentum, f
   *weight = fmaf(*momentum, -p.lr, *weight);
 }
 
-__global__ void __launch_bounds__(kThreads) sgd_range(SgdParams p, std::int64_t n, const float* grad, float* momentum, float* weight) {
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * kPerBlock + threadIdx.x;
-  for (int k = 0; k < kPerThread; ++k) {
-    const std::int64_t i = first + k * kThreads;
-    if (i < n) update(p, grad + i, momentum + i, weight + i);
-  }
-}
-
 // Block x of tensor y.
-__global__ void __launch_bounds__(kThreads) sgd_tensors(SgdParams p, const SgdTensor* tensors, SgdControl control) {
+__global__ void __launch_bounds__(kThreads) sgd_tensors(float momentum, const SgdTensor* tensors, SgdControl control) {
   const SgdTensor t = tensors[blockIdx.y];
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * kPerBlock, first = block + threadIdx.x;
   if (block >= t.size || (control.skip != nullptr && *control.skip != 0)) return;
-  p.lr = *control.lr * t.lr_factor;
-  p.grad_scale = *control.grad_scale;
-  p.weight_decay = t.weight_decay;
+  const SgdParams p{.lr = *control.lr * t.lr_factor, .momentum = momentum, .weight_decay = t.weight_decay, .grad_scale = *control.grad_scale};
   for (int k = 0; k < kPerThread; ++k) {
     const std::int64_t i = first + k * kThreads;
     if (i < t.size) update(p, t.grad + i, t.momentum + i, t.weight + i);
@@ -52,13 +42,8 @@ __global__ void __launch_bounds__(kThreads) find_nonfinite_kernel(const SgdTenso
 
 }  // namespace
 
-void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight, cudaStream_t stream) {
-  if (n < 0) throw UsageError("SGD over a negative number of weights. Correct the range.");
-  launch("sgd_range", sgd_range, {.x = blocks_for(n, kPerBlock), .threads = kThreads}, stream, p, n, grad, momentum, weight);
-}
-
-void sgd(const SgdParams& p, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream) {
-  launch("sgd_tensors", sgd_tensors, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, p, tensors, control);
+void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream) {
+  launch("sgd_tensors", sgd_tensors, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, momentum, tensors, control);
 }
 
 void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream) {

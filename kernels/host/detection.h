@@ -31,9 +31,9 @@ void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const fl
 void match(const MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates,
            const std::uint8_t* visible, std::int32_t* matched, ThreadPool* pool = nullptr);
 
-// matched: [N, A] as above; image_id: [N]; index: [N, size] candidates, positives first (ascending), then negatives
+// key: [2] seed, step; matched: [N, A] as above; image_id: [N]; index: [N, size] candidates, positives first (ascending), then negatives
 // (ascending), then filler 0; positives, total: [N] how many of each
-void sample(const SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
+void sample(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
             std::int32_t* positives, std::int32_t* total, ThreadPool* pool = nullptr);
 
 // reference boxes -> targets that move them onto gt: dx, dy, dw, dh. All [n, 4].
@@ -79,5 +79,9 @@ void paste_mask(int size, const float* mask, const float* box, std::int64_t imag
 // SGD with momentum over a flat range (Sutskever et al. 2013 as in PyTorch: v = momentum v + g + wd w; w -= lr v).
 // All [n]. Deterministic, in place. grad is scaled by grad_scale first (1 / ranks).
 void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight);
+// The same over tensors: [count], with lr * lr_factor. largest, the size of the largest, is for the device's twin.
+void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control);
+// found: [1], set to 1 where a gradient is infinite or NaN, else left alone.
+void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found);
 
 }  // namespace ttt::kernels::host

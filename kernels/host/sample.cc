@@ -29,8 +29,8 @@ void smallest(std::vector<Key>& keys, std::int64_t count, std::int32_t* out) {
 // beyond eight standard deviations) it is lifted.
 class Draw {
  public:
-  Draw(const SampleParams& p, const std::int32_t* matched, std::int64_t image_id)
-      : p_(p), matched_(matched), image_id_(image_id) {
+  Draw(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, std::int64_t image_id)
+      : p_(p), key_(key), matched_(matched), image_id_(image_id) {
     for (std::int64_t c = 0; c < p.candidates; ++c) {
       positives_ += matched[c] >= 0;
       negatives_ += matched[c] == -1;
@@ -53,15 +53,16 @@ class Draw {
   void collect(bool positive, std::uint64_t bound) {
     keys_.clear();
     const auto purpose = static_cast<Purpose>(p_.purpose);
-    const auto id = static_cast<std::uint64_t>(image_id_);
+    const auto seed = static_cast<std::uint64_t>(key_[0]), step = static_cast<std::uint64_t>(key_[1]), id = static_cast<std::uint64_t>(image_id_);
     for (std::int64_t c = 0; c < p_.candidates; ++c) {
       if (positive ? matched_[c] < 0 : matched_[c] != -1) continue;
-      const std::uint64_t bits = random_bits(p_.seed, purpose, p_.step, id, static_cast<std::uint64_t>(c));
+      const std::uint64_t bits = random_bits(seed, purpose, step, id, static_cast<std::uint64_t>(c));
       if (bits <= bound) keys_.emplace_back(bits, static_cast<std::int32_t>(c));
     }
   }
 
   const SampleParams& p_;
+  const std::int64_t* key_;
   const std::int32_t* matched_;
   std::int64_t image_id_, positives_ = 0, negatives_ = 0;
   std::vector<Key> keys_;
@@ -69,14 +70,14 @@ class Draw {
 
 }  // namespace
 
-void sample(const SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
+void sample(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
             std::int32_t* positives, std::int32_t* total, ThreadPool* pool) {
   if (!(p.positive_fraction >= 0.0f && p.positive_fraction <= 1.0f) || p.size < 0)
     throw UsageError("A sampler wants a size of at least 0 and a positive fraction in [0, 1]. Correct SampleParams.");
   // A product of floats rounds to what the decimal fraction means: 10 * 0.7f is 7, as 10 * 0.7 is in double.
   const auto most = static_cast<std::int64_t>(static_cast<float>(p.size) * p.positive_fraction);
   parallel_for(pool, p.images, [&](std::int64_t n) {
-    Draw draw(p, matched + n * p.candidates, image_id[n]);
+    Draw draw(p, key, matched + n * p.candidates, image_id[n]);
     std::int32_t* out = index + n * p.size;
     const std::int64_t pos = draw.pick(true, most, out);
     const std::int64_t neg = draw.pick(false, p.size - pos, out + pos);

@@ -47,6 +47,11 @@ class Communicator {
   virtual std::vector<std::string> gather(const std::string& bytes, int root) = 0;
   virtual void barrier() = 0;
 
+  // Whether collectives of floats are work of a device's stream, which it can record and replay.
+  virtual bool on_device() const { return false; }
+  // The limit of time holds for all that the current stream of the device holds now, too; an error calls it `what`.
+  virtual void watch(const std::string& /*what*/) {}
+
   // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves on a device, the host
   // does not see. number_next: what the next one is called there, and in an error (`nccl`).
   void trace(trace::Lane* lane) { lane_ = lane; }

@@ -139,8 +139,8 @@ class NcclLink {
   }
 
   std::string late(const std::string& what, std::size_t bytes) const {
-    return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) + " s in " + what + " of " +
-           std::to_string(bytes) + " bytes for another rank: look at the others' logs for what hangs.";
+    return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) + " s in " + what +
+           (bytes > 0 ? " of " + std::to_string(bytes) + " bytes" : "") + " for another rank: look at the others' logs for what hangs.";
   }
 
   void watch() {
@@ -212,6 +212,13 @@ class NcclCommunicator final : public Communicator {
     check(cudaStreamSynchronize(current()), "Waiting for the stream at a barrier");
     link_.throw_if_aborted();
     host_.barrier();
+  }
+  bool on_device() const override { return true; }
+  void watch(const std::string& what) override {
+    link_.throw_if_aborted();
+    auto done = std::make_shared<Event>();
+    check(cudaEventRecord(done->get(), current()), what);
+    link_.track({std::move(done), what, 0, now_s()});
   }
 
  private:

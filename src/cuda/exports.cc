@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "cuda/cuda_graphs.h"
+
 namespace {
 
 void* torch_stream(int device) { return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream(); }
@@ -30,6 +32,8 @@ ttt::comm::Communicator* ttt_cuda_make_nccl(ttt::comm::Communicator& host, const
   return ttt::comm::make_nccl(host, with_stream).release();
 }
 
+ttt::cuda::GraphDevice* ttt_cuda_graphs() { return &ttt::cuda::cuda_graphs(); }
+
 const char* ttt_cuda_versions() {
   static const std::string text = describe();
   return text.c_str();
@@ -38,4 +42,5 @@ const char* ttt_cuda_versions() {
 }  // extern "C"
 
 static_assert(std::is_same_v<decltype(ttt_cuda_make_nccl), ttt::cuda::MakeNcclFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_graphs), ttt::cuda::GraphsFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_versions), ttt::cuda::VersionsFunction>);

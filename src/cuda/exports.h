@@ -3,12 +3,17 @@
 #pragma once
 
 #include "comm/nccl.h"
+#include "cuda/graphs.h"
 
 namespace ttt::cuda {
 
 // The caller owns the result. options.current_stream is replaced by torch's.
 using MakeNcclFunction = comm::Communicator*(comm::Communicator& host, const comm::NcclOptions& options);
 inline constexpr const char* kMakeNcclName = "ttt_cuda_make_nccl";
+
+// Of the device that the calling thread made its current one; lives as long as the process.
+using GraphsFunction = GraphDevice*();
+inline constexpr const char* kGraphsName = "ttt_cuda_graphs";
 
 // Text that lives as long as the library.
 using VersionsFunction = const char*();

@@ -22,11 +22,10 @@ struct DeviceBatch {
   at::Tensor gt_label;    // [N, G] int32, 0 where there is no object
   at::Tensor gt_count;    // [N] int32
   Masks masks;
+  at::Tensor draw;        // draw_key
 };
 
-// Key of the random draws of a step: the same on every number of ranks.
-struct DrawKey {
-  std::uint64_t seed = 0, step = 0;
-};
+// Key of the random draws of a step, the same on every number of ranks: [2] int64, on the CPU.
+at::Tensor draw_key(std::int64_t seed, std::int64_t step);
 
 }  // namespace ttt::model

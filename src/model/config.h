@@ -112,6 +112,7 @@ struct RoiConfig {
 struct ModelConfig {
   std::int64_t classes = 0;
   bool legacy_boxes = false;
+  std::string precision = "fp32";
   std::string shapes = "static";
   std::string loss_mean = "rank";
   BackboneConfig backbone;
@@ -122,6 +123,9 @@ struct ModelConfig {
   static void fields(Self& s, V&& v) {
     v("classes", s.classes, "object classes and the background; 0: the data set's categories + 1", at_least(0));
     v("legacy_boxes", s.legacy_boxes, "a box covers x2 - x1 + 1 pixels in areas, IoU, NMS and regression (Detectron, MLPerf), and Detectron's anchors");
+    v("precision", s.precision,
+      "of convolutions and matrix products: fp32; tf32 (float32 rounded to 10 bits before they multiply, NVIDIA GPUs); bf16 or fp16, where activations are kept so too (weights, sums, losses and the own kernels stay float32; fp16 scales the loss)",
+      one_of({"fp32", "tf32", "bf16", "fp16"}));
     v("shapes", s.shapes, "the mask branch runs over a fixed number of rows (static: no question to the device) or over the positives only (dynamic)",
       one_of({"static", "dynamic"}));
     v("loss_mean", s.loss_mean,

@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "core/error.h"
+#include "model/autocast.h"
 
 namespace ttt::model {
 namespace {
@@ -20,20 +21,26 @@ ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
 }  // namespace
 
 MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
-    : config_(config), ops_(std::move(ops)), store_(seed), share_(share_of(config, sync)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
+    : config_(config), device_(device), ops_(std::move(ops)), store_(seed), share_(share_of(config, sync)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
       rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
   if (config_.classes < 2) throw UsageError("model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
   store_.finalise(device);
 }
 
-Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace) const {
+Pyramid MaskRcnn::features(const at::Tensor& images) const {
+  const Autocast mixed(device_, config_.precision);
+  return backbone_(images, true);
+}
+
+Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace) const {
+  const Autocast mixed(device_, config_.precision);
   const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
   Rpn::TrainingSample anchors;
   RoiSample rois;
   {
     at::NoGradGuard no_grad;
-    anchors = rpn_.sample(rpn, batch, key);
-    rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch, key);
+    anchors = rpn_.sample(rpn, batch);
+    rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
   }
   Losses losses;
   std::tie(losses.values[0], losses.values[1]) = std::tuple_cat(rpn_.losses(rpn, batch, anchors, share_));
@@ -45,6 +52,7 @@ Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& bat
 
 Prediction MaskRcnn::predict(const DeviceBatch& batch) const {
   at::NoGradGuard no_grad;
+  const Autocast mixed(device_, config_.precision);
   const Pyramid features = backbone_(batch.images, false);
   const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
   Prediction p;

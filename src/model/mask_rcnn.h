@@ -22,12 +22,12 @@ class MaskRcnn {
   // `sync` serves norm = sync and loss_mean = global; null: a single rank.
   MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync);
 
-  Losses training_losses(const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace = nullptr) const {
-    return training_losses(features(batch.images), batch, key, trace);
+  Losses training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
+    return training_losses(features(batch.images), batch, trace);
   }
   // Its two halves, for a step that does something between them.
-  Pyramid features(const at::Tensor& images) const { return backbone_(images, true); }
-  Losses training_losses(const Pyramid& features, const DeviceBatch& batch, const DrawKey& key, TrainingTrace* trace = nullptr) const;
+  Pyramid features(const at::Tensor& images) const;
+  Losses training_losses(const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace = nullptr) const;
   Prediction predict(const DeviceBatch& batch) const;
 
   ParameterStore& parameters() { return store_; }
@@ -37,6 +37,7 @@ class MaskRcnn {
 
  private:
   ModelConfig config_;
+  at::Device device_;
   DetectionOps ops_;
   ParameterStore store_;
   ShareCount share_;

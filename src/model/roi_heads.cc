@@ -74,7 +74,7 @@ at::Tensor RoiHeads::pooled(const Pyramid& features, const at::Tensor& rois, con
   return ops_.roi_align(p, {features[0], features[1], features[2], features[3]}, rois, roi_image);
 }
 
-RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch, const DrawKey& key) const {
+RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch) const {
   const std::int64_t n = batch.gt_box.size(0), capacity = batch.gt_box.size(1), size = config_.roi.sample;
   // Ground truth joins the proposals; rows that hold nothing cannot be chosen.
   const at::Tensor candidates = at::cat({proposals.boxes, batch.gt_box}, 1);
@@ -87,8 +87,8 @@ RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch,
   kernels::SampleParams params;
   params.images = n, params.candidates = candidates.size(1), params.size = size;
   params.positive_fraction = static_cast<float>(config_.roi.sample_positive);
-  params.seed = key.seed, params.purpose = static_cast<std::uint64_t>(Purpose::kRoiSample), params.step = key.step;
-  const Sampled s = ops_.sample(params, matched, batch.image_id);
+  params.purpose = static_cast<std::uint64_t>(Purpose::kRoiSample);
+  const Sampled s = ops_.sample(params, batch.draw, matched, batch.image_id);
   const at::Tensor index = s.index.to(at::kLong);
   return {.rois = candidates.gather(1, index.unsqueeze(-1).expand({-1, -1, 4})),
           .object = matched.to(at::kLong).gather(1, index).clamp_min(0),
@@ -102,8 +102,8 @@ RoiHeads::BoxOutput RoiHeads::box_head(const Pyramid& features, const at::Tensor
   const at::Tensor x = pooled(features, rois, roi_image, kBoxPool).permute({0, 2, 3, 1}).reshape({r, -1});
   at::Tensor y = at::linear(x, fc6_->value.permute({0, 2, 3, 1}).reshape({h, -1}), fc6_bias_->value).relu_();
   y = at::linear(y, fc7_->value, fc7_bias_->value).relu_();
-  return {.logits = at::linear(y, cls_->value, cls_bias_->value),
-          .deltas = at::linear(y, box_->value, box_bias_->value).view({r, config_.classes, 4})};
+  return {.logits = at::linear(y, cls_->value, cls_bias_->value).to(at::kFloat),
+          .deltas = at::linear(y, box_->value, box_bias_->value).to(at::kFloat).view({r, config_.classes, 4})};
 }
 
 std::array<at::Tensor, 2> RoiHeads::box_losses(const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
@@ -157,6 +157,7 @@ at::Tensor RoiHeads::mask_head(const Pyramid& features, const at::Tensor& rois, 
   const at::Tensor weight = mask_logits_->value.view({-1, c}).index_select(0, label).unsqueeze(-1);
   const at::Tensor bias = mask_logits_bias_->value.index_select(0, label).view({m, 1, 1});
   return (at::bmm(block.view({m, kMaskSize * kMaskSize, c}), weight) + bias)
+      .to(at::kFloat)
       .view({m, kMaskPool, kMaskPool, 2, 2})
       .permute({0, 1, 3, 2, 4})
       .reshape({m, kMaskSize, kMaskSize});

@@ -20,7 +20,7 @@ class RoiHeads {
  public:
   RoiHeads(ParameterStore& store, const ModelConfig& config, const DetectionOps& ops);
 
-  RoiSample sample(const Proposals& proposals, const DeviceBatch& batch, const DrawKey& key) const;
+  RoiSample sample(const Proposals& proposals, const DeviceBatch& batch) const;
   // {classifier, box}
   std::array<at::Tensor, 2> box_losses(const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
   at::Tensor mask_loss(const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;

@@ -27,7 +27,7 @@ RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, st
     const at::Tensor y = at::conv2d(conv_(f).relu_(), weight, bias);
     levels.push_back(y.permute({0, 2, 3, 1}).reshape({n, -1, 5 * a}));
   }
-  const at::Tensor all = at::cat(levels, 1);  // [N, positions, 5a]
+  const at::Tensor all = at::cat(levels, 1).to(at::kFloat);  // [N, positions, 5a]
   return {.logits = all.narrow(2, 0, a).reshape({n, -1}),
           .deltas = all.narrow(2, a, 4 * a).reshape({n, -1, 4}),
           .anchors = anchors(features, image_height, image_width)};
@@ -55,7 +55,7 @@ at::Tensor Rpn::visible(const AnchorGrid& anchors, const at::Tensor& image_size)
   return ((side(0) >= 0) & (side(1) >= 0) & (side(2) < w) & (side(3) < h)).to(at::kByte).contiguous();
 }
 
-Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch, const DrawKey& key) const {
+Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) const {
   const std::int64_t n = out.logits.size(0), a = out.logits.size(1);
   kernels::MatchParams match;
   match.images = n, match.candidates = a, match.gt_capacity = batch.gt_box.size(1), match.shared_candidates = true;
@@ -66,8 +66,8 @@ Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch, 
   kernels::SampleParams params;
   params.images = n, params.candidates = a, params.size = config_.rpn.sample;
   params.positive_fraction = static_cast<float>(config_.rpn.sample_positive);
-  params.seed = key.seed, params.purpose = static_cast<std::uint64_t>(Purpose::kRpnSample), params.step = key.step;
-  s.sampled = ops_.sample(params, s.matched, batch.image_id);
+  params.purpose = static_cast<std::uint64_t>(Purpose::kRpnSample);
+  s.sampled = ops_.sample(params, batch.draw, s.matched, batch.image_id);
   return s;
 }
 

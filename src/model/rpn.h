@@ -34,7 +34,7 @@ class Rpn {
     at::Tensor matched;  // [N, A] int32
     Sampled sampled;
   };
-  TrainingSample sample(const RpnOutput& out, const DeviceBatch& batch, const DrawKey& key) const;
+  TrainingSample sample(const RpnOutput& out, const DeviceBatch& batch) const;
   // {objectness, box}
   std::array<at::Tensor, 2> losses(const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& sample, const ShareCount& share) const;
   Proposals proposals(const RpnOutput& out, const at::Tensor& image_size, bool training) const;

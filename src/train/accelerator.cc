@@ -1,6 +1,7 @@
 #include "train/accelerator.h"
 
 #include "core/error.h"
+#include "cuda/exports.h"
 #include "cuda/loader.h"
 #include "model/ops/cuda_exports.h"
 
@@ -16,7 +17,8 @@ Accelerator open_cuda(const comm::Team& team) {
   const int index = own ? 0 : team.local_rank;
   Accelerator a{.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index))};
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
-  a.sgd = library->function<model::SgdFunction>(model::kSgdName);
+  a.sgd = {.sgd = library->function<model::SgdFunction>(model::kSgdName), .find_nonfinite = library->function<model::FindNonfiniteFunction>(model::kFindNonfiniteName)};
+  a.graphs = library->function<cuda::GraphsFunction>(cuda::kGraphsName)();
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
   a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host) {
     return library->make_nccl(host, {.device = index, .timeout_s = limit_s});

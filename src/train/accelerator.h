@@ -9,6 +9,7 @@
 #include "comm/communicator.h"
 #include "comm/world.h"
 #include "core/parallel.h"
+#include "cuda/graphs.h"
 #include "model/ops/detection_ops.h"
 #include "train/optimizer.h"
 
@@ -18,7 +19,8 @@ struct Accelerator {
   at::Device device = at::kCPU;
   std::string name = "cpu";  // what it calls itself
   model::DetectionOps ops;
-  SgdKernel sgd;  // empty: the host's
+  SgdKernels sgd;  // empty: the host's
+  cuda::GraphDevice* graphs = nullptr;  // records its work, null: it cannot; lives as long as the process
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
   // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
   std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host)> communicator;

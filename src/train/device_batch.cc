@@ -12,14 +12,6 @@ namespace {
 
 c10::Stream current_stream(const at::Device& device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
-// Calls visit(tensor) for each tensor of the batch.
-template <class Visit>
-void for_each_tensor(model::DeviceBatch& b, const Visit& visit) {
-  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count, &b.masks.object_polygon, &b.masks.polygon_vertex,
-                        &b.masks.vertices, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.masks.bitmap_bytes})
-    visit(*t);
-}
-
 // Tensors over the host batch's memory.
 model::DeviceBatch on_host(const data::HostBatch& h) {
   const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType dtype) {
@@ -43,28 +35,39 @@ model::DeviceBatch on_host(const data::HostBatch& h) {
 
 }  // namespace
 
-Uploader::Uploader(const at::Device& device) : device_(device) {
+void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit) {
+  model::DeviceBatch& b = inputs.batch;
+  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count, &b.masks.object_polygon, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.draw,
+                        &inputs.rates.tensor})
+    visit(*t, false);
+  for (at::Tensor* t : {&b.masks.polygon_vertex, &b.masks.vertices, &b.masks.bitmap_bytes}) visit(*t, true);
+}
+
+Uploader::Uploader(const at::Device& device, std::pmr::memory_resource* memory, bool own_stream) : device_(device), packed_(2, memory) {
   if (device.is_cpu()) return;
-  stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+  stream_ = own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
   copied_.emplace(device.type());
 }
 
-void Uploader::start(const data::HostBatch& host) {
-  batch_ = on_host(host);
+void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
+  Packed& packed = packed_[static_cast<std::size_t>(started_++ % 2)];
+  packed = {.draw = {n.seed, n.step}, .rates = {static_cast<float>(n.lr), static_cast<float>(n.gradient_scale)}};
+  inputs_ = {.batch = on_host(host), .rates = {.lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
+  inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
   if (!stream_) return;
   const c10::StreamGuard guard(*stream_);
-  for_each_tensor(*batch_, [&](at::Tensor& t) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); });
+  for_each_tensor(*inputs_, [&](at::Tensor& t, bool) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); });
   copied_->record(*stream_);
 }
 
-model::DeviceBatch Uploader::take() {
-  model::DeviceBatch batch = std::move(*std::exchange(batch_, std::nullopt));
+StepInputs Uploader::take() {
+  StepInputs inputs = std::move(*std::exchange(inputs_, std::nullopt));
   if (stream_) {
     const c10::Stream current = current_stream(device_);
     copied_->block(current);
-    for_each_tensor(batch, [&](at::Tensor& t) { t.record_stream(current); });  // memory of the one stream, used by the other
+    for_each_tensor(inputs, [&](at::Tensor& t, bool) { t.record_stream(current); });  // memory of the one stream, used by the other
   }
-  return batch;
+  return inputs;
 }
 
 void Uploader::wait() {

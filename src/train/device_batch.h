@@ -5,32 +5,55 @@
 #include <c10/core/Stream.h>
 
 #include <deque>
+#include <functional>
 #include <memory_resource>
 #include <optional>
 
 #include "data/host_batch.h"
 #include "model/batch.h"
 #include "model/losses.h"
+#include "train/optimizer.h"
 
 namespace ttt::train {
+
+// What of a step is not in its batch.
+struct StepNumbers {
+  std::int64_t seed = 0, step = 0;  // of the random draws
+  double lr = 0, gradient_scale = 1;
+};
+
+// All that differs from step to step.
+struct StepInputs {
+  model::DeviceBatch batch;
+  Rates rates;
+};
+// Calls visit(tensor, grows) for each tensor; grows: its size follows the batch's objects, where the others' follow from the images' size.
+void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit);
 
 // Host batches on their way to the device, one at a time, by a stream of their own: the copies run beside the step before.
 class Uploader {
  public:
-  explicit Uploader(const at::Device& device);
+  // `memory`: of the host, from which the device copies without waiting; outlives the uploader. `own_stream`: false: by the stream of the step.
+  Uploader(const at::Device& device, std::pmr::memory_resource* memory, bool own_stream);
 
   // Starts the copies, which wait() awaits; a destructor does not: memory that a device copies from is never unmapped. The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until the step has ended.
-  void start(const data::HostBatch& host);
+  void start(const data::HostBatch& host, const StepNumbers& numbers);
   // What was started; later work of the current stream follows the copies.
-  model::DeviceBatch take();
+  StepInputs take();
   // The host waits for the copies: where they were started a step ago, they are done.
   void wait();
 
  private:
+  struct Packed {
+    std::int64_t draw[2];
+    float rates[2];
+  };
   at::Device device_;
   std::optional<c10::Stream> stream_;  // none on a CPU, as the next
   std::optional<c10::Event> copied_;
-  std::optional<model::DeviceBatch> batch_;
+  std::pmr::vector<Packed> packed_;  // of this step and of the next in turn: on a CPU an update reads them when the next batch is there already
+  std::int64_t started_ = 0;
+  std::optional<StepInputs> inputs_;
 };
 
 // The losses of steps on their way to the host.

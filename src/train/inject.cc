@@ -36,22 +36,31 @@ class FaultyStep final : public Step {
  public:
   FaultyStep(std::unique_ptr<Step> inner, std::vector<Fault> faults, const std::int64_t& now) : inner_(std::move(inner)), faults_(std::move(faults)), now_(now) {}
 
-  std::array<at::Tensor, model::kLosses> forward_backward(const model::DeviceBatch& batch, const model::DrawKey& key, result::PhaseClock& clock) override {
+  Pass pass(const model::DeviceBatch& batch) override {
     model::DeviceBatch own = batch;
-    clock.enter(result::Phase::kForward);
-    for (const Fault& f : faults_) {
+    for (const Fault& f : faults_)
       if (f.kind == FaultKind::kNan && f.step == now_) spoil(own.images);
-      // Before the gradients are on their way, so that the others wait: a factor is of the step before.
-      if (f.kind == FaultKind::kSlow && now_ >= f.step && f.step >= 0) sleep_s(f.factor > 0 ? (f.factor - 1) * last_s_ : f.ms * 1e-3);
-    }
-    const double start_s = now_s();
-    auto losses = inner_->forward_backward(own, key, clock);
-    last_s_ = now_s() - start_s;
-    return losses;
+    Pass p = inner_->pass(own);
+    // Before the gradients are on their way, so that the others wait.
+    p.parts.front().run = [this, run = p.parts.front().run](bool keep) {
+      strike_slow();
+      start_s_ = now_s();
+      run(keep);
+    };
+    p.parts.back().run = [this, run = p.parts.back().run](bool keep) {
+      run(keep);
+      last_s_ = now_s() - start_s_;
+    };
+    return p;
   }
+  std::string bound_to_host() const override { return "a fault is to strike in one of its steps (--inject)"; }
   result::Json describe() const override { return inner_->describe(); }
 
  private:
+  void strike_slow() const {
+    for (const Fault& f : faults_)  // a factor is of the step before
+      if (f.kind == FaultKind::kSlow && now_ >= f.step && f.step >= 0) sleep_s(f.factor > 0 ? (f.factor - 1) * last_s_ : f.ms * 1e-3);
+  }
   static void spoil(at::Tensor& images) {
     images = images.clone();
     images.fill_(std::numeric_limits<float>::quiet_NaN());
@@ -60,7 +69,7 @@ class FaultyStep final : public Step {
   std::unique_ptr<Step> inner_;
   std::vector<Fault> faults_;
   const std::int64_t& now_;  // -1: no fault strikes
-  double last_s_ = 0;
+  double start_s_ = 0, last_s_ = 0;
 };
 
 // One bit of the sum over ranks is another on this rank: of the greatest gradient, so that no rounding hides it.
@@ -77,6 +86,7 @@ class CorruptReducer final : public GradientReducer {
     for (const Fault& f : faults_)
       if (f.step == now_) flip(f);
   }
+  std::string bound_to_host() const override { return "a fault is to strike in the gradients of a step (--inject)"; }
   result::Json describe() const override { return inner_->describe(); }
   void trace(trace::Recorder& recorder) override { inner_->trace(recorder); }
 

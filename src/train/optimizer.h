@@ -7,6 +7,7 @@
 #include "kernels/params.h"
 #include "model/parameters.h"
 #include "result/json.h"
+#include "train/loss_scaler.h"
 
 namespace ttt::train {
 
@@ -25,36 +26,49 @@ struct OptimizerConfig {
   }
 };
 
+// Of one update.
+struct Rates {
+  double lr = 0;
+  double gradient_scale = 1;  // turns a sum over ranks into the mean
+  at::Tensor tensor;          // [2] float32, both of them where the parameters lie: what an update reads that is recorded and replayed
+};
+Rates rates_on_host(double lr, double gradient_scale);
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // Updates the parameters from flat_gradients() * gradient_scale, where the scale turns a sum over ranks into the mean.
-  virtual void step(double lr, double gradient_scale) = 0;
+  // Updates the parameters from flat_gradients() * gradient_scale.
+  virtual void step(const Rates& rates) = 0;
+  // Why an update cannot be recorded and replayed, "" where it can.
+  virtual std::string bound_to_host() const { return ""; }
   virtual at::Tensor momentum() const = 0;  // [T], for checkpoints
   virtual result::Json describe() const = 0;
 };
 
-// kernels/host/detection.h: sgd; or its twin for the memory in which the parameters lie.
-using SgdKernel = std::function<void(const kernels::SgdParams&, std::int64_t n, const float* grad, float* momentum, float* weight)>;
+// kernels/host/detection.h: sgd over tensors and find_nonfinite; or their twins for the memory in which the parameters lie.
+struct SgdKernels {
+  std::function<void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl&)> sgd;
+  std::function<void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found)> find_nonfinite;
+};
 
-// PyTorch's SGD, one fused pass; biases (names ending in "bias") form their own group.
+// PyTorch's SGD, one fused pass, on a device in one launch; biases (names ending in "bias") form their own group.
 class FusedSgd final : public Optimizer {
  public:
-  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernel kernel = {});  // empty: the host's
-  void step(double lr, double gradient_scale) override;
+  // `kernels`: empty ones are the host's. `scaler`: of the loss whose gradients it is given, null: they are not scaled; outlives the optimiser.
+  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernels kernels = {}, LossScaler* scaler = nullptr);
+  void step(const Rates& rates) override;
   at::Tensor momentum() const override { return momentum_; }
   result::Json describe() const override;
 
  private:
-  struct Range {  // consecutive parameters of one group
-    std::int64_t begin = 0, end = 0;
-    bool bias = false;
-  };
   model::ParameterStore& store_;
   OptimizerConfig config_;
-  SgdKernel kernel_;
-  std::vector<Range> ranges_;
+  SgdKernels kernels_;
+  LossScaler* scaler_;
   at::Tensor momentum_;
+  std::int64_t groups_ = 0;             // runs of consecutive parameters of one group
+  std::int64_t count_ = 0, largest_ = 0;  // of the tensors below
+  at::Tensor tensors_;                  // [count * sizeof(SgdTensor)] uint8, where the parameters lie: the groups in pieces of about one size
 };
 
 }  // namespace ttt::train

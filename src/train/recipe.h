@@ -4,6 +4,7 @@
 #include "data/settings.h"
 #include "model/config.h"
 #include "train/checkpoint_config.h"
+#include "train/loss_scaler.h"
 #include "train/mlperf_config.h"
 #include "train/optimizer.h"
 #include "train/reducer.h"
@@ -24,6 +25,10 @@ struct TrainConfig {
   double target_mask_ap = 0.339;
   std::int64_t threads = 0;
   bool keep_memory = true;
+  bool cudnn_autotune = true;
+  bool pin_memory = true, copy_stream = true;
+  std::string graphs = "none";
+  LossScaleConfig loss_scale;
   std::string weights, weights_backbone;
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
@@ -48,6 +53,13 @@ struct TrainConfig {
     v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
     v("keep_memory", s.keep_memory, "what a step frees stays with the process for the next one, instead of going back to the system and coming again page by page");
+    v("cudnn_autotune", s.cudnn_autotune, "cuDNN tries its algorithms at the first step of each shape and keeps the fastest, instead of choosing by rules");
+    v("pin_memory", s.pin_memory, "the loader makes batches in memory that is locked for copies by the device, so that the host need not wait for them");
+    v("copy_stream", s.copy_stream, "batches travel to the device by a stream of their own, beside the step before");
+    v("loss_scale", s.loss_scale, "dynamic scaling of the loss, with model.precision = fp16");
+    v("graphs", s.graphs,
+      "steps recorded as CUDA Graphs and replayed: none; parts: each part of the step that can be recorded; full: the whole step, one graph for each size of images",
+      one_of({"none", "parts", "full"}));
     v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
     v("weights_backbone", s.weights_backbone, "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");

@@ -18,11 +18,14 @@ void note_ready(trace::Lane* lane, std::size_t bucket, std::size_t count) {
              .event = trace::Event::kBucketReady});
 }
 
+std::string on_host(const comm::Communicator& comm) { return comm.on_device() ? "" : "gradients travel through the host (" + comm.name() + ")"; }
+
 class Blocking final : public GradientReducer {
  public:
   Blocking(std::span<float> gradients, comm::Communicator& comm) : gradients_(gradients), comm_(comm) {}
   void launch() override { note_ready(lane_, 0, gradients_.size()); }
   void finish() override { comm_.all_reduce_sum(gradients_.data(), gradients_.size()); }
+  std::string bound_to_host() const override { return on_host(comm_); }
   result::Json describe() const override { return {{"kind", "blocking"}, {"communicator", comm_.name()}}; }
   void trace(trace::Recorder& recorder) override { lane_ = trace_buckets(recorder, comm_, 1); }
 
@@ -43,6 +46,7 @@ class FlatAsync final : public GradientReducer {
     work_->wait();
     work_.reset();
   }
+  std::string bound_to_host() const override { return on_host(comm_); }
   result::Json describe() const override { return {{"kind", "flat_async"}, {"communicator", comm_.name()}}; }
   void trace(trace::Recorder& recorder) override { lane_ = trace_buckets(recorder, comm_, 1); }
 
@@ -89,6 +93,7 @@ class Bucketed final : public GradientReducer {
     for (auto& work : works_) work->wait();
     works_.clear();
   }
+  std::string bound_to_host() const override { return on_host(comm_); }
   result::Json describe() const override {
     result::Json sizes = result::Json::array();
     for (const Bucket& b : buckets_) sizes.push_back(b.count * sizeof(float));
@@ -119,6 +124,8 @@ class Bucketed final : public GradientReducer {
 class NoReduction final : public GradientReducer {
  public:
   void finish() override {}
+  bool idle() const override { return true; }
+  std::string bound_to_host() const override { return ""; }
   result::Json describe() const override { return {{"kind", "none"}}; }
 };
 

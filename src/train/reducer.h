@@ -39,6 +39,9 @@ class GradientReducer {
   virtual void ready(std::size_t /*parameter*/) {}
   virtual void launch() {}
   virtual void finish() = 0;  // the array holds the sum over ranks
+  virtual bool idle() const { return false; }  // nothing is ever done
+  // Why what it does cannot be recorded and replayed by a device, "" where it can.
+  virtual std::string bound_to_host() const = 0;
   virtual result::Json describe() const = 0;
   // Records when each bucket was ready and when it travelled. A reducer that sends all at once has one bucket.
   virtual void trace(trace::Recorder& /*recorder*/) {}

@@ -15,6 +15,7 @@
 #include "train/optimizer.h"
 #include "train/recipe.h"
 #include "train/step.h"
+#include "train/step_runner.h"
 
 namespace ttt::train {
 
@@ -22,10 +23,12 @@ namespace ttt::train {
 struct Parts {
   at::Device device = at::kCPU;
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, for what the device copies; outlives the parts
+  cuda::GraphDevice* graphs = nullptr;  // records the device's work, null: it cannot; outlives the parts
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<LossScaler> scaler;  // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
   std::unique_ptr<GradientReducer> reducer;
   std::unique_ptr<GradientHooks> hooks;  // of the reducer
@@ -57,6 +60,7 @@ class StepLoop {
 
   std::int64_t step() const { return step_; }  // steps done
   result::PhaseClock& phases() { return phases_; }
+  const StepRunner& runner() const { return *runner_; }
   trace::Lane* lane() { return lane_; }  // of the thread that takes the steps; null where nothing is recorded
 
  private:
@@ -67,8 +71,9 @@ class StepLoop {
   std::int64_t step_;
   result::PhaseClock phases_;
   trace::Lane* lane_ = nullptr;
-  void fetch();  // the coming step's batch, and starts to copy it
+  void fetch(std::int64_t step);  // its batch and numbers, and starts to copy them
 
+  std::unique_ptr<StepRunner> runner_;
   Uploader uploader_;
   LossQueue losses_;
   bool fetched_ = false;

@@ -121,13 +121,19 @@ void Telemetry::add_losses_and_times(EventMessage& event) const {
   add_scalar(event, "images_per_second", static_cast<double>(since_.images) / since_.step_s);
 }
 
+double Telemetry::gradient_scale() const {
+  const double scale = sources_.scaler ? on_host(sources_.scaler->last_scale()).const_data_ptr<float>()[0] : 1;
+  return 1 / (scale * sources_.ranks);
+}
+
 result::TelemetrySample Telemetry::norms(std::int64_t step) const {
   model::ParameterStore& store = sources_.model.parameters();
   const at::Tensor gradients = on_host(store.flat_gradients()), values = on_host(store.flat_values());
+  const double unscaled = gradient_scale();
   result::TelemetrySample s{.step = step};
   for (const LayerGroup& g : groups_) {
     const UpdateNorms update = squared_norms(g, before_, span_of(values));
-    s.gradient_norm.push_back(std::sqrt(squared_norm(g, span_of(gradients))) / sources_.ranks);
+    s.gradient_norm.push_back(std::sqrt(squared_norm(g, span_of(gradients))) * unscaled);
     s.weight_norm.push_back(std::sqrt(update.weights));
     s.update_norm.push_back(std::sqrt(update.change));
   }
@@ -153,7 +159,7 @@ void Telemetry::add_histograms(EventMessage& event) const {
       event.values.push_back({what + g.name, builder.finish()});
     }
   };
-  add("gradients/", on_host(store.flat_gradients()), 1.0f / static_cast<float>(sources_.ranks));
+  add("gradients/", on_host(store.flat_gradients()), static_cast<float>(gradient_scale()));
   add("weights/", on_host(store.flat_values()), 1);
 }
 

@@ -16,6 +16,7 @@
 #include "result/run_recorder.h"
 #include "train/group_norms.h"
 #include "train/listener.h"
+#include "train/loss_scaler.h"
 #include "train/telemetry_config.h"
 
 namespace ttt::train {
@@ -27,6 +28,7 @@ struct TelemetrySources {
   const data::DataSettings& data;
   eval::Detector detector;
   int ranks = 1;  // gradients are sums over so many
+  const LossScaler* scaler = nullptr;  // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;
   result::RunRecorder* recorder = nullptr;
 };
@@ -72,6 +74,7 @@ class Telemetry final : public Listener {
   void add_losses_and_times(result::EventMessage& event) const;
   void add_norms(const result::TelemetrySample& norms, result::EventMessage& event) const;
   void add_histograms(result::EventMessage& event) const;
+  double gradient_scale() const;  // turns what lies in the parameters into gradients of the mean loss
   result::TelemetrySample norms(std::int64_t step) const;
   void choose_subjects();
   void add_pictures(std::int64_t step);

@@ -25,6 +25,7 @@ Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch
     : recipe_(recipe), parts_(std::move(parts)), control_(control), observer_(observer),
       loop_(recipe_, parts_, steps_per_epoch, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
+  if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = recipe.train.epochs * steps_per_epoch;
   if (recipe.train.max_steps > 0) total_steps_ = std::min(total_steps_, recipe.train.max_steps);
   eval_interval_ = std::max<std::int64_t>(1, std::llround(recipe.train.eval_every_epochs * static_cast<double>(steps_per_epoch)));
@@ -37,6 +38,10 @@ Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch
 Ending Trainer::run() {
   Ending ending = train();
   observer_.clock.end_run();
+  observer_.recorder.update([&](result::RunRecord& r) {
+    r.built["graphs"] = loop_.runner().describe();
+    if (parts_.scaler) r.built["loss_scale"] = parts_.scaler->describe();
+  });
   if (observer_.checkpoints) observer_.checkpoints->finish();
   if (ending.to_be_resumed) return ending;
   tell(&Listener::run_ended, ending);

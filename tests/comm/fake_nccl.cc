@@ -100,7 +100,10 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return cuda("cudaDeviceGetStreamPriorityRange");
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
-  *status = cudaStreamCaptureStatusNone;
+  {
+    const std::lock_guard lock(fake::state().mutex);
+    *status = fake::state().capturing ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+  }
   return cuda("cudaStreamIsCapturing");
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cuda("cudaThreadExchangeStreamCaptureMode"); }

@@ -16,6 +16,7 @@ struct State {
   int fails_at = 1;                // its call that does
   bool collectives_end = true;     // whether what was started ever ends
   bool init_ends = true;           // whether a communicator is ever ready
+  bool capturing = false;          // whether streams record
   bool peer_fails = false;         // whether NCCL reports an error of another rank
   int version = 0;                 // of the library; 0: that of the header
 

@@ -112,6 +112,27 @@ TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
   EXPECT_EQ(fake::count("ncclCommAbort"), 1);
 }
 
+// What is recorded does not run, so nothing of it can be late; its replay can.
+TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
+  Host host(1, 2);
+  const auto comm = make_nccl(host, options(0.3));
+  EXPECT_TRUE(comm->on_device());
+  fake::state().collectives_end = false;
+  fake::state().capturing = true;
+  float data[1000] = {};
+  comm->all_reduce_sum_async(data, 1000)->wait();
+  fake::state().capturing = false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));
+  EXPECT_EQ(fake::count("cudaEventQuery"), 0);
+  EXPECT_EQ(fake::count("ncclCommAbort"), 0);
+  comm->watch("step 7 of those that were replayed");
+  const double begin = now_s();
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_GE(now_s() - begin, 0.3);
+  const std::string said = test::message_of([&] { comm->watch("step 8"); });
+  EXPECT_EQ(said.find("Rank 1 waited 0 s in step 7 of those that were replayed for another rank"), 0u) << said;
+}
+
 TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
   fake::state().init_ends = false;
   Host host(0, 2);

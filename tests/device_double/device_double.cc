@@ -1,6 +1,7 @@
 #include "tests/device_double/device_double.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/as_strided_native.h>
@@ -19,8 +20,9 @@
 
 #include <mutex>
 #include <set>
+#include <stdexcept>
 
-#include "shadow.h"
+#include "tests/device_double/recorder.h"
 
 namespace ttt::test {
 namespace {
@@ -31,6 +33,7 @@ struct Waits {
   std::mutex mutex;
   std::map<std::string, std::int64_t> count;
   void note(const std::string& what) {
+    if (recorder().active()) throw std::runtime_error("operation not permitted while the stream is recorded: " + what);
     const std::lock_guard lock(mutex);
     ++count[what];
   }
@@ -86,13 +89,16 @@ class Memory final : public c10::Allocator {
     const at::Device device(kType, 0);
     if (bytes == 0) return {nullptr, nullptr, &release, device};
     auto* block = new emulation::DeviceBytes(bytes, emulation::DeviceBytes::Kind::kInOut, 1, "a tensor");
+    recorder().born(block);
     return {block->data(), block, &release, device};
   }
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 
  private:
-  static void release(void* context) { delete static_cast<emulation::DeviceBytes*>(context); }
+  static void release(void* context) {
+    if (context) recorder().released(static_cast<emulation::DeviceBytes*>(context));
+  }
 };
 Memory memory;
 REGISTER_ALLOCATOR(kType, &memory)
@@ -134,6 +140,18 @@ at::Tensor on_cpu(const at::Tensor& t) {
   if (!t.defined() || t.is_cpu()) return t;
   return at::from_blob(t.mutable_data_ptr(), t.sizes(), t.strides(), t.options().device(at::kCPU).requires_grad(false));
 }
+// Does `again` at every replay of what is being recorded, where anything is and it is not part of another operation.
+void record(const std::function<void()>& again) {
+  if (!recorder().active() || computing > 0) return;
+  recorder().add([again] {
+    const Computing inside;
+    again();
+  });
+}
+void write(const at::Tensor& to, const at::Tensor& values) {
+  if (to.defined()) on_cpu(to).copy_(values);
+}
+
 at::Tensor on_double(const at::Tensor& t) {
   if (!t.defined()) return t;
   const at::Tensor out = at::empty_like(t, t.options().device(device_double()));
@@ -153,8 +171,9 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::op
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   const bool out = to.is_cpu(), in = self.is_cpu();
   if ((out || in) && computing == 0 && !(non_blocking && locked().holds((out ? to : self).const_data_ptr()))) noted().note(out ? "copy to the host" : "copy from the host");
+  record([self, to] { write(to, on_cpu(self)); });
   const Computing inside;
-  on_cpu(to).copy_(on_cpu(self));
+  write(to, on_cpu(self));
   return to;
 }
 at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
@@ -168,15 +187,28 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
 
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, c10::IntArrayRef stride, c10::IntArrayRef padding,
                        c10::IntArrayRef dilation, bool transposed, c10::IntArrayRef output_padding, std::int64_t groups) {
-  const std::optional<at::Tensor> b = bias && bias->defined() ? std::optional(on_cpu(*bias)) : std::nullopt;
-  return on_double(at::convolution(on_cpu(x), on_cpu(weight), b, stride, padding, dilation, transposed, output_padding, groups));
+  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(), output_padding = output_padding.vec()] {
+    const std::optional<at::Tensor> b = bias && bias->defined() ? std::optional(on_cpu(*bias)) : std::nullopt;
+    return at::convolution(on_cpu(x), on_cpu(weight), b, stride, padding, dilation, transposed, output_padding, groups);
+  };
+  const at::Tensor out = on_double(compute());
+  record([compute, out] { write(out, compute()); });
+  return out;
 }
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, c10::IntArrayRef stride,
                                                                     c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
                                                                     c10::IntArrayRef output_padding, std::int64_t groups, std::array<bool, 3> mask) {
-  const auto [gx, gw, gb] = at::convolution_backward(on_cpu(grad), on_cpu(x), on_cpu(weight), at::IntArrayRef({weight.size(transposed ? 1 : 0)}), stride, padding,
-                                                     dilation, transposed, output_padding, groups, mask);
-  return {on_double(gx), on_double(gw), on_double(gb)};
+  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(), output_padding = output_padding.vec()] {
+    return at::convolution_backward(on_cpu(grad), on_cpu(x), on_cpu(weight), at::IntArrayRef({weight.size(transposed ? 1 : 0)}), stride, padding, dilation, transposed,
+                                    output_padding, groups, mask);
+  };
+  const auto [gx, gw, gb] = compute();
+  const std::array<at::Tensor, 3> out = {on_double(gx), on_double(gw), on_double(gb)};
+  record([compute, out] {
+    const auto [x, w, b] = compute();
+    write(out[0], x), write(out[1], w), write(out[2], b);
+  });
+  return {out[0], out[1], out[2]};
 }
 
 // Operations whose result's shape, or whose answer, only the values tell. (Indexing by a mask asks for nonzero.)
@@ -194,12 +226,37 @@ c10::WarningHandler& silence() {
   return handler;
 }
 
-void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  const std::string& name = op.schema().name();
-  if (computing == 0 && reads_by_nature(name)) noted().note(name.substr(name.find("::") + 2));
+void compute_on_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const Computing inside;
   const c10::WarningUtils::WarningHandlerGuard quiet(&silence());  // that a result was given its shape
   at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
+}
+
+std::vector<at::Tensor> tensors_in(const torch::jit::Stack& values) {
+  std::vector<at::Tensor> all;
+  for (const c10::IValue& v : values) {
+    if (v.isTensor() && v.toTensor().defined()) all.push_back(v.toTensor());
+    if (v.isTensorList())
+      for (const at::Tensor& t : v.toTensorVector()) all.push_back(t);
+  }
+  return all;
+}
+
+void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const std::string& name = op.schema().name();
+  if (computing == 0 && reads_by_nature(name)) noted().note(name.substr(name.find("::") + 2));
+  const auto of_operation = [&](std::size_t n) { return torch::jit::Stack(stack->end() - static_cast<std::ptrdiff_t>(n), stack->end()); };
+  const bool recorded = recorder().active() && computing == 0;
+  const torch::jit::Stack arguments = recorded ? of_operation(op.schema().arguments().size()) : torch::jit::Stack{};
+  compute_on_cpu(op, stack);
+  if (!recorded) return;
+  record([op, arguments, results = tensors_in(of_operation(op.schema().returns().size()))] {
+    torch::jit::Stack again = arguments;
+    compute_on_cpu(op, &again);
+    const auto values = tensors_in(again);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (values[i].const_data_ptr() != results[i].const_data_ptr()) write(results[i], on_cpu(values[i]));
+  });
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
@@ -221,7 +278,57 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
+class GraphDouble final : public cuda::Graph {
+ public:
+  explicit GraphDouble(const std::function<void()>& work) {
+    recorder().begin();
+    try {
+      work();
+    } catch (...) {
+      std::vector<emulation::Again> unfinished;
+      recorder().end(unfinished, kept_);
+      recorder().dropped(kept_);
+      throw;
+    }
+    recorder().end(work_, kept_);
+  }
+  ~GraphDouble() override {
+    work_.clear();  // and with it the tensors that it holds
+    recorder().dropped(kept_);
+  }
+  void replay() override {
+    const at::NoGradGuard no_grad;
+    for (const emulation::Again& again : work_) again();
+  }
+  cuda::GraphSize size() const override {
+    cuda::GraphSize s{.nodes = std::ssize(work_)};
+    for (const auto& b : kept_) s.bytes += static_cast<std::int64_t>(b->size());
+    return s;
+  }
+
+ private:
+  std::vector<emulation::Again> work_;
+  Recorder::Blocks kept_;
+};
+
+class GraphsDouble final : public cuda::GraphDevice {
+ public:
+  std::unique_ptr<cuda::Graph> capture(const std::function<void()>& work) override {
+    try {
+      return std::make_unique<GraphDouble>(work);
+    } catch (const std::exception& e) {
+      const std::string what = e.what();
+      throw cuda::NotCapturable(what.substr(0, what.find('\n')));
+    }
+  }
+};
+
 }  // namespace
+
+cuda::GraphDevice& graph_double() {
+  static GraphsDouble all;
+  return all;
+}
 
 at::Device device_double() { return {kType, 0}; }
 

@@ -13,6 +13,8 @@
 #include <memory_resource>
 #include <string>
 
+#include "cuda/graphs.h"
+
 namespace ttt::test {
 
 at::Device device_double();
@@ -23,5 +25,9 @@ std::pmr::memory_resource* locked_memory();
 // By operation, since the last reset_waits().
 std::map<std::string, std::int64_t> waits();
 void reset_waits();
+
+// Records operations and kernels as CUDA does: what was recorded was not done (memory is as before), a replay does it again on the same memory with the
+// numbers of the host that it was recorded with, and what would make the host wait cannot be recorded.
+cuda::GraphDevice& graph_double();
 
 }  // namespace ttt::test

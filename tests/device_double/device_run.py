@@ -16,13 +16,13 @@ TINY = ["data.short_side=64", "data.long_side=64", "data.workers=1", "train.thre
 NOT_CONVERGED = 6
 
 
-def run(program, data, folder, name, ranks, shapes="static", watched=False):
+def run(program, data, folder, name, ranks, shapes="static", watched=False, graphs=None):
     out, weights = f"{folder}/{name}.json", f"{folder}/{name}.h5"
     line = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program, "--quiet", "--data", data, "--out", out]
     # Telemetry waits for the steps it samples, on rank 0 alone; a checkpoint after each step needs all ranks at every one of them.
     watch = [f"train.telemetry.folder={folder}/{name}.events", "train.telemetry.every_steps=3", "train.telemetry.histograms_every=3", "train.telemetry.pictures=0",
              f"train.checkpoint.folder={folder}/{name}.checkpoints", "train.checkpoint.every_epochs=0.125", "train.checkpoint.keep=20"]
-    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else [])]:
+    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else []), *([f"train.graphs={graphs}"] if graphs else [])]:
         line += ["--set", s]
     done = subprocess.run(line, capture_output=True, text=True, timeout=400)
     assert done.returncode == NOT_CONVERGED, (done.returncode, done.stderr)
@@ -36,6 +36,19 @@ def strip_times(value):
     return value
 
 
+def check_graphs(built, graphs, ranks):
+    """Of 8 steps of one shape all but the first three are replays, of one recording or of another with more room for outlines."""
+    if graphs == "none":
+        assert built == "none", built
+        return
+    (shape,) = built["shapes"]
+    parts = {p["part"]: p for p in shape["parts"]}
+    assert built["level"] == graphs and shape["steps"] == 8, built
+    assert (graphs == "full") == (list(parts) == ["step"]) and ("all_reduce" in parts) == (ranks > 1), parts
+    for name, part in parts.items():
+        assert part.get("not_recorded") == "gradients travel through the host (mpi)" if name == "all_reduce" else part["replays"] == 5 or 0 < built["recorded_again"] <= 2 and part["replays"] > 0, (part, built)
+
+
 def main():
     double, program = sys.argv[1:3]
     build = os.path.dirname(program)
@@ -45,8 +58,15 @@ def main():
         for split in ("train", "val"):
             subprocess.run([f"{build}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations", f"{drawn}/instances_{split}.json", "--split", split, "--out", data],
                            check=True, capture_output=True)
-        for ranks, watched in ((1, False), (2, False), (2, True)):
-            (device, device_weights), (host, host_weights) = (run(p, data, folder, f"{os.path.basename(p)}-{ranks}-{watched}", ranks, watched=watched) for p in (double, program))
+        cases = [(ranks, watched, graphs) for graphs in ("none", "full", "parts") for ranks, watched in ((1, False), (2, False), (2, True))
+                 if graphs == "none" or (graphs == "full") == (ranks == 1)]  # ranks that speak through the host cannot be recorded whole
+        hosts = {}
+        for ranks, watched, graphs in cases:
+            device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs)
+            if (ranks, watched) not in hosts:
+                hosts[ranks, watched] = run(program, data, folder, f"host-{ranks}-{watched}", ranks, watched=watched)
+            host, host_weights = hosts[ranks, watched]
+            check_graphs(device["built"]["graphs"], graphs, ranks)
             assert device["built"]["step"]["ops"] == "emulated" and host["built"]["step"]["ops"] == "host"
             assert watched or device["built"]["waits"] == {}, device["built"]["waits"]
             saved, series = ([c["step"] for c in r.get("checkpoints", [])] for r in (device, host)), [r.get("telemetry") for r in (device, host)]
@@ -59,7 +79,7 @@ def main():
             assert device_weights.keys() == host_weights.keys()
             for name, values in host_weights.items():
                 assert np.array_equal(values.view(np.uint32), device_weights[name].view(np.uint32)), name
-            print(f"{ranks} ranks: {len(device['steps']['step'])} steps and {len(device['accuracy'])} evaluations on the double of a device: the CPU's bits, "
+            print(f"{ranks} ranks, graphs {graphs}: {len(device['steps']['step'])} steps and {len(device['accuracy'])} evaluations on the double of a device: the CPU's bits, "
                   + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         # A step that waits is seen as one.
         dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")

@@ -2,11 +2,9 @@
 // with a run on the CPU. In the result: built.waits, how often the training steps made the host wait, by operation; the first, which makes the anchors, does not count.
 #include "comm/world.h"
 #include "embedded_recipes.h"
-#include "emulator.h"
 #include "harness/app.h"
-#include "kernels/cuda/detection.h"
-#include "model/ops/device_kernels.h"
 #include "tests/device_double/device_double.h"
+#include "tests/device_double/small_step.h"
 #include "train/launch.h"
 #include "train/parts.h"
 #include "train/resume.h"
@@ -18,10 +16,9 @@ using namespace ttt;
 train::Accelerator open_double(const std::string&, const comm::Team&, std::shared_ptr<ThreadPool>) {
   return {.device = test::device_double(),
           .name = "double",
-          .ops = model::kernel_ops("emulated", model::DeviceKernels(test::device_double(), [] { return cudaStream_t{}; })),
-          .sgd = [](const kernels::SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight) {
-            kernels::cuda::sgd(p, n, grad, momentum, weight, nullptr);
-          },
+          .ops = test::ops_on(test::device_double()),
+          .sgd = test::sgd_on(test::device_double()),
+          .graphs = &test::graph_double(),
           .memory = test::locked_memory(),
           .communicator = {}};
 }
@@ -60,7 +57,9 @@ harness::Outcome run_on_double(const train::Recipe& recipe, harness::RunContext&
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });
   context.recorder.update([&](result::RunRecord& r) {
+    const result::Json graphs = r.built["graphs"];
     r.built = built;
+    r.built["graphs"] = graphs;
     r.built["waits"] = waits.all;
   });
   return {.verdict = ending.verdict, .reason = ending.reason};

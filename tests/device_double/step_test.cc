@@ -6,28 +6,14 @@
 
 #include <cstring>
 
-#include "core/rng.h"
-#include "emulator.h"
-#include "kernels/cuda/detection.h"
-#include "model/mask_rcnn.h"
-#include "model/ops/device_kernels.h"
 #include "tests/device_double/device_double.h"
-#include "train/optimizer.h"
+#include "tests/device_double/small_step.h"
 #include "train/step.h"
 
 namespace ttt {
 namespace {
 
-constexpr std::int64_t kImages = 2, kSide = 64, kObjects = 4;
-
-model::ModelConfig small_model() {
-  model::ModelConfig c;
-  c.classes = 4;
-  c.backbone.block = "basic", c.backbone.blocks = {1, 1, 1, 1}, c.backbone.width = 8, c.backbone.fpn_channels = 16;
-  c.rpn.anchor_sizes = {8, 16, 32, 64, 128}, c.rpn.sample = 32, c.rpn.pre_nms_train = 60, c.rpn.post_nms_train = 40;
-  c.roi.sample = 16, c.roi.box_hidden = 32, c.roi.mask_channels = 16, c.roi.mask_layers = 1;
-  return c;
-}
+using test::small_model;
 
 struct Variant {
   std::string name;
@@ -47,67 +33,27 @@ const std::vector<Variant>& variants() {
   return all;
 }
 
-// Two images of noise with a few rectangles as objects, outlines and bitmaps alike; the second has one less.
-model::DeviceBatch batch_on(const at::Device& device) {
-  Stream draw(random_bits(3, Purpose::kTest, 1));
-  const auto cpu = [](auto values, at::IntArrayRef shape, at::ScalarType type) { return at::from_blob(values.data(), shape, type).clone(); };
-  std::vector<float> pixels(static_cast<std::size_t>(kImages * kSide * kSide * 3)), boxes, vertices;
-  for (float& p : pixels) p = static_cast<float>(draw.uniform()) * 2 - 1;
-  std::vector<std::int32_t> label, polygon{0}, vertex{0}, bitmap_box;
-  std::vector<std::int64_t> offset;
-  std::vector<std::uint8_t> bytes;
-  const std::vector<std::int32_t> count = {3, 2}, size = {64, 64, 60, 52};
-  for (std::int32_t n = 0; n < kImages; ++n)
-    for (std::int32_t g = 0; g < kObjects; ++g) {
-      const bool there = g < count[static_cast<std::size_t>(n)];
-      const std::int32_t x = 4 + 13 * g, y = 6 + 9 * n + 5 * g, w = 10 + 4 * g, h = 14 + 3 * n;
-      const float x1 = static_cast<float>(x), y1 = static_cast<float>(y), x2 = static_cast<float>(x + w), y2 = static_cast<float>(y + h);
-      if (there) boxes.insert(boxes.end(), {x1, y1, x2, y2}), vertices.insert(vertices.end(), {x1, y1, x2, y1, x2, y2, x1, y2}), vertex.push_back(vertex.back() + 4);
-      else boxes.insert(boxes.end(), {0, 0, 0, 0});
-      label.push_back(there ? 1 + (g + n) % 3 : 0);
-      polygon.push_back(static_cast<std::int32_t>(vertex.size()) - 1);
-      bitmap_box.insert(bitmap_box.end(), {there ? x : 0, there ? y : 0, there ? w : 0, there ? h : 0});
-      offset.push_back(static_cast<std::int64_t>(bytes.size()));
-      for (std::int32_t i = 0; there && i < w * h; ++i) bytes.push_back(draw.below(4) > 0);
-    }
-  std::vector<std::int64_t> id = {17, 42};
-  const auto n32 = [](const auto& v) { return static_cast<std::int64_t>(v.size()); };
-  return {.images = cpu(pixels, {kImages, kSide, kSide, 3}, at::kFloat).to(device).permute({0, 3, 1, 2}),
-          .image_size = cpu(size, {kImages, 2}, at::kInt).to(device),
-          .image_id = cpu(id, {kImages}, at::kLong).to(device),
-          .gt_box = cpu(boxes, {kImages, kObjects, 4}, at::kFloat).to(device),
-          .gt_label = cpu(label, {kImages, kObjects}, at::kInt).to(device),
-          .gt_count = cpu(count, {kImages}, at::kInt).to(device),
-          .masks = {.object_polygon = cpu(polygon, {n32(polygon)}, at::kInt).to(device), .polygon_vertex = cpu(vertex, {n32(vertex)}, at::kInt).to(device),
-                    .vertices = cpu(vertices, {n32(vertices) / 2, 2}, at::kFloat).to(device), .bitmap_box = cpu(bitmap_box, {n32(offset), 4}, at::kInt).to(device),
-                    .bitmap_offset = cpu(offset, {n32(offset)}, at::kLong).to(device), .bitmap_bytes = cpu(bytes, {n32(bytes)}, at::kByte).to(device)}};
-}
-
-model::DetectionOps ops_on(const at::Device& device) {
-  if (device.is_cpu()) return model::host_ops();
-  return model::kernel_ops("emulated", model::DeviceKernels(device, [] { return cudaStream_t{}; }));
-}
-
 struct Outcome {
   std::vector<float> losses;
   at::Tensor gradients, weights;  // on the CPU
   std::map<std::string, std::int64_t> reads;
 };
 
-Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std::uint64_t steps) {
-  model::MaskRcnn net(config, ops_on(device), 5, device, nullptr);
-  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4},
-                            device.is_cpu() ? train::SgdKernel{} : [](const kernels::SgdParams& p, std::int64_t n, const float* g, float* m, float* w) {
-                              kernels::cuda::sgd(p, n, g, m, w, nullptr);
-                            });
+Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std::int64_t steps) {
+  model::MaskRcnn net(config, test::ops_on(device), 5, device, nullptr);
+  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::sgd_on(device));
   train::EagerStep step(net);
   result::PhaseClock clock;
-  const model::DeviceBatch batch = batch_on(device);
+  model::DeviceBatch batch = test::small_batch(device);
   std::vector<at::Tensor> losses;
-  for (std::uint64_t s = 0; s < steps; ++s) {
+  std::vector<at::Tensor> draws;  // copied before anything is counted
+  for (std::int64_t s = 0; s < steps; ++s) draws.push_back(model::draw_key(9, s).to(device));
+  const train::Rates rates = test::rates_on(device, 0.02);
+  for (std::int64_t s = 0; s < steps; ++s) {
+    batch.draw = draws[static_cast<std::size_t>(s)];
     if (s == 1) test::reset_waits();  // the first step makes the anchors of the images' size, and copies them
-    for (const at::Tensor& l : step.forward_backward(batch, {.seed = 9, .step = s}, clock)) losses.push_back(l);
-    optimizer.step(0.02, 1.0);
+    for (const at::Tensor& l : step.forward_backward(batch, clock)) losses.push_back(l);
+    optimizer.step(rates);
   }
   Outcome out{.losses = {}, .gradients = {}, .weights = {}, .reads = test::waits()};
   for (const at::Tensor& l : losses) out.losses.push_back(l.to(at::kCPU).item<float>());

@@ -47,6 +47,7 @@ enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidConfiguration = 9 };
 inline const char* cudaGetErrorString(cudaError_t e) { return e == cudaSuccess ? "no error" : "invalid configuration argument"; }
 inline cudaError_t cudaMemsetAsync(void* p, int value, std::size_t bytes, cudaStream_t) {
   emulation::memset_device(p, value, bytes);
+  if (emulation::sink()) emulation::sink()([=] { emulation::memset_device(p, value, bytes); });
   return cudaSuccess;
 }
 struct cudaLaunchConfig_t {
@@ -62,6 +63,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(P...)
   if (launch.grid.volume() == 0 || launch.block.volume() == 0) return cudaErrorInvalidConfiguration;
   const std::tuple<P...> copies(static_cast<A&&>(arguments)...);
   emulation::run(launch, [&] { std::apply(kernel, copies); });
+  if (emulation::sink()) emulation::sink()([=] { emulation::run(launch, [&] { std::apply(kernel, copies); }); });
   return cudaSuccess;
 }
 

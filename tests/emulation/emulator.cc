@@ -76,6 +76,7 @@ struct Machine {
   std::uint32_t launches = 0;
   std::unique_ptr<DeviceBytes> dynamic;
   std::vector<Launch>* record = nullptr;
+  std::function<void(Again)> sink;
 };
 Machine machine;
 
@@ -281,6 +282,9 @@ void set_schedule(const Schedule& schedule) {
 
 void record_launches(std::vector<Launch>* into) { machine.record = into; }
 bool recording() { return machine.record != nullptr; }
+
+void set_sink(std::function<void(Again)> sink) { machine.sink = std::move(sink); }
+const std::function<void(Again)>& sink() { return machine.sink; }
 
 void run(const Launch& launch, const std::function<void()>& body) {
   if (machine.record != nullptr) {

@@ -52,6 +52,11 @@ void set_schedule(const Schedule& schedule);
 void record_launches(std::vector<Launch>* into);
 bool recording();
 
+// While `sink` is set, every launch and every memset is handed to it after it was executed, as something that executes it again.
+using Again = std::function<void()>;
+void set_sink(std::function<void(Again)> sink);
+const std::function<void(Again)>& sink();
+
 // Runs body once for each thread of each block. Throws EmulationError; memory holds then what the kernel had done so far.
 void run(const Launch& launch, const std::function<void()>& body);
 

@@ -137,24 +137,6 @@ class Sgd : public testing::Test {
   }
 };
 
-TEST_F(Sgd, ARangeHasTheHostTwinsBits) {
-  Stream s = stream(1030);
-  for (const std::int64_t n : {0, 1, 255, 1024, 1025, 2500})
-    for (const float decay : {0.0f, 1e-4f}) {
-      const SgdParams p{.lr = 0.02f, .momentum = 0.9f, .weight_decay = decay, .grad_scale = 0.25f};
-      std::vector<float> grad = uniform(s, n, -1, 1), momentum = uniform(s, n, -1, 1), weight = uniform(s, n, -1, 1);
-      if (n > 5) grad[3] = kNan, grad[4] = kInf;
-      std::vector<float> want_momentum = momentum, want_weight = weight;
-      host::sgd(p, n, grad.data(), want_momentum.data(), want_weight.data());
-      under_all_schedules([&] {
-        auto g = input(grad, "grad"), m = in_out(momentum, "momentum"), w = in_out(weight, "weight");
-        cuda::sgd(p, n, g.get(), m.get(), w.get(), nullptr);
-        expect_same_bits(want_momentum, m, "momentum");
-        expect_same_bits(want_weight, w, "weight");
-      });
-    }
-}
-
 struct Tensors {
   explicit Tensors(const std::vector<std::int64_t>& sizes) {
     Stream s = stream(1040);
@@ -167,12 +149,13 @@ struct Tensors {
   std::int64_t largest = 0;
 };
 
-TEST_F(Sgd, ManyTensorsAreUpdatedAsOneByOneAndNotAtAllWhereSkipped) {
-  const Tensors t({1, 2000, 0, 1024, 33});
+TEST_F(Sgd, HasTheHostTwinsBitsAndChangesNothingWhereSkipped) {
+  Tensors t({1, 2000, 0, 1024, 33, 255, 1025});
+  t.grad[1][3] = kNan, t.grad[1][4] = kInf;
   for (const bool skip : {false, true})
     under_all_schedules([&] {
       std::vector<std::unique_ptr<DeviceBuffer<float>>> grad, momentum, weight;
-      std::vector<cuda::SgdTensor> list;
+      std::vector<SgdTensor> list;
       for (std::size_t i = 0; i < t.grad.size(); ++i) {
         using Kind = emulation::DeviceBytes::Kind;
         grad.push_back(std::make_unique<DeviceBuffer<float>>(t.grad[i], Kind::kInput, "grad"));
@@ -183,13 +166,15 @@ TEST_F(Sgd, ManyTensorsAreUpdatedAsOneByOneAndNotAtAllWhereSkipped) {
       auto tensors = input(list, "tensors");
       auto lr = input(std::vector<float>{0.02f}, "lr"), scale = input(std::vector<float>{0.5f}, "grad_scale");
       auto flag = input(std::vector<std::int32_t>{skip}, "skip");
-      cuda::sgd({.lr = 99, .momentum = 0.9f}, tensors.get(), std::ssize(list), t.largest, {lr.get(), scale.get(), flag.get()}, nullptr);
+      cuda::sgd(0.9f, tensors.get(), std::ssize(list), t.largest, {lr.get(), scale.get(), flag.get()}, nullptr);
+      Tensors want = t;
+      for (std::size_t i = 0; i < list.size(); ++i) list[i].grad = want.grad[i].data(), list[i].momentum = want.momentum[i].data(), list[i].weight = want.weight[i].data();
+      const float rates[] = {0.02f, 0.5f};
+      const std::int32_t skipped = skip;
+      host::sgd(0.9f, list.data(), std::ssize(list), t.largest, {rates, rates + 1, &skipped});
       for (std::size_t i = 0; i < list.size(); ++i) {
-        std::vector<float> m = t.momentum[i], w = t.weight[i];
-        const SgdParams p{.lr = 0.02f * list[i].lr_factor, .momentum = 0.9f, .weight_decay = list[i].weight_decay, .grad_scale = 0.5f};
-        if (!skip) host::sgd(p, std::ssize(m), t.grad[i].data(), m.data(), w.data());
-        expect_same_bits(m, *momentum[i], "momentum");
-        expect_same_bits(w, *weight[i], "weight");
+        expect_same_bits(want.momentum[i], *momentum[i], "momentum");
+        expect_same_bits(want.weight[i], *weight[i], "weight");
       }
     });
 }
@@ -200,7 +185,7 @@ TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
       Tensors t({3, 1500, 40});
       if (bad != 0) t.grad[1][1499] = bad;
       std::vector<std::unique_ptr<DeviceBuffer<float>>> grad;
-      std::vector<cuda::SgdTensor> list;
+      std::vector<SgdTensor> list;
       for (const auto& g : t.grad) {
         grad.push_back(std::make_unique<DeviceBuffer<float>>(g, emulation::DeviceBytes::Kind::kInput, "grad"));
         list.push_back({grad.back()->get(), nullptr, nullptr, std::ssize(g), 1, 0});
@@ -209,6 +194,10 @@ TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
       auto found = in_out(std::vector<std::int32_t>{0}, "found");
       cuda::find_nonfinite(tensors.get(), std::ssize(list), t.largest, found.get(), nullptr);
       EXPECT_EQ(found[0], bad != 0);
+      for (std::size_t i = 0; i < list.size(); ++i) list[i].grad = t.grad[i].data();
+      std::int32_t twin = 0;
+      host::find_nonfinite(list.data(), std::ssize(list), t.largest, &twin);
+      EXPECT_EQ(found[0], twin);
     });
 }
 

@@ -84,15 +84,15 @@ TEST(Match, CountsBeyondTheCapacityAreCut) {
   EXPECT_THROW(cuda::match(p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
 }
 
-void expect_sample(const SampleParams& p, const std::vector<std::int32_t>& matched, const std::vector<std::int64_t>& ids) {
+void expect_sample(const SampleParams& p, const std::vector<std::int64_t>& key, const std::vector<std::int32_t>& matched, const std::vector<std::int64_t>& ids) {
   std::vector<std::int32_t> index(p.images * p.size), positives(p.images), total(p.images);
-  host::sample(p, matched.data(), ids.data(), index.data(), positives.data(), total.data());
+  host::sample(p, key.data(), matched.data(), ids.data(), index.data(), positives.data(), total.data());
   under_all_schedules([&] {
     auto m = input(matched, "matched");
-    auto id = input(ids, "image_id");
+    auto id = input(ids, "image_id"), k = input(key, "key");
     auto i = output<std::int32_t>(p.images * p.size, "index"), pos = output<std::int32_t>(p.images, "positives"), all = output<std::int32_t>(p.images, "total");
     auto workspace = scratch(cuda::sample_workspace(p));
-    cuda::sample(p, m.get(), id.get(), i.get(), pos.get(), all.get(), workspace.get(), nullptr);
+    cuda::sample(p, k.get(), m.get(), id.get(), i.get(), pos.get(), all.get(), workspace.get(), nullptr);
     expect_same_bits(positives, pos, "positives");
     expect_same_bits(total, all, "total");
     expect_same_bits(index, i, "index");
@@ -104,18 +104,18 @@ TEST(Sample, HasTheHostTwinsBits) {
   for (const auto& [candidates, size, rate] : {std::tuple{5000, 256, 0.01}, std::tuple{5000, 100, 0.4}, std::tuple{90, 64, 0.5}, std::tuple{40, 64, 0.5},
                                                std::tuple{0, 8, 0.0}, std::tuple{4097, 0, 0.5}, std::tuple{700, 512, 0.02}}) {
     SCOPED_TRACE(testing::Message() << candidates << " candidates, " << size << " wanted");
-    const SampleParams p{.images = 3, .candidates = candidates, .size = size, .positive_fraction = 0.25f, .seed = 5, .purpose = 4, .step = 77};
+    const SampleParams p{.images = 3, .candidates = candidates, .size = size, .positive_fraction = 0.25f, .purpose = 4};
     std::vector<std::int32_t> matched;
     for (int i = 0; i < 3 * candidates; ++i) matched.push_back(s.uniform() < rate ? 3 : (s.uniform() < 0.1 ? -2 : -1));
     for (int i = 0; i < candidates; ++i) matched[2 * candidates + i] = -2;  // an image with nothing to draw
-    expect_sample(p, matched, {42, 581929, 7});
+    expect_sample(p, {5, 77}, matched, {42, 581929, 7});
     if (HasFatalFailure()) return;
   }
 }
 
 // Candidates are chosen by their keys so that the first bound lets through far too many, or none: the search for another must end.
 TEST(Sample, KeysThatAreNotUniformAreDrawnAllTheSame) {
-  const SampleParams p{.images = 2, .candidates = 12000, .size = 40, .positive_fraction = 0.5f, .seed = 1, .purpose = 3, .step = 2};
+  const SampleParams p{.images = 2, .candidates = 12000, .size = 40, .positive_fraction = 0.5f, .purpose = 3};
   const std::vector<std::int64_t> ids{11, 12};
   std::vector<std::int32_t> matched;
   for (int n = 0; n < 2; ++n)
@@ -124,7 +124,7 @@ TEST(Sample, KeysThatAreNotUniformAreDrawnAllTheSame) {
       const bool low = key < ~0ull / 16, high = key > ~0ull / 16 * 15;
       matched.push_back(low ? (n == 0 ? 1 : -1) : (high ? (n == 0 ? -1 : 1) : -2));
     }
-  expect_sample(p, matched, ids);
+  expect_sample(p, {1, 2}, matched, ids);
 }
 
 TEST(BoxCoder, HasTheHostTwinsBits) {

@@ -60,8 +60,8 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, std::int64_t images)
   const MatchParams anchors{.images = images, .candidates = rpn.anchors, .gt_capacity = r.gt, .shared_candidates = true, .allow_low_quality = true};
   const MatchParams rois{.images = images, .candidates = r.post_nms + r.gt, .gt_capacity = r.gt, .high = 0.5f, .low = 0.5f};
   for (const MatchParams& p : {anchors, rois}) cuda::match(p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  cuda::sample({.images = images, .candidates = rpn.anchors, .size = r.rpn_sample}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
-  cuda::sample({.images = images, .candidates = r.post_nms + r.gt, .size = r.roi_sample, .positive_fraction = 0.25f}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  cuda::sample({.images = images, .candidates = rpn.anchors, .size = r.rpn_sample}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  cuda::sample({.images = images, .candidates = r.post_nms + r.gt, .size = r.roi_sample, .positive_fraction = 0.25f}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   cuda::encode_boxes({}, images * r.roi_sample, nullptr, nullptr, nullptr, nullptr);
   const float* features[4] = {};
   float* gradients[4] = {};
@@ -76,7 +76,7 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, std::int64_t images)
   cuda::mask_targets_polygon(masks, {}, nullptr, nullptr, nullptr, nullptr);
   cuda::detections({.images = images, .rois = r.test_rois, .classes = r.classes}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   cuda::paste_masks({.masks = 100, .image_height = r.height, .image_width = r.width}, nullptr, nullptr, nullptr, nullptr, r.height * r.width, nullptr);
-  cuda::sgd({}, nullptr, 180, 12544 * 1024, {}, nullptr);
+  cuda::sgd(0.9f, nullptr, 180, 12544 * 1024, {}, nullptr);
   cuda::find_nonfinite(nullptr, 180, 12544 * 1024, nullptr, nullptr);
   emulation::record_launches(nullptr);
   return all;

@@ -116,10 +116,11 @@ TEST_F(Peer, Sample) {
   for_each_case("sample", [](const PeerCase& c) {
     const auto* v = c.data<std::int64_t>("ints");
     SampleParams p;
-    p.images = v[0], p.candidates = v[1], p.size = v[2], p.seed = v[3], p.purpose = v[4], p.step = v[5];
+    p.images = v[0], p.candidates = v[1], p.size = v[2], p.purpose = v[4];
+    const std::int64_t key[] = {v[3], v[5]};
     p.positive_fraction = c.f("floats")[0];
     Guarded<std::int32_t> index(p.images * p.size), positives(p.images), total(p.images);
-    host::sample(p, c.i("matched"), c.data<std::int64_t>("id"), index.get(), positives.get(), total.get());
+    host::sample(p, key, c.i("matched"), c.data<std::int64_t>("id"), index.get(), positives.get(), total.get());
     for (std::int64_t i = 0; i < index.size(); ++i) ASSERT_EQ(index[i], c.i("index")[i]) << i;
     for (std::int64_t n = 0; n < p.images; ++n) {
       EXPECT_EQ(positives[n], c.i("positives")[n]);

@@ -1,6 +1,8 @@
 // Mask targets, pasting, SGD, refusals and the thread pool by themselves.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -77,6 +79,34 @@ TEST(Sgd, ScalesTheGradientFirstAndTouchesOnlyItsRange) {
   }
 }
 
+TEST(Sgd, RunsOverTensorsWithRatesReadFromMemoryAndNotAtAllWhereSkipped) {
+  const std::vector<float> grad = {1, 2, 3, 4, 5};
+  for (const std::int32_t skip : {0, 1}) {
+    std::vector<float> momentum(5, 1), weight(5, 10), want_momentum = momentum, want_weight = weight;
+    if (skip == 0) {
+      host::sgd({.lr = 0.2f, .momentum = 0.5f, .weight_decay = 0.01f, .grad_scale = 0.25f}, 3, grad.data(), want_momentum.data(), want_weight.data());
+      host::sgd({.lr = 0.1f, .momentum = 0.5f, .weight_decay = 0, .grad_scale = 0.25f}, 2, grad.data() + 3, want_momentum.data() + 3, want_weight.data() + 3);
+    }
+    const SgdTensor tensors[] = {{grad.data(), momentum.data(), weight.data(), 3, 2, 0.01f}, {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
+    const float rates[] = {0.1f, 0.25f};
+    host::sgd(0.5f, tensors, 2, 3, {rates, rates + 1, &skip});
+    EXPECT_EQ(momentum, want_momentum);
+    EXPECT_EQ(weight, want_weight);
+  }
+}
+
+TEST(Sgd, OneGradientThatIsNotFiniteIsFound) {
+  for (const float bad : {kNan, -kNan, kInf, -kInf, 3.4e38f, -1e-45f})
+    for (const std::size_t at : {0, 7, 30}) {
+      std::vector<float> a(17, 1e30f), b(31, -1);
+      b[at] = bad;
+      const SgdTensor tensors[] = {{a.data(), nullptr, nullptr, 17, 1, 0}, {b.data(), nullptr, nullptr, 31, 1, 0}};
+      std::int32_t found = 0;
+      host::find_nonfinite(tensors, 2, 31, &found);
+      EXPECT_EQ(found, !std::isfinite(bad)) << bad;
+    }
+}
+
 TEST(Parameters, ContradictionsAreRefused) {
   float f[4] = {};
   std::int32_t i[4] = {};
@@ -88,7 +118,7 @@ TEST(Parameters, ContradictionsAreRefused) {
       UsageError);
   i[0] = 2;
   EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1}, f, i, f, nullptr, i), UsageError);
-  EXPECT_THROW(host::sample({.positive_fraction = 1.5f}, i, nullptr, i, i, i), UsageError);
+  EXPECT_THROW(host::sample({.positive_fraction = 1.5f}, nullptr, i, nullptr, i, i, i), UsageError);
   EXPECT_THROW(host::nms(1, f, kNan, false, i), UsageError);
   ProposalParams p;
   p.levels = 1, p.level_start[0] = 0, p.level_start[1] = 5, p.anchors = 6;

@@ -70,14 +70,13 @@ TEST(Sample, EqualsItsSpecification) {
                          .candidates = candidates,
                          .size = size,
                          .positive_fraction = 0.25f,
-                         .seed = 5,
-                         .purpose = 4,
-                         .step = 77};
+                         .purpose = 4};
+    const std::int64_t key[] = {5, 77};
     std::vector<std::int32_t> matched;
     for (int i = 0; i < 2 * candidates; ++i) matched.push_back(s.uniform() < rate ? 3 : (s.uniform() < 0.1 ? -2 : -1));
     const std::int64_t ids[] = {42, 581929};
     Guarded<std::int32_t> index(2 * size), positives(2), total(2);
-    host::sample(p, matched.data(), ids, index.get(), positives.get(), total.get());
+    host::sample(p, key, matched.data(), ids, index.get(), positives.get(), total.get());
     for (int n = 0; n < 2; ++n) {
       std::map<std::uint64_t, std::int32_t> pools[2];
       for (int c = 0; c < candidates; ++c)

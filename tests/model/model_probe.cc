@@ -80,7 +80,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   ttt::train::load_weights(weights, model.parameters());
   const ttt::model::Masks masks{.bitmap_box = in.at("bitmap_box").contiguous(), .bitmap_offset = in.at("bitmap_offset").contiguous(),
                                 .bitmap_bytes = in.at("bitmap_bytes").contiguous()};
-  const ttt::model::DeviceBatch batch{.images = in.at("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = in.at("image_size"),
+  ttt::model::DeviceBatch batch{.images = in.at("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = in.at("image_size"),
                                       .image_id = in.at("image_id"), .gt_box = in.at("gt_box"), .gt_label = in.at("gt_label"),
                                       .gt_count = in.at("gt_count"), .masks = masks};
   Tensors out;
@@ -96,7 +96,8 @@ int run(const char* input, const char* weights, const char* output, const char* 
   std::vector<at::Tensor> losses;
   for (std::int64_t step = 0; step < steps; ++step) {
     ttt::model::TrainingTrace trace;
-    const ttt::model::Losses l = model.training_losses(batch, {.seed = 1, .step = static_cast<std::uint64_t>(step)}, &trace);
+    batch.draw = ttt::model::draw_key(1, step);
+    const ttt::model::Losses l = model.training_losses(batch, &trace);
     std::vector<at::Tensor> row;
     for (const at::Tensor& v : l.values) row.push_back(v.detach());
     losses.push_back(at::stack(row));
@@ -111,7 +112,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
     out[s + "roi.total"] = trace.rois.total;
     if (step == 0)
       for (const ttt::model::Parameter* p : model.parameters().trainable()) out["grad." + p->name] = model.parameters().gradient_to_file(*p);
-    optimizer.step(in.at("lr").item<double>(), 1.0);
+    optimizer.step(ttt::train::rates_on_host(in.at("lr").item<double>(), 1.0));
   }
   out["losses"] = at::stack(losses);
   ttt::train::save_weights(trained, model.parameters());

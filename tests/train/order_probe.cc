@@ -17,11 +17,11 @@ using namespace ttt;
 class Recording final : public train::Step {
  public:
   Recording(std::unique_ptr<train::Step> step, const std::string& path) : step_(std::move(step)), file_(path, std::ios::app) {}
-  std::array<at::Tensor, model::kLosses> forward_backward(const model::DeviceBatch& batch, const model::DrawKey& key, result::PhaseClock& clock) override {
-    file_ << key.step;
+  train::Pass pass(const model::DeviceBatch& batch) override {
+    file_ << batch.draw.const_data_ptr<std::int64_t>()[1];
     for (std::int64_t i = 0; i < batch.image_id.numel(); ++i) file_ << " " << batch.image_id.const_data_ptr<std::int64_t>()[i];
     file_ << std::endl;
-    return step_->forward_backward(batch, key, clock);
+    return step_->pass(batch);
   }
   result::Json describe() const override { return step_->describe(); }
 

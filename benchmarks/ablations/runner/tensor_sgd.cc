@@ -20,12 +20,12 @@ TensorSgd::TensorSgd(model::ParameterStore& store, const train::OptimizerConfig&
   }
 }
 
-void TensorSgd::step(double lr, double gradient_scale) {
+void TensorSgd::step(const train::Rates& rates) {
   at::NoGradGuard no_grad;
   for (Group& g : groups_) {
     if (g.parameters.empty()) continue;
-    if (calls_ == Calls::kForeach) step_foreach(g, lr, gradient_scale);
-    else step_loop(g, lr, gradient_scale);
+    if (calls_ == Calls::kForeach) step_foreach(g, rates.lr, rates.gradient_scale);
+    else step_loop(g, rates.lr, rates.gradient_scale);
   }
 }
 

@@ -15,7 +15,8 @@ class TensorSgd final : public train::Optimizer {
   enum class Calls { kLoop, kForeach };
   // `store` outlives it.
   TensorSgd(model::ParameterStore& store, const train::OptimizerConfig& config, Calls calls);
-  void step(double lr, double gradient_scale) override;
+  void step(const train::Rates& rates) override;
+  std::string bound_to_host() const override { return "its learning rate is a number of the host"; }
   at::Tensor momentum() const override;  // throws NotSupported: there is no flat one
   result::Json describe() const override;
 

@@ -1,7 +1,5 @@
 #include "ablations/runner/train_arm.h"
 
-#include <ATen/Parallel.h>
-
 #include <cmath>
 #include <numeric>
 
@@ -35,7 +33,7 @@ TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team&
 std::vector<double> TrainArm::block(int steps) {
   std::vector<double> seconds, busy;
   bool finite = true;
-  at::set_num_threads(static_cast<int>(run_.recipe.train.threads));  // one number for the process: the other side may have set its own
+  set_process(run_.recipe);  // the other side may have set its own
   if (enter_) enter_();
   run_.parts.loader->pause(false);  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
   run_.control->barrier();

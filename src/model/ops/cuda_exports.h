@@ -9,13 +9,15 @@
 
 namespace ttt::model {
 
-// Makes `device` the calling thread's current one; *ops: kernels/cuda on it, *name: what the device calls itself.
+// Makes `device` the calling thread's current one, and a stream of its own the current one there; *ops: kernels/cuda on it, *name: what the device calls itself.
 using UseDeviceFunction = void(int device, DetectionOps* ops, std::string* name);
 inline constexpr const char* kUseDeviceName = "ttt_cuda_use_device";
 
-// kernels/cuda/detection.h: sgd, on torch's current stream.
-using SgdFunction = void(const kernels::SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight);
+// kernels/cuda/detection.h, on torch's current stream.
+using SgdFunction = void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl& control);
 inline constexpr const char* kSgdName = "ttt_cuda_sgd";
+using FindNonfiniteFunction = void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found);
+inline constexpr const char* kFindNonfiniteName = "ttt_cuda_find_nonfinite";
 
 // Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the process.
 using PinnedMemoryFunction = std::pmr::memory_resource*();

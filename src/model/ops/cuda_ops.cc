@@ -60,6 +60,8 @@ extern "C" {
 void ttt_cuda_use_device(int device, ttt::model::DetectionOps* ops, std::string* name) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   c10::cuda::set_device(index);
+  // Not the default stream: what runs there cannot be recorded, and other streams wait for it.
+  c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index));
   pinned().use(index);
   *ops = ttt::model::kernel_ops("cuda", ttt::model::DeviceKernels(at::Device(at::kCUDA, index), [index] { return c10::cuda::getCurrentCUDAStream(index).stream(); }));
   cudaDeviceProp properties{};
@@ -67,8 +69,12 @@ void ttt_cuda_use_device(int device, ttt::model::DetectionOps* ops, std::string*
   *name = properties.name;
 }
 
-void ttt_cuda_sgd(const ttt::kernels::SgdParams& p, std::int64_t n, const float* grad, float* momentum, float* weight) {
-  ttt::kernels::cuda::sgd(p, n, grad, momentum, weight, c10::cuda::getCurrentCUDAStream().stream());
+void ttt_cuda_sgd(float momentum, const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const ttt::kernels::SgdControl& control) {
+  ttt::kernels::cuda::sgd(momentum, tensors, count, largest, control, c10::cuda::getCurrentCUDAStream().stream());
+}
+
+void ttt_cuda_find_nonfinite(const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
+  ttt::kernels::cuda::find_nonfinite(tensors, count, largest, found, c10::cuda::getCurrentCUDAStream().stream());
 }
 
 std::pmr::memory_resource* ttt_cuda_pinned_memory() {
@@ -80,3 +86,4 @@ std::pmr::memory_resource* ttt_cuda_pinned_memory() {
 static_assert(std::is_same_v<decltype(ttt_cuda_use_device), ttt::model::UseDeviceFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_pinned_memory), ttt::model::PinnedMemoryFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_sgd), ttt::model::SgdFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_find_nonfinite), ttt::model::FindNonfiniteFunction>);

@@ -59,7 +59,8 @@ struct DetectionOps {
   std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates,
                            const at::Tensor& visible)>
       match;
-  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& matched, const at::Tensor& image_id)> sample;
+  // key [2] int64: seed, step
+  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched, const at::Tensor& image_id)> sample;
   std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)> encode_boxes;
   std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas, const at::Tensor& anchors,
                           const at::Tensor& image_size)>

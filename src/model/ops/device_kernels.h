@@ -44,10 +44,10 @@ class DeviceKernels {
     const at::Tensor scratch = bytes(kernels::cuda::match_workspace(p));
     kernels::cuda::match(p, gt, gt_count, candidates, visible, matched, scratch.mutable_data_ptr(), stream());
   }
-  void sample(const kernels::SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
+  void sample(const kernels::SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
               std::int32_t* total) const {
     const at::Tensor scratch = bytes(kernels::cuda::sample_workspace(p));
-    kernels::cuda::sample(p, matched, image_id, index, positives, total, scratch.mutable_data_ptr(), stream());
+    kernels::cuda::sample(p, key, matched, image_id, index, positives, total, scratch.mutable_data_ptr(), stream());
   }
   void encode_boxes(const kernels::BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas) const {
     kernels::cuda::encode_boxes(p, n, gt, reference, deltas, stream());

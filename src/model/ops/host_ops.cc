@@ -34,9 +34,9 @@ class HostKernels {
              std::int32_t* matched) const {
     host::match(p, gt, gt_count, candidates, visible, matched, pool_.get());
   }
-  void sample(const kernels::SampleParams& p, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
+  void sample(const kernels::SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index, std::int32_t* positives,
               std::int32_t* total) const {
-    host::sample(p, matched, image_id, index, positives, total, pool_.get());
+    host::sample(p, key, matched, image_id, index, positives, total, pool_.get());
   }
   void encode_boxes(const kernels::BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas) const {
     host::encode_boxes(p, n, gt, reference, deltas);

@@ -119,15 +119,17 @@ class KernelOps {
 
   Normalised batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
                         comm::Communicator* sync) const {
-    // An undefined tensor is no argument of an autograd function; an empty optional is.
-    const auto out = BatchNormFunction<Kernels>::apply(x, weight, bias, residual.defined() ? std::optional(residual) : std::nullopt, eps, relu, &kernels_, sync);
-    return {.y = out[0], .mean = out[1], .variance = out[2], .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
+    // The kernels are of float32. An undefined tensor is no argument of an autograd function; an empty optional is.
+    const auto other = residual.defined() ? std::optional(residual.to(at::kFloat)) : std::nullopt;
+    const auto out = BatchNormFunction<Kernels>::apply(x.to(at::kFloat), weight, bias, other, eps, relu, &kernels_, sync);
+    return {.y = out[0].to(x.scalar_type()), .mean = out[1], .variance = out[2], .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
   }
 
   at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois, const at::Tensor& roi_image) const {
     check(rois, at::kFloat, "rois");
     check(roi_image, at::kInt, "roi_image");
-    return RoiAlignFunction<Kernels>::apply(f[0], f[1], f[2], f[3], rois, roi_image, p, &kernels_);
+    const auto level = [&](int i) { return f[i].to(at::kFloat); };
+    return RoiAlignFunction<Kernels>::apply(level(0), level(1), level(2), level(3), rois, roi_image, p, &kernels_).to(f[0].scalar_type());
   }
 
   at::Tensor match(const kernels::MatchParams& p, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates, const at::Tensor& visible) const {
@@ -142,12 +144,13 @@ class KernelOps {
     return matched;
   }
 
-  Sampled sample(const kernels::SampleParams& p, const at::Tensor& matched, const at::Tensor& image_id) const {
+  Sampled sample(const kernels::SampleParams& p, const at::Tensor& key, const at::Tensor& matched, const at::Tensor& image_id) const {
+    check(key, at::kLong, "key");
     check(matched, at::kInt, "matched");
     check(image_id, at::kLong, "image_id");
     Sampled s{.index = new_ints({p.images, p.size}), .positives = new_ints({p.images}), .total = new_ints({p.images})};
     TTT_ANNOUNCE("sample", matched, s.index);
-    kernels_.sample(p, ints(matched), image_id.const_data_ptr<std::int64_t>(), s.index.mutable_data_ptr<std::int32_t>(),
+    kernels_.sample(p, key.const_data_ptr<std::int64_t>(), ints(matched), image_id.const_data_ptr<std::int64_t>(), s.index.mutable_data_ptr<std::int32_t>(),
                     s.positives.mutable_data_ptr<std::int32_t>(), s.total.mutable_data_ptr<std::int32_t>());
     return s;
   }

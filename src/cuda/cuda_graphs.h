@@ -1,0 +1,12 @@
+// Part of libttt_cuda.
+#pragma once
+
+#include "cuda/graphs.h"
+
+namespace ttt::cuda {
+
+// Recorded through torch, whose allocator gives the work memory of its own: one pool for all graphs of the process, which are replayed in the order
+// in which they were recorded.
+GraphDevice& cuda_graphs();
+
+}  // namespace ttt::cuda
