@@ -32,8 +32,9 @@ void check_norm(const train::Recipe& recipe) {
 }
 
 void check_precision(const train::Recipe& recipe) {
-  if (recipe.model.precision == "tf32" && recipe.device == "cpu")
-    throw NotSupported("model.precision = \"tf32\" is how NVIDIA's GPUs multiply, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
+  const std::string& p = recipe.model.precision;
+  if (recipe.device == "cpu" && (p == "tf32" || p == "fp16"))  // in fp16 a step takes minutes: torch multiplies one by one there
+    throw NotSupported("model.precision = \"" + p + "\" is for GPUs, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
 }
 
 void check_trace(const train::TrainConfig& t) {
