@@ -21,8 +21,8 @@ std::string needs_bfloat16(const Place& place) {
 Ablation ablate_precision() {
   return {.name = "precision",
           .question = "What is it worth to multiply in fewer bits?",
-          .expectation = "Matrix units are 8 to 16 times faster in bfloat16 than float32 units, and activations take half the memory; layers that are bound by memory, "
-                         "the own kernels and the update gain less or nothing. Accuracy: compare epochs to target of whole runs, not steps.",
+          .expectation = "Matrix units multiply fewer bits faster, and activations take half the memory; layers that are bound by memory, the own kernels and the "
+                         "update gain less or nothing. Accuracy: compare epochs to target of whole runs, not steps.",
           .promise = Promise::kOtherWork,  // other numbers, and so other proposals
           .variants = {precision("fp32"), precision("tf32"), precision("bf16"), precision("fp16")},
           .unsupported = needs_bfloat16};

@@ -1,28 +1,21 @@
 #include "eval/detector.h"
 
-#include <ATen/ops/from_blob.h>
-
 #include "data/image_batch.h"
 #include "eval/postprocess.h"
 
 namespace ttt::eval {
 namespace {
 
-model::DeviceBatch device_batch(const data::HostBatch& h, const at::Device& device) {
-  const auto tensor = [&](const auto& values, at::IntArrayRef shape, at::ScalarType dtype) {
-    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, dtype).to(device);
-  };
-  model::DeviceBatch batch;
-  batch.images = tensor(h.images, {h.images_n, h.height, h.width, 3}, at::kFloat).permute({0, 3, 1, 2});
-  batch.image_size = tensor(h.image_size, {h.images_n, 2}, at::kInt);
-  batch.image_id = tensor(h.image_id, {h.images_n}, at::kLong);
-  return batch;
+// What a prediction reads of it.
+model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device) {
+  const model::DeviceBatch view = model::view_of(host);
+  return {.images = view.images.to(device), .image_size = view.image_size.to(device), .image_id = view.image_id.to(device)};
 }
 
 }  // namespace
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-  return detections_of(model.predict(device_batch(batch, device)), batch, category_of, legacy_boxes, pool.get());
+  return detections_of(model.predict(on_device(batch, device)), batch, category_of, legacy_boxes, pool.get());
 }
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "data/host_batch.h"
+
 namespace ttt::model {
 
 // Ground truth masks: the arrays of data::PackedMasks as tensors.
@@ -24,6 +26,9 @@ struct DeviceBatch {
   Masks masks;
   at::Tensor draw;        // draw_key
 };
+
+// Tensors over the host batch's memory, which they do not own; `draw` is undefined.
+DeviceBatch view_of(const data::HostBatch& host);
 
 // Key of the random draws of a step, the same on every number of ranks: [2] int64, on the CPU.
 at::Tensor draw_key(std::int64_t seed, std::int64_t step);

@@ -12,27 +12,6 @@ namespace {
 
 c10::Stream current_stream(const at::Device& device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
-// Tensors over the host batch's memory.
-model::DeviceBatch on_host(const data::HostBatch& h) {
-  const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType dtype) {
-    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, dtype);
-  };
-  const auto flat = [&](const auto& values, at::ScalarType dtype) { return tensor(values, {static_cast<std::int64_t>(values.size())}, dtype); };
-  const std::int64_t n = h.images_n, g = h.gt_capacity;
-  return {.images = tensor(h.images, {n, h.height, h.width, 3}, at::kFloat).permute({0, 3, 1, 2}),
-          .image_size = tensor(h.image_size, {n, 2}, at::kInt),
-          .image_id = tensor(h.image_id, {n}, at::kLong),
-          .gt_box = tensor(h.gt_box, {n, g, 4}, at::kFloat),
-          .gt_label = tensor(h.gt_label, {n, g}, at::kInt),
-          .gt_count = tensor(h.gt_count, {n}, at::kInt),
-          .masks = {.object_polygon = flat(h.masks.object_polygon, at::kInt),
-                    .polygon_vertex = flat(h.masks.polygon_vertex, at::kInt),
-                    .vertices = flat(h.masks.vertices, at::kFloat).view({-1, 2}),
-                    .bitmap_box = flat(h.masks.bitmap_box, at::kInt).view({-1, 4}),
-                    .bitmap_offset = flat(h.masks.bitmap_offset, at::kLong),
-                    .bitmap_bytes = flat(h.masks.bitmap_bytes, at::kByte)}};
-}
-
 }  // namespace
 
 void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit) {
@@ -52,7 +31,7 @@ Uploader::Uploader(const at::Device& device, std::pmr::memory_resource* memory, 
 void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
   Packed& packed = packed_[static_cast<std::size_t>(started_++ % 2)];
   packed = {.draw = {n.seed, n.step}, .rates = {static_cast<float>(n.lr), static_cast<float>(n.gradient_scale)}};
-  inputs_ = {.batch = on_host(host), .rates = {.lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
+  inputs_ = {.batch = model::view_of(host), .rates = {.lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
   inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
   if (!stream_) return;
   const c10::StreamGuard guard(*stream_);

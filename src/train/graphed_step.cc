@@ -70,8 +70,8 @@ struct Unit {
   std::string name;
   result::Phase phase;
   std::function<void(bool keep)> run;
-  std::string backward_of;
-  std::string reason;  // why it is not recorded
+  std::string backward_of = {};
+  std::string reason = {};  // why it is not recorded
   std::unique_ptr<cuda::Graph> graph = nullptr;
   double capture_s = 0;
   std::int64_t replays = 0;
@@ -165,7 +165,7 @@ class GraphedRunner final : public StepRunner {
                        parts_.reducer->launch();
                        parts_.reducer->finish();
                        parts_.optimizer->step(r.inputs.get().rates);
-                     }, .backward_of = "", .reason = ""});
+                     }});
     return units;
   }
 
@@ -178,9 +178,9 @@ class GraphedRunner final : public StepRunner {
                          parts_.reducer->begin();
                          parts_.reducer->launch();
                          parts_.reducer->finish();
-                       }, .backward_of = "", .reason = parts_.reducer->bound_to_host()});
+                       }, .reason = parts_.reducer->bound_to_host()});
     units.push_back({.name = "optimizer", .phase = result::Phase::kOptimizer, .run = [this, &r](bool) { parts_.optimizer->step(r.inputs.get().rates); },
-                     .backward_of = "", .reason = parts_.optimizer->bound_to_host()});
+                     .reason = parts_.optimizer->bound_to_host()});
     return units;
   }
 

@@ -5,7 +5,9 @@
 """
 import glob, json, math, os, signal, subprocess, sys, tempfile, time
 
-SHORT = ["ablate.peaks_s=0", "ablate.limit_s=2", "ablate.min_rounds=6", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1"]
+# Small images, and heads that are small too: only the course of things matters here.
+SHORT = ["ablate.peaks_s=0", "ablate.limit_s=1", "ablate.min_rounds=6", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1",
+         "model.rpn.sample=32", "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"]
 
 
 def ok(*what, since=[time.monotonic()]):
@@ -63,10 +65,6 @@ def interrupt(ablate, folder):
     ok("interrupted, rows kept:", len(result["comparisons"]))
 
 
-# A model whose heads are small too, for rows of which only the course matters.
-LIGHT = ["model.rpn.sample=32", "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"]
-
-
 def small_data(ablate, folder):
     """Of 64 images to train on and 8 to evaluate on."""
     tools, drawn, shards = os.path.dirname(ablate), folder + "/drawn", folder + "/shards"
@@ -81,7 +79,7 @@ def everything(ablate, folder):
     """On two ranks: what can run keeps its promise, what cannot says why, and nobody waits for a rank that went another way."""
     done_before = {"reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums", "null", "planted", "initialisation"}
     names = sorted({os.path.basename(f)[:-3] for f in glob.glob(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations/*.cc")} - done_before)
-    done, result, _ = measure(ablate, folder, 2, *names, "--data", small_data(ablate, folder), settings=["ablate.limit_s=0.1", "data.workers=1", *LIGHT])
+    done, result, _ = measure(ablate, folder, 2, *names, "--data", small_data(ablate, folder), settings=["ablate.limit_s=0.1", "data.workers=1"])
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
@@ -94,7 +92,7 @@ def designs(ablate, report, folder):
     two = ["zero_grad=each", "optimizer"]
     expected = {"leave_one_out": [(2, 1), (2, 1)], "ladder": [(0, 1), (1, 2), (0, 2)], "factorial": [(0, 1), (0, 1), (0, 2)], "null": [(None, None)] * 2}
     for design, sizes in expected.items():
-        done, result, out = measure(ablate, folder, 1, *two, "--design", design, settings=["ablate.limit_s=1"])
+        done, result, out = measure(ablate, folder, 1, *two, "--design", design)
         assert result is not None and result["verdict"] == "passed", done.stderr
         rows = result["comparisons"]
         assert len(rows) == len(sizes) and {r["design"] for r in rows} == {design}
@@ -184,12 +182,12 @@ def main():
 
         # What is no training step: promises hold, the counters say what the change is.
         names = ["bias_removal", "channels_last", "set_to_none", "record_checksums"]
-        done, result, _ = measure(ablate, folder, 1, *names, settings=["ablate.limit_s=1"])
+        done, result, _ = measure(ablate, folder, 1, *names)
         assert done.returncode == 0, done.stderr
         rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
         assert len(rows) == 6 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
-        # Of images large enough, most of the peak is the backbone's activations, whatever scratch memory this processor's convolutions take.
-        done, result, _ = measure(ablate, folder, 1, "checkpointing", settings=["ablate.limit_s=1", "data.short_side=256", "data.long_side=256"])
+        # With images and heads large enough, most of the peak is activations of the backbone beside those of the heads, whatever scratch memory this processor's convolutions take.
+        done, result, _ = measure(ablate, folder, 1, "checkpointing", settings=["data.short_side=256", "data.long_side=256", "model.roi.sample=128"])
         assert done.returncode == 0, done.stderr
         rows["checkpointing", ""] = result["comparisons"][0]
         a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]

@@ -254,7 +254,8 @@ TEST(ResultFile, AFullDiskSavesTheResultElsewhere) {
   if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=4k") != 0)
     GTEST_SKIP() << "mounting a small file system is not allowed here";
   ::setenv("TMPDIR", folder.path().c_str(), 1);
-  const std::string text = message_of([&] { write_result(small / "a.json", toy_record()); });
+  const RunRecord record = toy_record();  // one: it holds the moment at which it was made
+  const std::string text = message_of([&] { write_result(small / "a.json", record); });
   const std::vector<std::string> left = names_in(small);
   ::umount(small.c_str());
   ::unsetenv("TMPDIR");
@@ -262,12 +263,13 @@ TEST(ResultFile, AFullDiskSavesTheResultElsewhere) {
   const fs::path saved = folder / ("a." + std::to_string(::getpid()) + ".json");
   EXPECT_NE(text.find("No space left on device"), std::string::npos) << text;
   EXPECT_NE(text.find(saved.string()), std::string::npos) << text;
-  EXPECT_EQ(to_json(read_result(saved)), to_json(toy_record()));
+  EXPECT_EQ(to_json(read_result(saved)), to_json(record));
 }
 
 // No file may grow at all: what is left is stderr, from which the result is taken whole.
 TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
   TempFolder folder;
+  const RunRecord record = toy_record();
   int fds[2];
   ASSERT_EQ(::pipe(fds), 0);
   const pid_t child = ::fork();
@@ -278,7 +280,7 @@ TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
     const rlimit none{100, 100};
     ::setrlimit(RLIMIT_FSIZE, &none);
     try {
-      write_result(folder / "a.json", toy_record());
+      write_result(folder / "a.json", record);
     } catch (const Error& e) {
       ::_exit(std::string(e.what()).find("printed above") != std::string::npos ? 0 : 1);
     }
@@ -296,7 +298,7 @@ TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
   const std::string begin = "-----BEGIN TTT RESULT-----\n", end = "-----END TTT RESULT-----\n";
   const std::size_t from = printed.find(begin) + begin.size();
   write_text(folder / "saved.json", printed.substr(from, printed.find(end) - from));
-  EXPECT_EQ(to_json(read_result(folder / "saved.json")), to_json(toy_record()));
+  EXPECT_EQ(to_json(read_result(folder / "saved.json")), to_json(record));
 }
 
 }  // namespace
