@@ -1,10 +1,13 @@
 // Arithmetic of one box, shared by the kernels and their host twins. float32, in the order of torchvision's tensor
-// expressions, so that where no exp or log is involved the bits are equal to it.
+// expressions, so that where no exp or log is involved the bits are equal to it. Those two are computed here, so that every
+// processor has the same bits: libraries differ in the last place.
 //
 // A box is x1, y1, x2, y2. `extra` is 0 (continuous coordinates) or 1 (legacy: a box covers x2 - x1 + 1 pixels).
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 
 #include "core/host_device.h"
 #include "kernels/params.h"
@@ -35,6 +38,58 @@ TTT_HD inline bool suppresses(const float* kept, const float* box, float thresho
   return inter > threshold * (1.0f - 1e-6f) * whole && inter / whole > threshold;
 }
 
+// A float32 of these bits, and back.
+TTT_HD inline float from_bits(std::uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+TTT_HD inline std::uint32_t bits_of(float x) {
+  std::uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0): reduced to
+// [-ln 2 / 2, ln 2 / 2] and to [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two parts, then the minimax polynomials of Cephes
+// (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is a call of a function on processors that may lack it.
+TTT_HD inline float exp_of(float x) {
+  if (!(x > -86.0f)) return x != x ? x : 0.0f;
+  if (x > 88.722839f) return HUGE_VALF;
+  constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23: what is added to it is rounded to an integer
+  const float n = (x * 1.44269504f + kToInteger) - kToInteger;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float y = 1.9875691500e-4f;
+  y = y * r + 1.3981999507e-3f;
+  y = y * r + 8.3334519073e-3f;
+  y = y * r + 4.1665795894e-2f;
+  y = y * r + 1.6666665459e-1f;
+  y = y * r + 5.0000001201e-1f;
+  y = (y * (r * r) + r) + 1.0f;
+  return y * from_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 126) << 23) * 2.0f;  // 2^128 is no float32
+}
+TTT_HD inline float log_of(float x) {
+  if (!(x > 0.0f) || x == HUGE_VALF) return x == 0.0f ? -HUGE_VALF : (x > 0.0f ? x : NAN);
+  const bool normal = x >= 1.17549435e-38f;
+  const std::uint32_t bits = bits_of(normal ? x : x * 8388608.0f);
+  // x = m * 2^e with m's bits from sqrt(1/2)'s up to those of the double of it: no branch, which data would mispredict
+  constexpr std::uint32_t kRootHalf = 0x3F3504F3u;
+  const std::int32_t e = (static_cast<std::int32_t>(bits - kRootHalf) >> 23) - (normal ? 0 : 23);
+  const float m = from_bits(((bits - kRootHalf) & 0x7FFFFFu) + kRootHalf);
+  const float f = m - 1.0f, n = static_cast<float>(e), f2 = f * f;
+  float y = 7.0376836292e-2f;
+  y = y * f - 1.1514610310e-1f;
+  y = y * f + 1.1676998740e-1f;
+  y = y * f - 1.2420140846e-1f;
+  y = y * f + 1.4249322787e-1f;
+  y = y * f - 1.6668057665e-1f;
+  y = y * f + 2.0000714765e-1f;
+  y = y * f - 2.4999993993e-1f;
+  y = y * f + 3.3333331174e-1f;
+  y = y * f * f2 - n * 2.12194440e-4f;
+  return (f + (y - 0.5f * f2)) + n * 0.693359375f;
+}
+
 // Reference box -> the deltas that move it onto gt (Girshick 2015, eq. 6-9).
 TTT_HD inline void encode_box(const BoxCoderParams& p, const float* gt, const float* reference, float* delta) {
   const float extra = p.legacy ? 1.0f : 0.0f;
@@ -44,8 +99,8 @@ TTT_HD inline void encode_box(const BoxCoderParams& p, const float* gt, const fl
   const float gx = gt[0] + 0.5f * gw, gy = gt[1] + 0.5f * gh;
   delta[0] = p.wx * (gx - rx) / rw;
   delta[1] = p.wy * (gy - ry) / rh;
-  delta[2] = p.ww * logf(gw / rw);
-  delta[3] = p.wh * logf(gh / rh);
+  delta[2] = p.ww * log_of(gw / rw);
+  delta[3] = p.wh * log_of(gh / rh);
 }
 
 // The inverse; dw and dh are cut at p.clamp before exp. Legacy: the far corner is one pixel less (it is included).
@@ -57,7 +112,7 @@ TTT_HD inline void decode_box(const BoxCoderParams& p, const float* delta, const
   dw = dw > p.clamp ? p.clamp : dw;  // a NaN stays NaN, and the box is dropped by its size later
   dh = dh > p.clamp ? p.clamp : dh;
   const float cx = delta[0] / p.wx * rw + rx, cy = delta[1] / p.wy * rh + ry;
-  const float w = expf(dw) * rw, h = expf(dh) * rh;
+  const float w = exp_of(dw) * rw, h = exp_of(dh) * rh;
   box[0] = cx - 0.5f * w;
   box[1] = cy - 0.5f * h;
   box[2] = cx + 0.5f * w - extra;

@@ -5,8 +5,8 @@
 //   - scratch memory is the caller's: `workspace` of as many bytes as <name>_workspace(p) says, aligned to 256, its contents
 //     of no account before and after;
 //   - counts are trusted: what the host twin refuses because of a value in an array is cut to the capacity;
-//   - results are the host twin's to the bit where no expf or logf is involved, which the device's library rounds differently
-//     in the last place; and they are the same at every run: no result depends on the order of threads.
+//   - results are the host twin's to the bit (but for log2f in the choice of a RoI's level, where a device's may round a
+//     RoI of a size between two levels to the other one), and the same at every run: no result depends on the order of threads.
 //
 // Errors: UsageError where parameters contradict each other or a kernel would not fit a device, Error where it does not start.
 #pragma once

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "emulated.h"
+#include "backend.h"
 #include "kernels/cuda/launch.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "emulated.h"
+#include "backend.h"
+#include "core/error.h"
 #include "kernels/cuda/detection.h"
 
 namespace ttt::kernels {
@@ -113,6 +114,15 @@ TEST(Shapes, EveryLaunchOfTheRecipesFitsTheDevices) {
           ASSERT_LE(static_cast<std::int64_t>(l.shared) + statics, d.shared) << d.capability;
         }
     }
+}
+
+TEST(Shapes, MoreProposalsThanTheKernelsHoldAreRefused) {
+  ProposalParams p;
+  p.images = 1, p.levels = 1, p.anchors = p.level_start[1] = p.pre_nms = 5000;
+  std::vector<emulation::Launch> launches;
+  emulation::record_launches(&launches);
+  EXPECT_THROW(cuda::proposals(p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
+  emulation::record_launches(nullptr);
 }
 
 // Scratch memory stays small beside the features: 91 MB an image for P2 .. P5 of mlperf.

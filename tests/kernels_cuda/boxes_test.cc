@@ -1,4 +1,4 @@
-// NMS, proposals and detections, executed by the emulation, against their host twins: to the bit.
+// NMS, proposals and detections against their host twins: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/error.h"
-#include "emulated.h"
 #include "inputs.h"
 #include "kernels/cuda/detection.h"
 #include "kernels/host/detection.h"
+#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
@@ -144,12 +144,6 @@ TEST(Proposals, ContradictionsAreRefused) {
   Rpn r(1, {40}, false);
   r.p.anchors = 41;
   EXPECT_THROW(cuda::proposals(r.p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
-  Rpn many(1, {5000}, false);
-  many.p.pre_nms = 5000;
-  std::vector<emulation::Launch> launches;
-  emulation::record_launches(&launches);
-  EXPECT_THROW(cuda::proposals(many.p, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
-  emulation::record_launches(nullptr);
 }
 
 struct Head {

@@ -1,4 +1,4 @@
-// RoIAlign's kernels, executed by the emulation, against their host twins: to the bit.
+// RoIAlign's kernels against their host twins: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "emulated.h"
 #include "inputs.h"
 #include "kernels/cuda/detection.h"
 #include "kernels/host/detection.h"
 #include "kernels/host/simd.h"
+#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
@@ -65,7 +65,7 @@ TEST_P(RoiAlign, ForwardHasTheHostTwinsBits) {
       std::vector<std::unique_ptr<DeviceBuffer<float>>> features;
       std::vector<const float*> pointers;
       for (const auto& f : t.features) {
-        features.push_back(std::make_unique<DeviceBuffer<float>>(f, emulation::DeviceBytes::Kind::kInput, "features"));
+        features.push_back(std::make_unique<DeviceBuffer<float>>(f, Kind::kInput, "features"));
         pointers.push_back(features.back()->get());
       }
       auto boxes = input(t.rois, "rois");
@@ -89,7 +89,7 @@ TEST_P(RoiAlign, BackwardHasTheHostTwinsBits) {
       std::vector<std::unique_ptr<DeviceBuffer<float>>> gradients;
       std::vector<float*> pointers;
       for (const auto& f : t.features) {
-        gradients.push_back(std::make_unique<DeviceBuffer<float>>(f, emulation::DeviceBytes::Kind::kInOut, "a gradient"));
+        gradients.push_back(std::make_unique<DeviceBuffer<float>>(f, Kind::kInOut, "a gradient"));
         pointers.push_back(gradients.back()->get());
       }
       auto boxes = input(t.rois, "rois"), grad = input(t.grad, "grad_out"), workspace = scratch(cuda::roi_align_backward_workspace(t.p));

@@ -1,4 +1,4 @@
-// Mask targets, pasting and SGD, executed by the emulation, against their host twins: to the bit.
+// Mask targets, pasting and SGD against their host twins: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/error.h"
-#include "emulated.h"
 #include "inputs.h"
 #include "kernels/cuda/detection.h"
 #include "kernels/host/detection.h"
 #include "kernels/host/simd.h"
+#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
@@ -157,7 +157,6 @@ TEST_F(Sgd, HasTheHostTwinsBitsAndChangesNothingWhereSkipped) {
       std::vector<std::unique_ptr<DeviceBuffer<float>>> grad, momentum, weight;
       std::vector<SgdTensor> list;
       for (std::size_t i = 0; i < t.grad.size(); ++i) {
-        using Kind = emulation::DeviceBytes::Kind;
         grad.push_back(std::make_unique<DeviceBuffer<float>>(t.grad[i], Kind::kInput, "grad"));
         momentum.push_back(std::make_unique<DeviceBuffer<float>>(t.momentum[i], Kind::kInOut, "momentum"));
         weight.push_back(std::make_unique<DeviceBuffer<float>>(t.weight[i], Kind::kInOut, "weight"));
@@ -187,7 +186,7 @@ TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
       std::vector<std::unique_ptr<DeviceBuffer<float>>> grad;
       std::vector<SgdTensor> list;
       for (const auto& g : t.grad) {
-        grad.push_back(std::make_unique<DeviceBuffer<float>>(g, emulation::DeviceBytes::Kind::kInput, "grad"));
+        grad.push_back(std::make_unique<DeviceBuffer<float>>(g, Kind::kInput, "grad"));
         list.push_back({grad.back()->get(), nullptr, nullptr, std::ssize(g), 1, 0});
       }
       auto tensors = input(list, "tensors");

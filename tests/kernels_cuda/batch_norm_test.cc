@@ -1,4 +1,4 @@
-// Normalisation, executed by the emulation, against its host twin: to the bit.
+// Normalisation against its host twin: to the bit.
 #include "kernels/cuda/batch_norm.h"
 
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <tuple>
 #include <vector>
 
-#include "emulated.h"
 #include "inputs.h"
 #include "kernels/host/batch_norm.h"
 #include "kernels/host/batch_norm_loops.h"
+#include "twins.h"
 
 namespace ttt::kernels {
 namespace {

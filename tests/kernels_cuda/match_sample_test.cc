@@ -1,4 +1,4 @@
-// Matching, sampling and box coding, executed by the emulation, against their host twins: to the bit.
+// Matching, sampling and box coding against their host twins: to the bit.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,10 +7,10 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "emulated.h"
 #include "inputs.h"
 #include "kernels/cuda/detection.h"
 #include "kernels/host/detection.h"
+#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
