@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Our host kernels beside torchvision's and torch's CPU operators: same shapes, same boxes, one thread, alternating.
+"""Our kernels beside torchvision's and torch's operators: same shapes, same boxes, alternating; the host's on one thread of a CPU, or those for CUDA on a GPU.
 
 Usage: compare_kernels.py MICRO [--rounds 3] [--only SUBSTRING]
+       compare_kernels.py MICRO_CUDA --device cuda [...]
 Prints for each row both medians over the rounds and peer / ours: CPU time of the one thread, so that a busy machine
-disturbs less. A round is the best of three means over at least 0.1 s, on both sides. A row on which the program's own
+disturbs less; with --device cuda the time between two of the GPU's events, so that what torchvision asks of the host counts. A round is the best of three means over at least 0.1 s, on both sides. A row on which the program's own
 sides disagree has no times, and the exit code is then 1. Needs torch and torchvision. (What ATen, ISA-L or
 libjpeg-turbo have is a peer inside the program itself.)
 
@@ -25,6 +26,7 @@ from torchvision.models.detection import _utils, roi_heads, rpn
 from torchvision.ops import MultiScaleRoIAlign, boxes as box_ops
 
 torch.set_num_threads(1)
+DEVICE = "cpu"  # set by main
 
 
 def mix64(x):
@@ -41,14 +43,14 @@ def uniform(key, n):
 
 
 def values(key, shape, lo, hi):
-    return torch.from_numpy((lo + (hi - lo) * uniform(key, int(np.prod(shape)))).astype(np.float32).reshape(shape))
+    return torch.from_numpy((lo + (hi - lo) * uniform(key, int(np.prod(shape)))).astype(np.float32).reshape(shape)).to(DEVICE)
 
 
 def boxes(key, n, height, width, smallest):
     u = uniform(key, 4 * n).reshape(n, 4)
     w, h = smallest * (width / smallest) ** u[:, 0], smallest * (height / smallest) ** u[:, 1]
     x, y = u[:, 2] * (width - w), u[:, 3] * (height - h)
-    return torch.from_numpy(np.stack([x, y, x + w, y + h], 1).astype(np.float32))
+    return torch.from_numpy(np.stack([x, y, x + w, y + h], 1).astype(np.float32)).to(DEVICE)
 
 
 def anchors(height, width):
@@ -60,7 +62,7 @@ def anchors(height, width):
         half = np.stack([-4 * stride / r, -4 * stride * r, 4 * stride / r, 4 * stride * r], 1)
         out.append((c + half).reshape(-1, 4).astype(np.float32))
         counts.append(len(out[-1]))
-    return torch.from_numpy(np.concatenate(out)), counts
+    return torch.from_numpy(np.concatenate(out)).to(DEVICE), counts
 
 
 def roi_align_rows():
@@ -107,15 +109,15 @@ def detection_rows():
             roi_heads.F.softmax = softmax
         yield f"detections/{row}", detect
         hh, ww = h // 2, w // 2
-        i = torch.arange(hh * ww)
-        mask = torch.zeros(1, h, w, dtype=torch.uint8)
+        i = torch.arange(hh * ww, device=DEVICE)
+        mask = torch.zeros(1, h, w, dtype=torch.uint8, device=DEVICE)
         mask[0, hh // 2:hh // 2 + hh, ww // 2:ww // 2 + ww] = ((i % ww + i // ww) % 97 < 60).view(hh, ww)
-        positive, at = boxes(8, positives * n, h, w, 30), torch.zeros(positives, dtype=torch.int64)
+        positive, at = boxes(8, positives * n, h, w, 30), torch.zeros(positives, dtype=torch.int64, device=DEVICE)
         yield f"mask_targets/{row}", lambda: [roi_heads.project_masks_on_boxes(mask, b, at, 28) for b in positive.split(positives)]
         prob, found = values(9, (1, 1, 28, 28), 0, 1).expand(detections, 1, 28, 28), boxes(10, detections, h, w, 16)
         yield f"paste_mask/{row}", lambda: roi_heads.paste_masks_in_image(prob, found, (h, w)) > 0.5
     for k in (400, 2000):
-        b, s = boxes(4, k, 800, 1344, 100), torch.linspace(1, 0, k)
+        b, s = boxes(4, k, 800, 1344, 100), torch.linspace(1, 0, k, device=DEVICE)
         yield f"nms/{k}_boxes", lambda: box_ops.nms(b, s, 0.7)
 
 
@@ -124,6 +126,8 @@ REPETITIONS, AT_LEAST_S = 3, 0.1  # of a round, on both sides
 
 def mean_us(f):
     """Mean of as many calls as take AT_LEAST_S."""
+    if DEVICE == "cuda":
+        return mean_us_of_gpu(f)
     calls, begin = 0, time.process_time()
     while True:
         f()
@@ -131,6 +135,22 @@ def mean_us(f):
         taken = time.process_time() - begin
         if taken >= AT_LEAST_S:
             return taken / calls * 1e6
+
+
+def mean_us_of_gpu(f):
+    f()
+    calls = 10
+    while True:
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(calls):
+            f()
+        end.record()
+        end.synchronize()
+        ms = begin.elapsed_time(end)
+        if ms >= AT_LEAST_S * 1e3:
+            return ms / calls * 1e3
+        calls *= 2
 
 
 def peer_us(f):
@@ -150,15 +170,18 @@ def ours_us(program, name):
     for b in rows:
         if b.get("error_occurred"):
             raise NoTime(b["error_message"])
-    return min(b["cpu_time"] for b in rows)
+    return min(b["real_time" if DEVICE == "cuda" else "cpu_time"] for b in rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="build/bin/micro")
+    parser.add_argument("program", help="build/bin/micro or micro_cuda")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", default="")
     a = parser.parse_args()
+    global DEVICE
+    DEVICE = a.device
     print(f"{'row':32} {'ours us':>12} {'peer us':>12} {'peer/ours':>10}")
     untimed = 0
     for rows in (roi_align_rows, detection_rows):

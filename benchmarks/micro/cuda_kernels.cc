@@ -1,0 +1,373 @@
+// micro_cuda: each CUDA kernel at the sizes of the recipes, on the first GPU: the names and inputs of micro, so that compare_kernels.py --device cuda puts
+// torchvision's operators on the same GPU beside them. bytes/s counts what must be read and written at least once; the context's copy_bytes_per_s is
+// what a copy within the device's memory reaches.
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "bench.h"
+#include "context.h"
+#include "core/error.h"
+#include "kernels/cuda/batch_norm.h"
+#include "kernels/cuda/detection.h"
+#include "rpn_inputs.h"
+
+namespace ttt::micro {
+namespace {
+
+namespace cuda = kernels::cuda;
+
+void check(cudaError_t e, const char* what) {
+  if (e != cudaSuccess) throw Error(std::string(what) + ": " + cudaGetErrorString(e));
+}
+
+// An array in the device's memory.
+template <class T>
+class Device {
+ public:
+  explicit Device(std::size_t n) : bytes_(n * sizeof(T)) {
+    void* memory = nullptr;
+    check(cudaMalloc(&memory, bytes_ + 1), "Memory of the device");
+    memory_.reset(static_cast<T*>(memory));
+    check(cudaMemset(memory, 0, bytes_), "Clearing memory of the device");
+  }
+  template <class Container>
+  static Device of(const Container& values) {
+    Device d(values.size());
+    check(cudaMemcpy(d, values.data(), d.bytes_, cudaMemcpyHostToDevice), "A copy to the device");
+    return d;
+  }
+  operator T*() const { return memory_.get(); }
+  double bytes() const { return static_cast<double>(bytes_); }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { cudaFree(p); }
+  };
+  std::size_t bytes_;
+  std::unique_ptr<T, Free> memory_;
+};
+Device<unsigned char> workspace(std::size_t bytes) { return Device<unsigned char>(bytes); }
+
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "An event"); }
+  ~Event() { cudaEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record() { check(cudaEventRecord(event_), "An event"); }
+  double ms_since(const Event& begin) const {
+    float ms = 0;
+    check(cudaEventSynchronize(event_), "The work before an event");
+    check(cudaEventElapsedTime(&ms, begin.event_, event_), "The time between two events");
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// The device's time for one call of `run`: of many between two events, behind a few that warm up.
+double seconds_of(const std::function<void()>& run) {
+  constexpr int kWarmUp = 3, kCalls = 20;
+  for (int i = 0; i < kWarmUp; ++i) run();
+  Event begin, end;
+  begin.record();
+  for (int i = 0; i < kCalls; ++i) run();
+  end.record();
+  return end.ms_since(begin) * 1e-3 / kCalls;
+}
+
+// Work of one call: its items, their unit, and the bytes that it must move.
+struct Load {
+  double items;
+  const char* unit;
+  double bytes;
+};
+
+// prepare(): makes the inputs and returns one call of the kernel, which owns them.
+void add_kernel(const std::string& name, const Load& load, std::function<std::function<void()>()> prepare) {
+  benchmark::RegisterBenchmark((name + "/ours").c_str(), [load, prepare = std::move(prepare)](benchmark::State& state) {
+    const std::function<void()> run = prepare();
+    double total = 0;
+    for (auto _ : state) {
+      const double s = seconds_of(run);
+      state.SetIterationTime(s);
+      total += s;
+    }
+    const double calls = static_cast<double>(state.iterations());
+    state.counters[load.unit] = load.items * calls / total;
+    state.counters["bytes/s"] = load.bytes * calls / total;
+  })->Unit(benchmark::kMicrosecond)->UseManualTime();
+}
+
+// `run` keeps what it captures alive, so what cannot be copied is held by a shared pointer.
+template <class Held, class Run>
+std::function<void()> owning(Held held, Run run) {
+  return [held = std::make_shared<Held>(std::move(held)), run] { run(*held); };
+}
+
+struct RoiShape {
+  const char* name;
+  std::int64_t images, height, width, channels, rois;
+  int pooled;
+};
+constexpr RoiShape kRoiShapes[] = {{"default_box", 4, 128, 128, 64, 256, 7}, {"default_mask", 4, 128, 128, 64, 64, 14},
+                                   {"mlperf_box", 2, 800, 1344, 256, 1024, 7}, {"mlperf_mask", 2, 800, 1344, 256, 256, 14}};
+
+struct RoiInputs {
+  explicit RoiInputs(const RoiShape& s) : out(static_cast<std::size_t>(s.rois * s.pooled * s.pooled * s.channels)), rois(0), image(0), scratch(0) {
+    p.levels = 4, p.images = s.images, p.channels = s.channels, p.rois = s.rois, p.pooled = s.pooled;
+    for (int l = 0; l < 4; ++l) {
+      const std::int64_t stride = 4 << l;
+      p.height[l] = (s.height + stride - 1) / stride, p.width[l] = (s.width + stride - 1) / stride, p.scale[l] = 1.0f / static_cast<float>(stride);
+      maps.push_back(Device<float>::of(random_values(static_cast<std::uint64_t>(l), p.images * p.height[l] * p.width[l] * p.channels, -1, 1)));
+      pointers.push_back(maps.back()), bytes += maps.back().bytes();
+    }
+    rois = Device<float>::of(random_boxes(100, s.rois, static_cast<double>(s.height), static_cast<double>(s.width), s.height < 200 ? 8 : 16));
+    std::vector<std::int32_t> of(static_cast<std::size_t>(s.rois));
+    for (std::int64_t r = 0; r < s.rois; ++r) of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(r * s.images / s.rois);
+    image = Device<std::int32_t>::of(of);
+    scratch = workspace(cuda::roi_align_backward_workspace(p));
+    bytes += out.bytes();
+  }
+  kernels::RoiAlignParams p;
+  std::vector<Device<float>> maps;
+  std::vector<float*> pointers;
+  Device<float> out, rois;
+  Device<std::int32_t> image;
+  Device<unsigned char> scratch;
+  double bytes = 0;
+};
+
+void add_roi_align() {
+  for (const RoiShape& s : kRoiShapes) {
+    double floats = static_cast<double>(s.rois * s.pooled * s.pooled * s.channels);
+    for (int l = 0; l < 4; ++l) floats += static_cast<double>(s.images * s.channels * (((s.height - 1) >> (l + 2)) + 1) * (((s.width - 1) >> (l + 2)) + 1));
+    const Load load{static_cast<double>(s.rois), "RoIs/s", 4 * floats};
+    add_kernel(std::string("roi_align_forward/") + s.name, load, [s] {
+      return owning(RoiInputs(s), [](RoiInputs& in) { cuda::roi_align_forward(in.p, in.pointers.data(), in.rois, in.image, in.out, nullptr); });
+    });
+    // With the zeroing of the gradients, which the caller owes.
+    add_kernel(std::string("roi_align_backward/") + s.name, load, [s] {
+      return owning(RoiInputs(s), [](RoiInputs& in) {
+        for (const Device<float>& map : in.maps) check(cudaMemsetAsync(map, 0, static_cast<std::size_t>(map.bytes()), nullptr), "Clearing a gradient");
+        cuda::roi_align_backward(in.p, in.out, in.rois, in.image, in.pointers.data(), in.scratch, nullptr);
+      });
+    });
+  }
+}
+
+struct OnDevice {
+  explicit OnDevice(const Detector& s)
+      : host(s), gt(Device<float>::of(host.gt)), logits(Device<float>::of(host.logits)), deltas(Device<float>::of(host.deltas)), anchors(Device<float>::of(host.anchors.boxes)),
+        gt_count(Device<std::int32_t>::of(host.gt_count)), size(Device<std::int32_t>::of(host.size)), matched(host.matched.size()),
+        sampled(static_cast<std::size_t>(s.images * s.rpn_sample)), counts(static_cast<std::size_t>(2 * s.images)), key(2),
+        id(Device<std::int64_t>::of(std::vector<std::int64_t>(static_cast<std::size_t>(s.images), 7))), boxes(static_cast<std::size_t>(s.images * s.post_nms * 4)),
+        scores(static_cast<std::size_t>(s.images * s.post_nms)), match{.images = s.images, .candidates = host.n, .gt_capacity = RpnInputs::kGtCapacity, .shared_candidates = true,
+                                                                       .allow_low_quality = true},
+        sample{.images = s.images, .candidates = host.n, .size = s.rpn_sample}, scratch(0) {
+    proposals.images = s.images, proposals.anchors = host.n, proposals.levels = 5, proposals.pre_nms = s.pre_nms, proposals.post_nms = s.post_nms;
+    std::copy(host.anchors.level_start.begin(), host.anchors.level_start.end(), proposals.level_start);
+    scratch = workspace(std::max({cuda::match_workspace(match), cuda::sample_workspace(sample), cuda::proposals_workspace(proposals)}));
+  }
+  void match_anchors() { cuda::match(match, gt, gt_count, anchors, nullptr, matched, scratch, nullptr); }
+
+  RpnInputs host;
+  Device<float> gt, logits, deltas, anchors;
+  Device<std::int32_t> gt_count, size, matched, sampled, counts;
+  Device<std::int64_t> key, id;
+  Device<float> boxes, scores;
+  kernels::MatchParams match;
+  kernels::SampleParams sample;
+  kernels::ProposalParams proposals;
+  Device<unsigned char> scratch;
+};
+
+void add_rpn(const Detector& s) {
+  const double anchors = static_cast<double>(std::ssize(pyramid_anchors(s.height, s.width).boxes) / 4), images = static_cast<double>(s.images);
+  add_kernel(std::string("match/") + s.name, {images * anchors, "anchors/s", anchors * (16 + 4 * images)},
+             [&s] { return owning(OnDevice(s), [](OnDevice& d) { d.match_anchors(); }); });
+  add_kernel(std::string("sample/") + s.name, {images * anchors, "anchors/s", images * anchors * 4}, [&s] {
+    OnDevice made(s);
+    made.match_anchors();
+    return owning(std::move(made), [](OnDevice& d) {
+      cuda::sample(d.sample, d.key, d.matched, d.id, d.sampled, d.counts, d.counts + d.sample.images, d.scratch, nullptr);
+    });
+  });
+  add_kernel(std::string("proposals/") + s.name, {images, "images/s", images * anchors * 4}, [&s] {
+    return owning(OnDevice(s), [](OnDevice& d) {
+      cuda::proposals(d.proposals, d.logits, d.deltas, d.anchors, d.size, d.boxes, d.scores, d.counts, d.scratch, nullptr);
+    });
+  });
+}
+
+struct Head {
+  explicit Head(const Detector& s)
+      : p{.images = s.images, .rois = s.rois, .classes = s.classes, .detections = s.detections, .coder = {10, 10, 5, 5}}, probability(0),
+        deltas(Device<float>::of(random_values(6, s.images * s.rois * s.classes * 4, -1, 1))),
+        rois(Device<float>::of(random_boxes(7, s.images * s.rois, static_cast<double>(s.height), static_cast<double>(s.width), 16))),
+        boxes(static_cast<std::size_t>(s.images * s.detections * 4)), score(static_cast<std::size_t>(s.images * s.detections)),
+        roi_count(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(s.images), static_cast<std::int32_t>(s.rois)))), size(0),
+        label(static_cast<std::size_t>(s.images * s.detections)), count(static_cast<std::size_t>(s.images)), scratch(workspace(cuda::detections_workspace(p))) {
+    Values values = random_values(5, s.images * s.rois * s.classes, 0, 1);
+    for (float& x : values) x = x > 0.96f ? x : x * 0.05f;
+    probability = Device<float>::of(values);
+    std::vector<std::int32_t> sizes;
+    for (std::int64_t i = 0; i < s.images; ++i) sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
+    size = Device<std::int32_t>::of(sizes);
+  }
+  kernels::DetectionParams p;
+  Device<float> probability, deltas, rois, boxes, score;
+  Device<std::int32_t> roi_count, size, label, count;
+  Device<unsigned char> scratch;
+};
+
+struct Masks {
+  explicit Masks(const Detector& s)
+      : rois_n(s.images * s.positive_rois), h(static_cast<std::int32_t>(s.height / 2)), w(static_cast<std::int32_t>(s.width / 2)),
+        bits(0), offset(1), box(Device<std::int32_t>::of(std::vector<std::int32_t>{w / 2, h / 2, w, h})), object(static_cast<std::size_t>(rois_n)),
+        height(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.height)))),
+        width(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.width)))),
+        rois(Device<float>::of(random_boxes(8, rois_n, static_cast<double>(s.height), static_cast<double>(s.width), 30))), out(static_cast<std::size_t>(rois_n) * kSize * kSize) {
+    std::vector<std::uint8_t> values(static_cast<std::size_t>(h) * static_cast<std::size_t>(w));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i % static_cast<std::size_t>(w) + i / static_cast<std::size_t>(w)) % 97 < 60;
+    bits = Device<std::uint8_t>::of(values);
+  }
+  static constexpr int kSize = 28;
+  std::int64_t rois_n;
+  std::int32_t h, w;
+  Device<std::uint8_t> bits;
+  Device<std::int64_t> offset;
+  Device<std::int32_t> box, object, height, width;
+  Device<float> rois, out;
+};
+
+struct Pasting {
+  explicit Pasting(const Detector& s)
+      : p{.size = Masks::kSize, .masks = s.detections, .image_height = s.height, .image_width = s.width},
+        masks(Device<float>::of(random_values(9, s.detections * Masks::kSize * Masks::kSize, 0, 1))),
+        boxes(Device<float>::of(random_boxes(10, s.detections, static_cast<double>(s.height), static_cast<double>(s.width), 16))), touched(static_cast<std::size_t>(4 * s.detections)),
+        bits(static_cast<std::size_t>(s.detections * s.height * s.width)) {}
+  cuda::PasteParams p;
+  Device<float> masks, boxes;
+  Device<std::int32_t> touched;
+  Device<std::uint8_t> bits;
+};
+
+void add_heads(const Detector& s) {
+  const double images = static_cast<double>(s.images);
+  add_kernel(std::string("detections/") + s.name, {images, "images/s", 4 * images * static_cast<double>(s.rois * s.classes)}, [&s] {
+    return owning(Head(s), [](Head& d) {
+      cuda::detections(d.p, d.probability, d.deltas, d.rois, d.roi_count, d.size, d.boxes, d.score, d.label, d.count, d.scratch, nullptr);
+    });
+  });
+  const double rois = static_cast<double>(s.images * s.positive_rois);
+  add_kernel(std::string("mask_targets/") + s.name, {rois, "RoIs/s", rois * 4 * Masks::kSize * Masks::kSize}, [&s] {
+    return owning(Masks(s), [](Masks& m) {
+      cuda::mask_targets_bitmap({.rois = m.rois_n, .size = Masks::kSize}, std::max(m.h, m.w), m.bits, m.offset, m.box, m.object, m.rois, m.height, m.width, m.out, nullptr);
+    });
+  });
+  add_kernel(std::string("paste_mask/") + s.name, {static_cast<double>(s.detections), "masks/s", static_cast<double>(s.detections) * 4 * Masks::kSize * Masks::kSize}, [&s] {
+    return owning(Pasting(s), [](Pasting& d) { cuda::paste_masks(d.p, d.masks, d.boxes, d.touched, d.bits, d.p.image_height * d.p.image_width, nullptr); });
+  });
+}
+
+void add_nms() {
+  struct Inputs {
+    explicit Inputs(std::int64_t n) : n(n), boxes(Device<float>::of(random_boxes(4, n, 800, 1344, 100))), keep(static_cast<std::size_t>(n)), count(1), scratch(workspace(cuda::nms_workspace(n))) {}
+    std::int64_t n;
+    Device<float> boxes;
+    Device<std::int32_t> keep, count;
+    Device<unsigned char> scratch;
+  };
+  for (const std::int64_t n : {400, 2000})
+    add_kernel("nms/" + std::to_string(n) + "_boxes", {static_cast<double>(n), "boxes/s", 16.0 * static_cast<double>(n)}, [n] {
+      return owning(Inputs(n), [](Inputs& d) { cuda::nms(d.n, d.boxes, 0.7f, false, d.keep, d.count, d.scratch, nullptr); });
+    });
+}
+
+// As many weights as ResNet-50's Mask R-CNN trains, in pieces as the optimiser makes them.
+void add_sgd() {
+  static constexpr std::int64_t kWeights = 44'000'000, kPiece = 1 << 15;
+  struct Inputs {
+    Inputs() : grad(kWeights), momentum(kWeights), weight(kWeights), tensors(0), rates(Device<float>::of(std::vector<float>{0.02f, 1.0f})) {
+      std::vector<kernels::SgdTensor> all;
+      for (std::int64_t at = 0; at < kWeights; at += kPiece) all.push_back({grad + at, momentum + at, weight + at, std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-4f});
+      tensors = Device<kernels::SgdTensor>::of(all), count = std::ssize(all);
+    }
+    Device<float> grad, momentum, weight;
+    Device<kernels::SgdTensor> tensors;
+    Device<float> rates;
+    std::int64_t count = 0;
+  };
+  add_kernel("sgd/resnet50", {static_cast<double>(kWeights), "weights/s", 20.0 * static_cast<double>(kWeights)}, [] {
+    return owning(Inputs(), [](Inputs& d) { cuda::sgd(0.9f, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr); });
+  });
+}
+
+// Of ResNet-50's first stage on 2 images: 2 x 200 x 336 rows of 256 channels.
+void add_norms() {
+  struct Inputs {
+    explicit Inputs(const kernels::BatchNormParams& params)
+        : p(params), x(Device<float>::of(random_values(1, p.rows * p.channels, -2, 3))), residual(Device<float>::of(random_values(2, p.rows * p.channels, -1, 1))),
+          y(static_cast<std::size_t>(p.rows * p.channels)), grad(static_cast<std::size_t>(p.rows * p.channels)), rows(static_cast<std::size_t>(8 * p.channels)), scratch(workspace(cuda::batch_norm_workspace(p))) {}
+    float* row(std::int64_t i) const { return rows + i * p.channels; }
+    kernels::BatchNormParams p;
+    Device<float> x, residual, y, grad, rows;
+    Device<unsigned char> scratch;
+  };
+  const kernels::BatchNormParams p{.rows = 2 * 200 * 336, .channels = 256};
+  const double array = 4.0 * static_cast<double>(p.rows * p.channels);
+  add_kernel("scale_offset_relu/resnet50_res2", {1, "calls/s", 3 * array}, [p] {
+    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu(d.p, d.x, d.row(0), d.row(1), d.residual, d.y, nullptr); });
+  });
+  add_kernel("batch_norm_forward/resnet50_res2", {1, "calls/s", 2 * array}, [p] {
+    return owning(Inputs(p), [](Inputs& d) { cuda::batch_norm_forward(d.p, d.x, d.row(0), d.row(1), nullptr, d.y, d.row(2), d.row(3), d.row(4), d.scratch, nullptr); });
+  });
+  add_kernel("batch_norm_backward/resnet50_res2", {1, "calls/s", 4 * array}, [p] {
+    return owning(Inputs(p), [](Inputs& d) {
+      cuda::batch_norm_backward(d.p, d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4), d.grad, nullptr, d.row(5), d.row(6), d.scratch, nullptr);
+    });
+  });
+}
+
+void add_device_context() {
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, 0), "The properties of the device");
+  benchmark::AddCustomContext("gpu", properties.name);
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  const Device<unsigned char> from(kBytes), to(kBytes);
+  const double s = seconds_of([&] { check(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, nullptr), "A copy"); });
+  benchmark::AddCustomContext("copy_bytes_per_s", std::to_string(2.0 * static_cast<double>(kBytes) / s));  // read and written
+}
+
+int run(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  int devices = 0;
+  if (const cudaError_t e = cudaGetDeviceCount(&devices); e != cudaSuccess || devices == 0)
+    throw NotSupported(std::string("micro_cuda times kernels on a GPU, and there is none here") + (e == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(e) + ")") +
+                       ". micro times their host twins.");
+  add_context(), add_device_context();
+  add_roi_align();
+  for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
+  add_nms(), add_sgd(), add_norms();
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace
+}  // namespace ttt::micro
+
+int main(int argc, char** argv) {
+  try {
+    return ttt::micro::run(argc, argv);
+  } catch (const ttt::Error& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return e.exit_code();
+  }
+}
