@@ -22,6 +22,8 @@ inline constexpr std::string_view kLabels[] = {
     "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
     // Checkpoints and interruptions.
     "checkpoints", "stall", "writing", "stall / time between", "lost", "signal", "checkpoint", "changed",
+    // GPUs.
+    "GPU", "power", "SM clock", "busy", "temperature", "memory", "slowed by", "energy", "energy per image",
     // Ablations.
     "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",

@@ -6,6 +6,7 @@
 #include "reports/ablations.h"
 #include "reports/checkpoints.h"
 #include "reports/convergence.h"
+#include "reports/gpus.h"
 #include "reports/numbers.h"
 #include "reports/preflight.h"
 #include "reports/run_metrics.h"
@@ -255,6 +256,8 @@ Document show_run(const RunRecord& record) {
     add_step_time(record, d);
     const Document checkpoints = checkpoint_blocks(record);
     d.insert(d.end(), checkpoints.begin(), checkpoints.end());
+    const Document gpus = gpu_blocks(record);
+    d.insert(d.end(), gpus.begin(), gpus.end());
   }
   add_system(record, d);
   add_recipe(record, d);

@@ -12,8 +12,11 @@
 
 #include "core/allocator.h"
 #include "core/error.h"
+#include "cuda/nvml.h"
 #include "data/hdf5.h"
 #include "data/shapes.h"
+#include "result/system_info.h"
+#include "train/gpu_use.h"
 #include "train/telemetry.h"
 #include "train/weights.h"
 
@@ -113,6 +116,12 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.parts.device = run.accelerator.device;
   run.parts.memory = run.accelerator.memory;
   run.parts.graphs = run.accelerator.graphs;
+  run.parts.announce_phase = run.accelerator.announce_phase;
+  if (recipe.train.strict_sync) {
+    if (!run.accelerator.forbid_waits)
+      throw NotSupported("train.strict_sync: this run's device is the host itself (" + run.accelerator.name + "), which waits for nothing. Leave it away, or choose device = \"cuda\".");
+    run.parts.forbid_waits = run.accelerator.forbid_waits;
+  }
   run.control = team.communicator();
   run.gradients = team.communicator();
   if (run.accelerator.communicator && team.size > 1) {
@@ -181,6 +190,25 @@ std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run
   train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
                                   .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .scaler = run.parts.scaler.get(), .run_id = run_id, .recorder = recorder};
   return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
+}
+
+std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& recorder) {
+  const double every_s = run.recipe.train.gpu_every_s;
+  if (run.accelerator.bus_id.empty() || every_s == 0) return nullptr;
+  std::unique_ptr<cuda::GpuMeter> meter;
+  std::string missing;
+  try {
+    meter = std::make_unique<cuda::GpuMeter>(run.accelerator.bus_id);
+  } catch (const NotSupported& e) {
+    missing = e.what();
+  }
+  double lacking = missing.empty() ? 0 : 1;  // all ranks or none: their numbers are gathered
+  run.control->all_reduce_max(&lacking, 1);
+  if (lacking > 0) {
+    recorder.warn("Power and clocks of the GPUs are not known: " + (missing.empty() ? "another rank's driver does not tell." : missing));
+    return nullptr;
+  }
+  return std::make_unique<train::GpuUse>(std::move(meter), every_s, train::GpuUse::Names{run.accelerator.name, result::node_json().at("host").get<std::string>()}, *run.control, recorder);
 }
 
 void store_trace(Run& run, harness::RunContext& context) {

@@ -36,6 +36,9 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team);
 void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 // Before MKL's first call (any matrix product) of the process: the same bits from run to run with several threads.
 void make_mkl_reproducible();
+// What the GPUs do, for the result; null on a CPU, with train.gpu_every_s = 0, and, with a warning in the result, where the driver does not tell.
+// Collective. `run` and `recorder` outlive it.
+std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& recorder);
 // What holds for the whole process: threads of tensor operations, how float32 is multiplied, cuDNN's choice. Of a resolved recipe.
 void set_process(const train::Recipe& recipe);
 // Collective over `team`, which must outlive the run. The loader begins after `steps_done`. `open`: by default train::open_accelerator. Throws UsageError

@@ -1,8 +1,10 @@
 #include "cuda/exports.h"
 
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <string>
 
@@ -34,6 +36,22 @@ ttt::comm::Communicator* ttt_cuda_make_nccl(ttt::comm::Communicator& host, const
 
 ttt::cuda::GraphDevice* ttt_cuda_graphs() { return &ttt::cuda::cuda_graphs(); }
 
+void ttt_cuda_forbid_waits(bool forbidden) {
+  c10::cuda::warning_state().set_sync_debug_mode(forbidden ? c10::cuda::SyncDebugMode::L_ERROR : c10::cuda::SyncDebugMode::L_DISABLED);
+}
+
+void ttt_cuda_bus_id(int device, std::string* id) {
+  char text[32] = {};
+  if (cudaDeviceGetPCIBusId(text, sizeof text, device) == cudaSuccess) *id = text;
+}
+
+void ttt_cuda_profiler_range(const char* name) {
+  static thread_local bool open = false;
+  if (open) nvtxRangePop();
+  nvtxRangePushA(name);
+  open = true;
+}
+
 const char* ttt_cuda_versions() {
   static const std::string text = describe();
   return text.c_str();
@@ -43,4 +61,7 @@ const char* ttt_cuda_versions() {
 
 static_assert(std::is_same_v<decltype(ttt_cuda_make_nccl), ttt::cuda::MakeNcclFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_graphs), ttt::cuda::GraphsFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_forbid_waits), ttt::cuda::ForbidWaitsFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_bus_id), ttt::cuda::BusIdFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_profiler_range), ttt::cuda::ProfilerRangeFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_versions), ttt::cuda::VersionsFunction>);

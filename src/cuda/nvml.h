@@ -1,7 +1,8 @@
-// The health of the node's GPUs, as NVIDIA's driver tells it through NVML: no CUDA context is made, no CUDA library is needed.
+// The health of the node's GPUs and what they do, as NVIDIA's driver tells it through NVML: no CUDA context is made, no CUDA library is needed.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,27 @@ struct GpuReport {
 
 // Throws NotSupported, with what is missing, where there is no driver (libnvidia-ml.so.1) or it does not answer.
 GpuReport gpu_health();
+
+// At a moment; -1: not told.
+struct GpuMoment {
+  double power_w = -1;
+  int sm_clock_mhz = -1, busy_percent = -1, temperature_c = -1;
+  std::int64_t memory_bytes = -1;      // in use
+  std::vector<std::string> slowed_by;  // GpuHealth's
+};
+
+// One GPU, looked at again and again: a look takes some microseconds of the host and nothing of the GPU.
+class GpuMeter {
+ public:
+  // pci_bus_id: as CUDA tells it ("0000:65:00.0"). Throws NotSupported as gpu_health().
+  explicit GpuMeter(const std::string& pci_bus_id);
+  ~GpuMeter();
+  GpuMoment look() const;
+  double energy_j() const;  // since the driver was loaded; -1: the device does not count it
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace ttt::cuda

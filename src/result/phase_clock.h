@@ -37,6 +37,10 @@ class PhaseClock {
   // The running phase is stored there from now on, as a number, for other threads to see; null: nowhere.
   void show(std::atomic<std::int32_t>* shown) { shown_ = shown; }
 
+  // Called with its name as each phase begins, for a profiler's ranges; null: nobody is.
+  using Announce = void(const char* phase);
+  void announce(Announce* announce) { announce_ = announce; }
+
   void start_step() {
     spent_ = {};
     become(Phase::kOther);
@@ -68,6 +72,7 @@ class PhaseClock {
   void become(Phase phase) {
     current_ = phase;
     if (shown_) shown_->store(static_cast<std::int32_t>(phase), std::memory_order_relaxed);
+    if (announce_) announce_(kPhaseNames[static_cast<std::size_t>(phase)].data());
   }
 
   Now now_;
@@ -76,6 +81,7 @@ class PhaseClock {
   double step_start_ = 0, mark_ = 0;
   trace::Lane* lane_ = nullptr;
   std::atomic<std::int32_t>* shown_ = nullptr;
+  Announce* announce_ = nullptr;
 };
 
 // init | run (train, evaluation) | the rest. Made first thing in main; read() at any time, from any thread.

@@ -17,8 +17,11 @@ Accelerator open_cuda(const comm::Team& team) {
   const int index = own ? 0 : team.local_rank;
   Accelerator a{.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index))};
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
+  library->function<cuda::BusIdFunction>(cuda::kBusIdName)(index, &a.bus_id);
   a.sgd = {.sgd = library->function<model::SgdFunction>(model::kSgdName), .find_nonfinite = library->function<model::FindNonfiniteFunction>(model::kFindNonfiniteName)};
   a.graphs = library->function<cuda::GraphsFunction>(cuda::kGraphsName)();
+  a.announce_phase = library->function<cuda::ProfilerRangeFunction>(cuda::kProfilerRangeName);
+  a.forbid_waits = library->function<cuda::ForbidWaitsFunction>(cuda::kForbidWaitsName);
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
   a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host) {
     return library->make_nccl(host, {.device = index, .timeout_s = limit_s});

@@ -11,6 +11,7 @@
 #include "core/parallel.h"
 #include "cuda/graphs.h"
 #include "model/ops/detection_ops.h"
+#include "result/phase_clock.h"
 #include "train/optimizer.h"
 
 namespace ttt::train {
@@ -18,9 +19,12 @@ namespace ttt::train {
 struct Accelerator {
   at::Device device = at::kCPU;
   std::string name = "cpu";  // what it calls itself
+  std::string bus_id = {};   // by which its driver's tools find it; empty: there are none
   model::DetectionOps ops;
   SgdKernels sgd;  // empty: the host's
   cuda::GraphDevice* graphs = nullptr;  // records its work, null: it cannot; lives as long as the process
+  result::PhaseClock::Announce* announce_phase = nullptr;  // to the device's profilers; null: there are none
+  std::function<void(bool)> forbid_waits;  // whether an operation that makes the host wait for the device throws; empty: nothing does wait
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
   // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
   std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host)> communicator;

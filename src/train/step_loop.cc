@@ -1,5 +1,7 @@
 #include "train/step_loop.h"
 
+#include "core/error.h"
+
 namespace ttt::train {
 
 StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done)
@@ -8,6 +10,7 @@ StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_ep
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
   phases_.trace(lane_);
+  phases_.announce(parts_.announce_phase);
   if (parts_.place) phases_.show(&parts_.place->stage);
 }
 
@@ -18,13 +21,32 @@ void StepLoop::fetch(std::int64_t step) {
   fetched_ = true;
 }
 
+DetachedLosses StepLoop::run(StepInputs inputs, const std::function<void()>& meanwhile) {
+  const bool first = sizes_.insert(inputs.batch.images.sizes().vec()).second;
+  if (first || !parts_.forbid_waits) return runner_->run(std::move(inputs), phases_, meanwhile);
+  struct Forbidden {
+    explicit Forbidden(const std::function<void(bool)>& forbid) : forbid(forbid) { forbid(true); }
+    ~Forbidden() { forbid(false); }
+    const std::function<void(bool)>& forbid;
+  } const forbidden(parts_.forbid_waits);
+  try {
+    return runner_->run(std::move(inputs), phases_, meanwhile);
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& e) {
+    const std::string what = e.what();
+    throw Error("Step " + std::to_string(step_) + " ended while the host may not wait for the device (train.strict_sync): " + what.substr(0, what.find('\n')) +
+                ". If that is a wait, choose what needs none (model.shapes = \"static\", ...) or train.strict_sync = false.");
+  }
+}
+
 result::StepSample StepLoop::start(bool more) {
   if (parts_.trace) parts_.trace->before_step(step_);
   if (!fetched_) fetch(step_);
   StepInputs inputs = uploader_.take();
   fetched_ = false;
   const double lr = inputs.rates.lr;
-  const DetachedLosses losses = runner_->run(std::move(inputs), phases_, [&] {
+  const DetachedLosses losses = run(std::move(inputs), [&] {
     if (more) fetch(step_ + 1);
   });
   losses_.push(losses);  // after all else: who waits for them has waited for the step

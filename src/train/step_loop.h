@@ -2,7 +2,10 @@
 // them in turns.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/heartbeat.h"
@@ -24,6 +27,8 @@ struct Parts {
   at::Device device = at::kCPU;
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, for what the device copies; outlives the parts
   cuda::GraphDevice* graphs = nullptr;  // records the device's work, null: it cannot; outlives the parts
+  result::PhaseClock::Announce* announce_phase = nullptr;  // Accelerator's
+  std::function<void(bool)> forbid_waits;  // Accelerator's, where the host may not wait within a step; else empty
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
   std::unique_ptr<data::Loader> loader;
@@ -73,7 +78,11 @@ class StepLoop {
   trace::Lane* lane_ = nullptr;
   void fetch(std::int64_t step);  // its batch and numbers, and starts to copy them
 
+  // Runs the step; of each size of images the first makes the anchors, for which the host waits, and may.
+  DetachedLosses run(StepInputs inputs, const std::function<void()>& meanwhile);
+
   std::unique_ptr<StepRunner> runner_;
+  std::set<std::vector<std::int64_t>> sizes_;  // of the images so far
   Uploader uploader_;
   LossQueue losses_;
   bool fetched_ = false;

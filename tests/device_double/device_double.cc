@@ -18,6 +18,7 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -32,8 +33,10 @@ constexpr at::DeviceType kType = at::DeviceType::PrivateUse1;
 struct Waits {
   std::mutex mutex;
   std::map<std::string, std::int64_t> count;
+  std::atomic<bool> forbidden = false;
   void note(const std::string& what) {
     if (recorder().active()) throw std::runtime_error("operation not permitted while the stream is recorded: " + what);
+    if (forbidden) throw std::runtime_error("called an operation that waits for the device: " + what);
     const std::lock_guard lock(mutex);
     ++count[what];
   }
@@ -170,7 +173,7 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::op
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   const bool out = to.is_cpu(), in = self.is_cpu();
-  if ((out || in) && computing == 0 && !(non_blocking && locked().holds((out ? to : self).const_data_ptr()))) noted().note(out ? "copy to the host" : "copy from the host");
+  if ((out || in) && self.numel() > 0 && computing == 0 && !(non_blocking && locked().holds((out ? to : self).const_data_ptr()))) noted().note(out ? "copy to the host" : "copy from the host");
   record([self, to] { write(to, on_cpu(self)); });
   const Computing inside;
   write(to, on_cpu(self));
@@ -338,6 +341,8 @@ std::map<std::string, std::int64_t> waits() {
   const std::lock_guard lock(noted().mutex);
   return noted().count;
 }
+
+void forbid_waits(bool forbidden) { noted().forbidden = forbidden; }
 
 void reset_waits() {
   const std::lock_guard lock(noted().mutex);

@@ -26,6 +26,9 @@ std::pmr::memory_resource* locked_memory();
 std::map<std::string, std::int64_t> waits();
 void reset_waits();
 
+// From now on such an operation throws instead of being counted.
+void forbid_waits(bool forbidden);
+
 // Records operations and kernels as CUDA does: what was recorded was not done (memory is as before), a replay does it again on the same memory with the
 // numbers of the host that it was recorded with, and what would make the host wait cannot be recorded.
 cuda::GraphDevice& graph_double();

@@ -16,16 +16,18 @@ TINY = ["data.short_side=64", "data.long_side=64", "data.workers=1", "train.thre
 NOT_CONVERGED = 6
 
 
-def run(program, data, folder, name, ranks, shapes="static", watched=False, graphs=None):
+def run(program, data, folder, name, ranks, shapes="static", watched=False, graphs=None, settings=(), expected=NOT_CONVERGED):
     out, weights = f"{folder}/{name}.json", f"{folder}/{name}.h5"
     line = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), program, "--quiet", "--data", data, "--out", out]
     # Telemetry waits for the steps it samples, on rank 0 alone; a checkpoint after each step needs all ranks at every one of them.
     watch = [f"train.telemetry.folder={folder}/{name}.events", "train.telemetry.every_steps=3", "train.telemetry.histograms_every=3", "train.telemetry.pictures=0",
              f"train.checkpoint.folder={folder}/{name}.checkpoints", "train.checkpoint.every_epochs=0.125", "train.checkpoint.keep=20"]
-    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else []), *([f"train.graphs={graphs}"] if graphs else [])]:
+    for s in [*TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else []), *([f"train.graphs={graphs}"] if graphs else []), *settings]:
         line += ["--set", s]
     done = subprocess.run(line, capture_output=True, text=True, timeout=400)
-    assert done.returncode == NOT_CONVERGED, (done.returncode, done.stderr)
+    assert done.returncode == expected, (done.returncode, done.stderr)
+    if expected != NOT_CONVERGED:
+        return done.stderr
     with open(out) as f, h5py.File(weights) as w:
         return json.load(f), {name: w[name][()] for name in w}
 
@@ -62,7 +64,7 @@ def main():
                  if graphs == "none" or (graphs == "full") == (ranks == 1)]  # ranks that speak through the host cannot be recorded whole
         hosts = {}
         for ranks, watched, graphs in cases:
-            device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs)
+            device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs, settings=["train.strict_sync=true"] * (not watched))
             if (ranks, watched) not in hosts:
                 hosts[ranks, watched] = run(program, data, folder, f"host-{ranks}-{watched}", ranks, watched=watched)
             host, host_weights = hosts[ranks, watched]
@@ -84,6 +86,8 @@ def main():
         # A step that waits is seen as one.
         dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")
         assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]
+        failed = run(double, data, folder, "strict", 1, "dynamic", settings=["train.strict_sync=true"], expected=1)
+        assert "Step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed
         print("the classical step: one wait in each of 7 steps (nonzero)")
 
 

@@ -103,6 +103,22 @@ TEST(Metrics, InterruptionsAndCheckpointsAreFactorsOfTheirOwn) {
   EXPECT_EQ(render_text(show_run(toy_record()), 160).find("lost"), std::string::npos);
 }
 
+TEST(Metrics, GpusAreShownWithTheirEnergy) {
+  RunRecord r = toy_record();
+  EXPECT_EQ(render_text(show_run(r), 200).find("Toy GPU"), std::string::npos);
+  r.health["gpus"] = test::toy_gpus();
+  std::string text = render_text(show_run(r), 200);
+  EXPECT_EQ(line_with(text, "Toy GPU"),
+            "0 Toy GPU 512 (300 to 700) W 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB heat (hardware) in 25 % of the looks");
+  EXPECT_EQ(line_with(text, "energy per image"), "energy per image 400 J");
+  EXPECT_EQ(line_with(text, "kJ"), "energy 51.2 kJ");
+  // What the driver did not tell is not zero.
+  r.health["gpus"].erase("energy_j"), r.health["gpus"]["ranks"][0].erase("power_w"), r.health["gpus"]["ranks"][0]["slowed_by"] = result::Json::object();
+  text = render_text(show_run(r), 200);
+  EXPECT_EQ(line_with(text, "Toy GPU"), "0 Toy GPU - 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB nothing");
+  EXPECT_EQ(text.find("energy"), std::string::npos);
+}
+
 TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   RunRecord r = toy_record();
   for (double& s : r.steps.step_s) s = 0.625;  // phases are means that add up to 0.5

@@ -42,14 +42,15 @@ def main():
         return
     optional = {"target", "comparisons", "peaks", "checks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default",
                 "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s", "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s",
-                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog"}
+                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image"}
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
+    gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}  # where the driver tells
     checked = 0
     for path in paths(result):
         name = ".".join(map(str, path))
-        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and ("phase_s" in path[:-1] or "counters" in path[:-1])
-        optional_here = name in optional or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1
+        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and ("phase_s" in path[:-1] or "counters" in path[:-1]) or "slowed_by" in path[:-1]
+        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1
         if not isinstance(path[-1], int) and not open_map and not optional_here and path[-1] not in node_free:
             broken = copy.deepcopy(result)
             del parent(broken, path)[path[-1]]

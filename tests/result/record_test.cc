@@ -324,6 +324,15 @@ TEST(PhaseClock, ShowsTheRunningPhase) {
   EXPECT_EQ(shown, static_cast<std::int32_t>(Phase::kOther));
 }
 
+TEST(PhaseClock, AnnouncesEachPhaseByItsName) {
+  static std::vector<std::string> announced;
+  fake_now_s = 10;
+  PhaseClock clock(fake_now);
+  clock.announce([](const char* phase) { announced.emplace_back(phase); });
+  clock.enter(Phase::kForward), clock.enter(Phase::kCommExposed), clock.start_step();
+  EXPECT_EQ(announced, (std::vector<std::string>{"forward", "comm_exposed", "other"}));
+}
+
 TEST(RunClock, EvaluationIsPartOfTheRunAndNotOfTraining) {
   fake_now_s = 100;
   RunClock clock(98, fake_now);

@@ -83,6 +83,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   traced.health = {{"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
                    {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
                                    {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},
+                   {"gpus", test::toy_gpus()},
                    {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
   traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
   for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {

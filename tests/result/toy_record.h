@@ -46,6 +46,18 @@ inline std::vector<result::Event> toy_events() {
   return events;
 }
 
+// What a GPU did, with a value in every member.
+inline result::Json toy_gpus() {
+  const auto spread = [](double least, double mean, double most) { return result::Json{{"least", least}, {"mean", mean}, {"most", most}}; };
+  return {{"every_s", 0.5},
+          {"energy_j", 51200.0},
+          {"joules_per_image", 400.0},
+          {"ranks",
+           {{{"rank", 0}, {"node", "0123456789ab"}, {"gpu", "Toy GPU"}, {"looks", 100}, {"slowed_by", {{"heat (hardware)", 0.25}}}, {"power_w", spread(300, 512, 700)},
+             {"sm_clock_mhz", spread(1845, 1950, 1980)}, {"busy_percent", spread(90, 97, 100)}, {"temperature_c", spread(40, 61, 67)}, {"memory_bytes", spread(1e9, 4e10, 5e10)},
+             {"energy_j", 51200.0}}}}};
+}
+
 // Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
 inline result::RunRecord toy_record() {
   result::RunRecord r;
