@@ -1,6 +1,6 @@
 // Runs the model on a batch and weights given by another program and writes what it computed; tests/model/parity.py is that program.
 //
-//   model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5
+//   model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5 [cpu|cuda]
 //
 // Weights, before and after, travel in the files of train/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
 // torch.load know them.
@@ -19,6 +19,7 @@
 
 #include "core/error.h"
 #include "model/mask_rcnn.h"
+#include "train/accelerator.h"
 #include "train/optimizer.h"
 #include "train/step.h"
 #include "train/weights.h"
@@ -37,7 +38,7 @@ Tensors read(const char* path) {
 
 void write(const char* path, const Tensors& tensors) {
   c10::Dict<std::string, at::Tensor> dict;
-  for (const auto& [name, value] : tensors) dict.insert(name, value.contiguous());
+  for (const auto& [name, value] : tensors) dict.insert(name, value.to(at::kCPU).contiguous());
   const std::vector<char> bytes = torch::jit::pickle_save(dict);
   std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
@@ -72,17 +73,17 @@ class Configure {
   std::string prefix_;
 };
 
-int run(const char* input, const char* weights, const char* output, const char* trained) {
+int run(const char* input, const char* weights, const char* output, const char* trained, const char* device) {
+  const ttt::train::Accelerator place = ttt::train::open_accelerator(device, ttt::comm::alone(), nullptr);
   const Tensors in = read(input);
+  const auto placed = [&](const char* name) { return in.at(name).contiguous().to(place.device); };
   ttt::model::ModelConfig config;
   ttt::model::ModelConfig::fields(config, Configure(in));
-  ttt::model::MaskRcnn model(config, ttt::model::host_ops(), 1, at::kCPU, nullptr);
+  ttt::model::MaskRcnn model(config, place.ops, 1, place.device, nullptr);
   ttt::train::load_weights(weights, model.parameters());
-  const ttt::model::Masks masks{.bitmap_box = in.at("bitmap_box").contiguous(), .bitmap_offset = in.at("bitmap_offset").contiguous(),
-                                .bitmap_bytes = in.at("bitmap_bytes").contiguous()};
-  ttt::model::DeviceBatch batch{.images = in.at("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = in.at("image_size"),
-                                      .image_id = in.at("image_id"), .gt_box = in.at("gt_box"), .gt_label = in.at("gt_label"),
-                                      .gt_count = in.at("gt_count"), .masks = masks};
+  const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"), .bitmap_offset = placed("bitmap_offset"), .bitmap_bytes = placed("bitmap_bytes")};
+  ttt::model::DeviceBatch batch{.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = placed("image_size"), .image_id = placed("image_id"),
+                                .gt_box = placed("gt_box"), .gt_label = placed("gt_label"), .gt_count = placed("gt_count"), .masks = masks};
   Tensors out;
   const ttt::model::Prediction prediction = model.predict(batch);
   out["detected.boxes"] = prediction.detected.boxes;
@@ -91,12 +92,14 @@ int run(const char* input, const char* weights, const char* output, const char* 
   out["detected.count"] = prediction.detected.count;
   out["detected.masks"] = prediction.masks;
 
-  ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4});
+  ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, place.sgd);
+  ttt::train::Rates rates = ttt::train::rates_on_host(in.at("lr").item<double>(), 1.0);
+  rates.tensor = rates.tensor.to(place.device);
   const std::int64_t steps = in.at("steps").item<std::int64_t>();
   std::vector<at::Tensor> losses;
   for (std::int64_t step = 0; step < steps; ++step) {
     ttt::model::TrainingTrace trace;
-    batch.draw = ttt::model::draw_key(1, step);
+    batch.draw = ttt::model::draw_key(1, step).to(place.device);
     const ttt::model::Losses l = model.training_losses(batch, &trace);
     std::vector<at::Tensor> row;
     for (const at::Tensor& v : l.values) row.push_back(v.detach());
@@ -112,7 +115,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
     out[s + "roi.total"] = trace.rois.total;
     if (step == 0)
       for (const ttt::model::Parameter* p : model.parameters().trainable()) out["grad." + p->name] = model.parameters().gradient_to_file(*p);
-    optimizer.step(ttt::train::rates_on_host(in.at("lr").item<double>(), 1.0));
+    optimizer.step(rates);
   }
   out["losses"] = at::stack(losses);
   ttt::train::save_weights(trained, model.parameters());
@@ -123,12 +126,12 @@ int run(const char* input, const char* weights, const char* output, const char* 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5 [cpu|cuda]\n");
     return 2;
   }
   try {
-    return run(argv[1], argv[2], argv[3], argv[4]);
+    return run(argv[1], argv[2], argv[3], argv[4], argc == 6 ? argv[5] : "cpu");
   } catch (const std::exception& e) {
     std::fprintf(stderr, "model_probe: %s\n", e.what());
     return 1;

@@ -3,9 +3,9 @@
 
 Compares the five losses, the gradient of every parameter, predictions, ten SGD steps and the weights after them; weights are carried over
 in the HDF5 files that data/convert_weights.py and the trainer write. The tolerance is what float32 itself costs: the
-reference also runs in float64, and our distance from it may be a small multiple of the distance of torchvision's own float32 run.
+reference also runs in float64, and our distance from it may be a small multiple of the distance of torchvision's own float32 run. With --device cuda both run on the GPU.
 
-  parity.py PROBE DATA [--arch small|resnet50] [--size N] [--images N] [--steps N]
+  parity.py PROBE DATA [--arch small|resnet50] [--size N] [--images N] [--steps N] [--precision fp32|bf16] [--device cpu|cuda]
 PROBE is tests/model_probe, DATA a folder with instances_train2017.json and train2017/. Exit code 77: something needed is missing.
 """
 import argparse, contextlib, copy, io, json, os, subprocess, sys, tempfile
@@ -178,7 +178,7 @@ def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contig
     losses, gradients = [], {}
     for step in range(steps):
         sampler.rows = {k.split(".", 1)[1]: v for k, v in trace.items() if k.startswith(f"step{step}.")}
-        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+        with torch.autocast(batch.tensors.device.type, torch.bfloat16, enabled=mixed):
             features = model.backbone(images.tensors)
             proposals, l = model.rpn(images, features, targets)
             l |= model.roi_heads(features, proposals, images.image_sizes, targets)[1]
@@ -283,11 +283,17 @@ def main():
     p.add_argument("--arch", choices=["small", "resnet50"], default="small"), p.add_argument("--size", type=int, default=256)
     p.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     p.add_argument("--images", type=int, default=2), p.add_argument("--steps", type=int, default=10), p.add_argument("--lr", type=float, default=2e-4)
+    p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     a = p.parse_args()
     if not os.path.isdir(a.data):
         print(f"skipped: no folder {a.data}")
         return 77
-    if a.precision == "bf16" and not has_bfloat16():
+    if a.device == "cuda":
+        if not torch.cuda.is_available():
+            print("skipped: torch sees no GPU")
+            return 77
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    if a.device == "cpu" and a.precision == "bf16" and not has_bfloat16():
         print("skipped: this CPU has no instructions for bfloat16 (AVX512_BF16), and would multiply them one by one")
         return 77
     torch.manual_seed(0)
@@ -306,10 +312,13 @@ def main():
         torch.save(data, folder + "/in.pt")
         torch.save(model.state_dict(), folder + "/model.pth")
         subprocess.run([sys.executable, CONVERT, folder + "/model.pth", folder + "/model.h5"], check=True)
-        subprocess.run([a.probe, folder + "/in.pt", folder + "/model.h5", folder + "/out.pt", folder + "/trained.h5"], check=True)
+        subprocess.run([a.probe, folder + "/in.pt", folder + "/model.h5", folder + "/out.pt", folder + "/trained.h5", a.device], check=True)
         out = torch.load(folder + "/out.pt", weights_only=False)  # our own file; C++ pickles carry a type tag
         with h5py.File(folder + "/trained.h5") as f:
-            trained = {name: torch.from_numpy(f[name][()]) for name in f}
+            trained = {name: torch.from_numpy(f[name][()]).to(a.device) for name in f}
+    out = {name: value.to(a.device) for name, value in out.items()}
+    model, batch = model.to(a.device), batch.to(a.device)
+    scaled = [{name: value.to(a.device) for name, value in t.items()} for t in scaled]
     report = Report()
     if a.precision == "bf16":
         # What rounding to 8 bits costs torchvision is the yardstick; its proposals are other ones, so it is given ours.

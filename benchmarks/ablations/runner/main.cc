@@ -105,8 +105,8 @@ int main(int argc, char** argv) {
   std::vector<const char*> pointers;
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();
-  harness::App<AblateRecipe> app{.name = "ablate", .summary = kSummary, .kind = "ablation", .recipes = embedded_recipes(),
-                                 .libraries = library_versions(world)};
+  harness::App<AblateRecipe> app;
+  app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(), app.libraries = library_versions(world);
   app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));
 }

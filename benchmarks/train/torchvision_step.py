@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""torchvision's Mask R-CNN (ResNet-50-FPN) taking training steps, as its own reference trains it: the peer of ttt_maskrcnn's images a second.
+
+Usage: torchvision_step.py --images N [--precision fp32|bf16] [--device cpu|cuda] [--steps 20] [--height 800] [--width 1344]
+The same N images of 800 x 1344 with ten objects each at every step: SGD with momentum over all parameters; bf16: under torch.autocast. Prints one line of JSON:
+the median time of a step behind five that warm up, its spread, and images a second.
+"""
+import argparse, json, statistics, sys, time
+
+try:
+    import torch
+    from torchvision.models.detection import maskrcnn_resnet50_fpn
+except ImportError as error:
+    print(f"skipped: {error}", file=sys.stderr)
+    sys.exit(77)
+
+OBJECTS, CLASSES, WARM_UP = 10, 91, 5
+
+
+def batch_of(a):
+    generator = torch.Generator().manual_seed(0)
+    images, targets = [], []
+    for _ in range(a.images):
+        images.append(torch.rand(3, a.height, a.width, generator=generator).to(a.device))
+        corner = torch.rand(OBJECTS, 2, generator=generator) * torch.tensor([a.width, a.height]) * 0.6
+        side = (torch.rand(OBJECTS, 2, generator=generator) * 0.35 + 0.04) * torch.tensor([a.width, a.height])
+        boxes = torch.cat([corner, corner + side], 1)
+        masks = torch.zeros(OBJECTS, a.height, a.width, dtype=torch.uint8)
+        for mask, (x1, y1, x2, y2) in zip(masks, boxes.long().tolist()):
+            mask[y1:y2, x1:x2] = 1
+        targets.append({"boxes": boxes.to(a.device), "labels": torch.randint(1, CLASSES, (OBJECTS,), generator=generator).to(a.device), "masks": masks.to(a.device)})
+    return images, targets
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--images", type=int, required=True), p.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    p.add_argument("--device", choices=["cpu", "cuda"], default="cuda"), p.add_argument("--steps", type=int, default=20)
+    p.add_argument("--height", type=int, default=800), p.add_argument("--width", type=int, default=1344)
+    a = p.parse_args()
+    torch.manual_seed(0)
+    model = maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=CLASSES, min_size=a.height, max_size=a.width).to(a.device).train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6, momentum=0.9, weight_decay=1e-4)
+    images, targets = batch_of(a)
+    seconds = []
+    for _ in range(WARM_UP + a.steps):
+        begin = time.perf_counter()
+        with torch.autocast(a.device, torch.bfloat16, enabled=a.precision == "bf16"):
+            loss = sum(model(images, targets).values())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if a.device == "cuda":
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - begin)
+    seconds = sorted(seconds[WARM_UP:])
+    median = statistics.median(seconds)
+    print(json.dumps({"images": a.images, "precision": a.precision, "torch": torch.__version__, "step_s": median, "fastest_s": seconds[0], "slowest_s": seconds[-1],
+                      "images_per_s": a.images / median}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
