@@ -100,7 +100,7 @@ void add_kernel(const std::string& name, const Load& load, std::function<std::fu
     const double calls = static_cast<double>(state.iterations());
     state.counters[load.unit] = load.items * calls / total;
     state.counters["bytes/s"] = load.bytes * calls / total;
-  })->Unit(benchmark::kMicrosecond)->UseManualTime();
+  })->Unit(benchmark::kMicrosecond)->UseManualTime()->Iterations(1);  // of many calls: repetitions are the library's
 }
 
 // `run` keeps what it captures alive, so what cannot be copied is held by a shared pointer.
@@ -108,14 +108,6 @@ template <class Held, class Run>
 std::function<void()> owning(Held held, Run run) {
   return [held = std::make_shared<Held>(std::move(held)), run] { run(*held); };
 }
-
-struct RoiShape {
-  const char* name;
-  std::int64_t images, height, width, channels, rois;
-  int pooled;
-};
-constexpr RoiShape kRoiShapes[] = {{"default_box", 4, 128, 128, 64, 256, 7}, {"default_mask", 4, 128, 128, 64, 64, 14},
-                                   {"mlperf_box", 2, 800, 1344, 256, 1024, 7}, {"mlperf_mask", 2, 800, 1344, 256, 256, 14}};
 
 struct RoiInputs {
   explicit RoiInputs(const RoiShape& s) : out(static_cast<std::size_t>(s.rois * s.pooled * s.pooled * s.channels)), rois(0), image(0), scratch(0) {

@@ -11,22 +11,14 @@
 #include "bench.h"
 #include "inputs.h"
 #include "kernels/host/detection.h"
+#include "shapes.h"
 #include "torch_peer.h"
 
 namespace ttt::micro {
 namespace {
 
-struct Shape {
-  const char* name;
-  std::int64_t images, height, width, channels, rois;
-  int pooled;
-};
-// A rank's step: box head and mask head.
-constexpr Shape kShapes[] = {{"default_box", 4, 128, 128, 64, 256, 7}, {"default_mask", 4, 128, 128, 64, 64, 14},
-                             {"mlperf_box", 2, 800, 1344, 256, 1024, 7}, {"mlperf_mask", 2, 800, 1344, 256, 256, 14}};
-
 struct Inputs {
-  explicit Inputs(const Shape& s) : shape(s) {
+  explicit Inputs(const RoiShape& s) : shape(s) {
     p.levels = 4, p.images = s.images, p.channels = s.channels, p.rois = s.rois, p.pooled = s.pooled;
     for (int l = 0; l < 4; ++l) {
       const std::int64_t stride = 4 << l;
@@ -46,7 +38,7 @@ struct Inputs {
   static constexpr const char* kItems = "RoIs/s";
   void forward() { kernels::host::roi_align_forward(p, pointers.data(), rois.data(), image.data(), out.data()); }
 
-  const Shape& shape;
+  const RoiShape& shape;
   kernels::RoiAlignParams p;
   std::vector<Values> features;
   std::vector<const float*> pointers;
@@ -55,7 +47,7 @@ struct Inputs {
 };
 
 struct Forward : Inputs {
-  explicit Forward(const Shape& s) : Inputs(s) {
+  explicit Forward(const RoiShape& s) : Inputs(s) {
     const at::Tensor boxes = view(rois, {s.rois, 4});
     const at::Tensor sides = boxes.slice(1, 2) - boxes.slice(1, 0, 2);
     const at::Tensor level = (4 + (sides.prod(1).sqrt() / 224).log2() + 1e-6).floor().clamp(2, 5);
@@ -99,7 +91,7 @@ struct Forward : Inputs {
 
 // With the zeroing of the gradients, which the caller owes.
 struct Backward : Inputs {
-  explicit Backward(const Shape& s) : Inputs(s), grad_out(random_values(101, std::ssize(out), -1, 1)) {
+  explicit Backward(const RoiShape& s) : Inputs(s), grad_out(random_values(101, std::ssize(out), -1, 1)) {
     for (const Values& f : features) grads.emplace_back(f.size()), grad_pointers.push_back(grads.back().data());
   }
   void ours() {
@@ -120,7 +112,7 @@ struct Backward : Inputs {
 };
 
 const bool added = [] {
-  for (const Shape& s : kShapes) {
+  for (const RoiShape& s : kRoiShapes) {
     add<Forward>("roi_align_forward", s, "ours", &Forward::forward);
     add<Forward>("roi_align_forward", s, "aten_grid_sampler", &Forward::grid_sample);
     add<Backward>("roi_align_backward", s, "ours", &Backward::ours);

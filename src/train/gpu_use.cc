@@ -9,6 +9,8 @@
 namespace ttt::train {
 namespace {
 
+constexpr double kWorthTelling = 0.01;  // of the looks: less does not show in a time
+
 // {least, mean, most} of what was told; null where nothing was.
 template <class Of>
 result::Json spread(const std::vector<cuda::GpuMoment>& looks, Of of) {
@@ -34,17 +36,17 @@ GpuUse::~GpuUse() { stop(); }
 void GpuUse::run_started(const Position& at) {
   first_images_ = images_ = at.images;
   energy_begin_j_ = meter_->energy_j();
+  looks_.push_back(meter_->look());
   thread_ = std::thread([this] { watch(); });
 }
 
 void GpuUse::watch() {
   std::unique_lock lock(mutex_);
-  while (!stopping_) {
+  while (!wake_.wait_for(lock, std::chrono::duration<double>(every_s_), [this] { return stopping_; })) {
     lock.unlock();
     cuda::GpuMoment look = meter_->look();
     lock.lock();
     looks_.push_back(std::move(look));
-    wake_.wait_for(lock, std::chrono::duration<double>(every_s_), [this] { return stopping_; });
   }
 }
 
@@ -86,7 +88,7 @@ void GpuUse::run_ended(const Ending&) {
     all_told = all_told && rank.contains("energy_j");
     energy_j += rank.value("energy_j", 0.0);
     for (const auto& [reason, share] : rank["slowed_by"].items())
-      recorder_.warn("The GPU of rank " + rank["rank"].dump() + " on node " + rank["node"].get<std::string>() + " was slowed down (" + reason + ") in " +
+      if (share.get<double>() >= kWorthTelling) recorder_.warn("The GPU of rank " + rank["rank"].dump() + " on node " + rank["node"].get<std::string>() + " was slowed down (" + reason + ") in " +
                      std::to_string(static_cast<int>(100 * share.get<double>() + 0.5)) + " % of the looks at it: the times of this run are not those of a device in order.");
     ranks.push_back(std::move(rank));
   }

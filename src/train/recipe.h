@@ -59,7 +59,7 @@ struct TrainConfig {
     v("pin_memory", s.pin_memory, "the loader makes batches in memory that is locked for copies by the device, so that the host need not wait for them");
     v("copy_stream", s.copy_stream, "batches travel to the device by a stream of their own, beside the step before");
     v("loss_scale", s.loss_scale, "dynamic scaling of the loss, with model.precision = fp16");
-    v("strict_sync", s.strict_sync, "a training step in which the host waits for the device ends the run (but for the first of each size of images)");
+    v("strict_sync", s.strict_sync, "a training step in which the host waits for the device, as far as torch notices (a number that is read, a copy that is not asynchronous), ends the run; but for the first of each size of images");
     v("gpu_every_s", s.gpu_every_s, "seconds between looks at a GPU's power, clocks and memory (health.gpus in the result); 0: none", at_least(0));
     v("graphs", s.graphs,
       "steps recorded as CUDA Graphs and replayed: none; parts: each part of the step that can be recorded; full: the whole step, one graph for each size of images",

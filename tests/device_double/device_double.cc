@@ -36,7 +36,7 @@ struct Waits {
   std::atomic<bool> forbidden = false;
   void note(const std::string& what) {
     if (recorder().active()) throw std::runtime_error("operation not permitted while the stream is recorded: " + what);
-    if (forbidden) throw std::runtime_error("called an operation that waits for the device: " + what);
+    if (forbidden) throw std::runtime_error("called a synchronizing operation: " + what);
     const std::lock_guard lock(mutex);
     ++count[what];
   }

@@ -87,7 +87,7 @@ def main():
         dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")
         assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]
         failed = run(double, data, folder, "strict", 1, "dynamic", settings=["train.strict_sync=true"], expected=1)
-        assert "Step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed
+        assert "step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed
         print("the classical step: one wait in each of 7 steps (nonzero)")
 
 

@@ -31,7 +31,7 @@ class GpuUseTest : public testing::Test {
 };
 
 TEST_F(GpuUseTest, EnergyPowerAndClocksAreRecorded) {
-  const result::RunRecord r = run("0000:00:00.0", 3);
+  const result::RunRecord r = run("0000:00:00.0", 10);
   const result::Json& gpus = r.health.at("gpus");
   EXPECT_EQ(gpus.at("energy_j"), 2000.0);  // fake_nvml.c: from one question to the next
   EXPECT_EQ(gpus.at("joules_per_image"), 50.0);

@@ -5,6 +5,8 @@ Reads speed_<precision>_<graphs>_<images>.json (results of ttt_maskrcnn) and tor
 import glob, json, os, statistics, sys
 
 WARM_UP = 15  # steps in which cuDNN tries its algorithms, and the graphs are recorded
+# What the heights below are of.
+WANTED = [("bf16", graphs, images) for graphs in ("none", "full") for images in (1, 12)]
 
 
 def read(folder):
@@ -13,6 +15,7 @@ def read(folder):
         precision, graphs, images = os.path.basename(path)[:-5].split("_")[1:]
         with open(path) as f:
             result = json.load(f)
+        assert result["verdict"] == "smoke", f"{path}: {result['verdict']}, {result['reason']}"  # gpu_check keeps no others
         seconds = result["steps"]["step_s"]["values"]
         seconds = seconds[WARM_UP:] if len(seconds) > 2 * WARM_UP else seconds[len(seconds) // 2:]
         ours[precision, graphs, int(images)] = int(images) / statistics.median(seconds)
@@ -28,6 +31,9 @@ def main():
     if not ours:
         print("no run ended with a result")
         return 1
+    expected = [(p, g, n) for p, g, n in WANTED if (p, g, n) not in ours] if sys.argv[2] == "cuda" else []
+    for precision, graphs, images in expected:
+        print(f"MISSED {images} images, {precision}, graphs {graphs}: no result")
     print(f"{'images':>6} {'precision':>9} {'graphs':>6} {'images/s':>9} {'torchvision':>11} {'ratio':>6}")
     for (precision, graphs, images), rate in sorted(ours.items(), key=lambda item: (item[0][2], item[0][0], item[0][1])):
         peer = theirs.get((precision, images))
@@ -39,7 +45,7 @@ def main():
     wanted = [("images/s with 12 images", best(12), 120), ("images/s with one image", best(1), 60),
               ("times torchvision's step with 12 images", best(12) / theirs[("bf16", 12)] if ("bf16", 12) in theirs else 0, 3),
               ("times the eager step, replayed whole, with one image", full / eager if eager else 0, 1.3)]
-    missed = 0
+    missed = len(expected)
     for what, got, height in wanted:
         missed += got < height
         print(f"{'ok    ' if got >= height else 'MISSED'} {what}: {got:.4g}, of {height} wanted")

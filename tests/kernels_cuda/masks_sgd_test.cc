@@ -118,12 +118,13 @@ TEST(PasteMasks, HaveTheHostTwinsBits) {
       auto bits = in_out(std::vector<std::uint8_t>(masks * capacity, 9), "bits");
       const cuda::PasteParams p{.size = size, .masks = masks, .image_height = height, .image_width = width};
       cuda::paste_masks(p, m.get(), b.get(), touched.get(), bits.get(), capacity, nullptr);
+      const std::vector<std::uint8_t> got = bits.values();
       for (std::int64_t i = 0; i < masks; ++i) {
         std::vector<std::uint8_t> want(capacity, 9);
         std::int32_t box[4] = {0, 0, 0, 0};
         if (i != 2) host::paste_mask(size, &mask[i * size * size], &boxes[4 * i], height, width, box, want.data(), capacity);
         for (int k = 0; k < 4; ++k) ASSERT_EQ(touched[4 * i + k], box[k]) << i;
-        ASSERT_TRUE(std::equal(want.begin(), want.end(), bits.get() + i * capacity)) << i;
+        ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + i * capacity)) << i;
       }
     });
   }

@@ -7,6 +7,7 @@
 // INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
 // "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr".
 // OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions.
+#include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -75,6 +76,8 @@ class Configure {
 
 int run(const char* input, const char* weights, const char* output, const char* trained, const char* device) {
   const ttt::train::Accelerator place = ttt::train::open_accelerator(device, ttt::comm::alone(), nullptr);
+  at::globalContext().setAllowTF32CuDNN(false);  // torch's default is yes
+  at::globalContext().setAllowTF32CuBLAS(false);
   const Tensors in = read(input);
   const auto placed = [&](const char* name) { return in.at(name).contiguous().to(place.device); };
   ttt::model::ModelConfig config;
