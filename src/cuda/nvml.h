@@ -32,7 +32,7 @@ struct GpuMoment {
   std::vector<std::string> slowed_by;  // GpuHealth's
 };
 
-// One GPU, looked at again and again: a look takes some microseconds of the host and nothing of the GPU.
+// One GPU, to be looked at again and again: the driver is asked, and nothing is put on the GPU.
 class GpuMeter {
  public:
   // pci_bus_id: as CUDA tells it ("0000:65:00.0"). Throws NotSupported as gpu_health().
