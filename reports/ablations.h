@@ -28,7 +28,7 @@ std::optional<double> share_of_peak(const result::Comparison& comparison, const 
 // The variant, with the setting under which it ran and the number of its repetition where there are several.
 std::string variant_text(const result::Comparison& comparison);
 
-// Nothing where no time was taken or the rounds are too few.
+// Nothing where no time was taken or the builds are too few.
 std::optional<Interval> measured_effect(const result::Comparison& comparison);
 
 // What an interval of a change of time allows to say.

@@ -25,7 +25,7 @@ inline constexpr std::string_view kLabels[] = {
     // GPUs.
     "GPU", "power", "SM clock", "busy", "temperature", "memory", "slowed by", "energy", "energy per image",
     // Ablations.
-    "variant", "95 % interval", "finding", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
+    "variant", "95 % interval", "finding", "builds", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",
     // Peaks of a machine.
     "peak", "best", "samples", "work",

@@ -39,6 +39,14 @@ double olympic_mean(std::vector<double> runs) {
 
 namespace {
 
+std::vector<double> pairwise_means(const std::vector<double>& samples) {
+  std::vector<double> means;
+  means.reserve(samples.size() * (samples.size() + 1) / 2);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    for (std::size_t j = i; j < samples.size(); ++j) means.push_back((samples[i] + samples[j]) / 2);
+  return means;
+}
+
 // The largest w with P(W < w) <= 0.025, where W is the signed-rank statistic of n samples: R's qsignrank(0.025, n), at least 1.
 std::size_t critical_rank(std::size_t n) {
   const double total = static_cast<double>(n * (n + 1) / 2);
@@ -73,6 +81,8 @@ std::size_t critical_heads(std::size_t n) {
 
 }  // namespace
 
+double hodges_lehmann(const std::vector<double>& samples) { return median(pairwise_means(samples)); }
+
 std::optional<Bounds> median_interval(std::vector<double> samples) {
   const std::size_t k = critical_heads(samples.size());
   if (k == 0) return std::nullopt;
@@ -83,10 +93,7 @@ std::optional<Bounds> median_interval(std::vector<double> samples) {
 std::optional<Interval> signed_rank_interval(const std::vector<double>& samples) {
   const std::size_t n = samples.size();
   if (n < 6) return std::nullopt;
-  std::vector<double> means;
-  means.reserve(n * (n + 1) / 2);
-  for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = i; j < n; ++j) means.push_back((samples[i] + samples[j]) / 2);
+  std::vector<double> means = pairwise_means(samples);
   std::sort(means.begin(), means.end());
   const std::size_t rank = critical_rank(n);
   return Interval{median(means), means[rank - 1], means[means.size() - rank]};

@@ -27,12 +27,16 @@ struct Bounds {
 };
 std::optional<Bounds> median_interval(std::vector<double> samples);
 
+// The centre of a symmetric distribution: the median of all pairwise means, a sample with itself included (Hodges and Lehmann 1963). Throws
+// std::invalid_argument for no samples.
+double hodges_lehmann(const std::vector<double>& samples);
+
 // Estimate and confidence interval of the centre of a symmetric distribution.
 struct Interval {
   double estimate = 0, low = 0, high = 0;
 };
 
-// The Hodges-Lehmann estimate (median of all pairwise means) and the interval that the Wilcoxon signed-rank test does not reject at the 5 %
+// The Hodges-Lehmann estimate and the interval that the Wilcoxon signed-rank test does not reject at the 5 %
 // level (Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE)). No normality is assumed: from twelve samples
 // on, one that a busy machine spoiled moves neither by much. Exact below 50 samples, by the normal approximation from there. Nothing below 6 samples:
 // no interval from so few has 95 %.

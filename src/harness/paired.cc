@@ -1,5 +1,6 @@
 #include "harness/paired.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ttt::harness {
@@ -7,27 +8,47 @@ namespace {
 
 double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 
-// One round's samples, and what it took.
+constexpr std::int64_t kTurns = 4;  // builds after which each side was made first and began first as often as the other, together too
+constexpr double kSteady = 0.03;  // turns differ by as much without being warmer
+
+// The rounds of one build.
 class Rounds {
  public:
-  Rounds(Arm& a, Arm& b, const PairedSettings& settings) : a_(a), b_(b), settings_(settings) {}
+  Rounds(const Sides& sides, const PairedSettings& settings, std::int64_t build) : sides_(sides), settings_(settings), build_(build) {}
 
-  double run(std::int64_t round, result::PairedSamples* samples) {
-    const bool b_begins = round % 2 == 1;
-    Arm &first = b_begins ? b_ : a_, &second = b_begins ? a_ : b_;
+  // One block of each side that does not count. Seconds.
+  double warm_up() {
+    const auto [first, second] = in_order(begins());
+    step_ += length();
+    const double first_s = sum(first.block(length()));
+    return first_s + sum(second.block(length()));
+  }
+
+  // Seconds of the next round, which becomes number `round` of the samples.
+  double run(std::int64_t round, result::PairedSamples& samples) {
+    const bool b_begins = begins() != (counted_++ % 2 == 1);
+    const auto [first, second] = in_order(b_begins);
     const std::vector<double> f1 = first.block(length()), s1 = second.block(length()), s2 = second.block(length()), f2 = first.block(length());
-    if (samples) {
-      add(*samples, round, 0, b_begins, b_begins ? s1 : f1, b_begins ? f1 : s1);
-      add(*samples, round, 1, !b_begins, b_begins ? s2 : f2, b_begins ? f2 : s2);
-    }
+    add(samples, round, 0, b_begins, b_begins ? s1 : f1, b_begins ? f1 : s1);
+    add(samples, round, 1, !b_begins, b_begins ? s2 : f2, b_begins ? f2 : s2);
     step_ += 2 * length();
     return sum(f1) + sum(s1) + sum(s2) + sum(f2);
   }
 
  private:
+  struct Order {
+    Arm &first, &second;
+  };
+  // Whether the variant begins. Of two builds with the same side made first, each side begins one, warm-up included: a block that follows one of its
+  // own side finds its data in the caches, and which side has more of these depends on who began.
+  bool begins() const { return build_ / 2 % 2 == 1; }
+  Order in_order(bool b_begins) const {
+    return b_begins ? Order{sides_.variant, sides_.baseline} : Order{sides_.baseline, sides_.variant};
+  }
   int length() const { return settings_.settle_steps + settings_.block_steps; }
   void add(result::PairedSamples& s, std::int64_t round, int half, bool variant_first, const std::vector<double>& a, const std::vector<double>& b) const {
     for (int i = settings_.settle_steps; i < length(); ++i) {
+      s.build.push_back(build_);
       s.round.push_back(round);
       s.step.push_back(step_ + half * length() + i);
       s.variant_first.push_back(variant_first);
@@ -36,39 +57,74 @@ class Rounds {
     }
   }
 
-  Arm &a_, &b_;
+  Sides sides_;
   const PairedSettings& settings_;
-  std::int64_t step_ = 0;
+  std::int64_t build_ = 0, counted_ = 0, step_ = 0;
+};
+
+class Measurement {
+ public:
+  Measurement(Builder& builder, const PairedSettings& settings) : builder_(builder), settings_(settings) {}
+
+  result::PairedSamples run() {
+    for (std::int64_t build = 0; samples_.stopped.empty(); ++build) {
+      measure(build);
+      if (build + 1 >= settings_.builds && (build + 1) % kTurns == 0) stop_if_known(kTurns * spent_s_ / static_cast<double>(build + 1));
+    }
+    return samples_;
+  }
+
+ private:
+  void measure(std::int64_t build) {
+    const double begun_s = spent_s_, builds_left = static_cast<double>(std::max<std::int64_t>(1, settings_.builds - build));
+    const double share_s = std::max(0.0, settings_.limit_s - spent_s_) / builds_left;
+    const Sides sides = builder_.build(build, build % 2 == 1);
+    spent_s_ += sides.seconds;
+    Rounds rounds(sides, settings_, build);
+    warm_up(rounds, build == 0 ? settings_.limit_s / 4 : share_s / 2);
+    builder_.warm();
+    const double lost_s = spent_s_ - begun_s;
+    std::int64_t counted = 0;
+    for (double counted_s = 0; samples_.stopped.empty();) {
+      const double round_s = rounds.run(rounds_++, samples_);
+      ++counted, counted_s += round_s, measured_s_ += round_s, spent_s_ += round_s;
+      if (builder_.interrupted()) samples_.stopped = "interrupted";
+      else if (counted < settings_.min_rounds) continue;
+      else if (settings_.builds == 1) stop_if_known(0);
+      else if (counted_s >= lost_s || (build < settings_.builds && spent_s_ - begun_s >= share_s)) break;
+    }
+    builder_.measured(counted);
+  }
+
+  void warm_up(Rounds& rounds, double limit_s) {
+    double last = 0, all = 0;
+    for (std::int64_t i = 0; i < settings_.max_warmup_turns && all <= limit_s; ++i) {
+      const double now = rounds.warm_up();
+      ++samples_.warmup_turns, all += now, spent_s_ += now;
+      const bool as_before = rounds_ > 0 && now < (1 + kSteady) * measured_s_ / static_cast<double>(2 * rounds_);
+      if (as_before || (i > 0 && now > (1 - kSteady) * last)) return;
+      last = now;
+    }
+  }
+
+  // Whatever ends a measurement, it has an interval. `next_s`: until this is asked again.
+  void stop_if_known(double next_s) {
+    const auto effect = result::effect(samples_);
+    if (!effect) return;
+    if ((effect->high - effect->low) / 2 <= settings_.half_width) samples_.stopped = "precise";
+    else if (spent_s_ + next_s / 2 >= settings_.limit_s) samples_.stopped = "time";
+    else if (rounds_ >= settings_.max_rounds) samples_.stopped = "rounds";
+  }
+
+  Builder& builder_;
+  const PairedSettings& settings_;
+  result::PairedSamples samples_;
+  double spent_s_ = 0, measured_s_ = 0;
+  std::int64_t rounds_ = 0;
 };
 
 }  // namespace
 
-result::PairedSamples measure_pairs(Arm& baseline, Arm& variant, const PairedSettings& settings, const std::function<void()>& measuring,
-                                    const std::function<bool()>& interrupted) {
-  Rounds rounds(baseline, variant, settings);
-  result::PairedSamples samples;
-  double spent = rounds.run(0, nullptr), last = spent;
-  for (samples.warmup_rounds = 1; samples.warmup_rounds < settings.max_warmup_rounds; ++samples.warmup_rounds) {
-    const double now = rounds.run(0, nullptr);
-    spent += now;
-    const bool steady = now > 0.97 * last;
-    last = now;
-    if (steady || spent > settings.limit_s / 2) {
-      ++samples.warmup_rounds;
-      break;
-    }
-  }
-  if (measuring) measuring();
-  for (std::int64_t round = 0; samples.stopped.empty(); ++round) {
-    spent += rounds.run(round, &samples);
-    const auto effect = round + 1 >= settings.min_rounds ? result::effect(samples) : std::nullopt;
-    if (effect && (effect->high - effect->low) / 2 <= settings.half_width) samples.stopped = "precise";
-    if (interrupted && interrupted()) samples.stopped = "interrupted";  // asked after every round: it may be collective
-    else if (!samples.stopped.empty()) break;
-    else if (spent >= settings.limit_s && round + 1 >= settings.min_rounds) samples.stopped = "time";
-    else if (round + 1 >= settings.max_rounds) samples.stopped = "rounds";
-  }
-  return samples;
-}
+result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings) { return Measurement(builder, settings).run(); }
 
 }  // namespace ttt::harness

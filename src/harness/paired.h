@@ -1,11 +1,13 @@
 // Times two variants in turns on the same work, until the difference is known well enough.
 //
-// A round is four blocks, A B B A, and every second round B A A B: each side runs a block first once and second once on the same steps, so a
-// machine that drifts costs both alike, and what is done between rounds comes before either. Samples of one step on both sides are a pair.
+// A round is four blocks, A B B A, or B A A B in turns: each side runs a block first once and second once on the same steps, so a machine that
+// drifts costs both alike, and what is done between rounds comes before either. Samples of one step on both sides are a pair.
+//
+// Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is for the life of a build and is
+// worth some tenths of a per cent of its steps: rounds of one build repeat that luck, however many they are, and only another build draws again.
+// So the interval is taken over builds (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "result/comparison.h"
@@ -21,18 +23,36 @@ class Arm {
   virtual std::vector<double> block(int steps) = 0;
 };
 
+// A build of both sides.
+struct Sides {
+  Arm &baseline, &variant;
+  double seconds = 0;  // that making them took, alike on all ranks
+};
+
+// Makes the sides, and hears how far their measurement is. Collective where the arms are.
+class Builder {
+ public:
+  virtual ~Builder() = default;
+  // The next build, the variant made first where `variant_first`. The sides of the build before are not used any more.
+  virtual Sides build(std::int64_t number, bool variant_first) = 0;
+  virtual void warm() {}                                         // from here on, the build's rounds count
+  virtual void measured([[maybe_unused]] std::int64_t rounds) {}  // the build's last round is over; so many counted
+  virtual bool interrupted() { return false; }                   // asked after each round, alike on all ranks; true ends the measurement
+};
+
 struct PairedSettings {
   int block_steps = 2;
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
-  double limit_s = 45;        // sum of the blocks' times, warm-up included; min_rounds are run in any case
-  std::int64_t min_rounds = 8, max_rounds = 400;
-  std::int64_t max_warmup_rounds = 20;
+  double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case
+  std::int64_t builds = 8;    // at least, a multiple of four from eight on; 1: a single one, whose interval is over its rounds
+  std::int64_t min_rounds = 1, max_rounds = 400;  // of a build at least; of all at most
+  std::int64_t max_warmup_turns = 40;             // of a build
 };
 
-// Runs rounds that do not count until one is not faster than the one before by more than 3 %, then rounds that do. `measuring` is called
-// between the two; `interrupted` is asked after each round, alike on all ranks, and ends the measurement where it is true.
-result::PairedSamples measure_pairs(Arm& baseline, Arm& variant, const PairedSettings& settings, const std::function<void()>& measuring = {},
-                                    const std::function<bool()>& interrupted = {});
+// A build takes turns of a block each that do not count, until one is not faster than the one before by more than 3 %, or as fast as the rounds of
+// earlier builds; then rounds that do, for as long as building and warming up took. That comes near the best split for any ratio of their costs, and never
+// spends more than half of the time on what does not count.
+result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings);
 
 }  // namespace ttt::harness

@@ -9,8 +9,9 @@ namespace {
 
 Json samples_json(const PairedSamples& s) {
   return {{"ranks", "max"},
-          {"warmup_rounds", s.warmup_rounds},
+          {"warmup_turns", s.warmup_turns},
           {"stopped", s.stopped},
+          {"build", s.build},
           {"round", s.round},
           {"step", s.step},
           {"variant_first", s.variant_first},
@@ -24,10 +25,16 @@ PairedSamples samples_from_json(const Json& j, const std::string& path) {
                   .variant_first = get_list<std::int64_t>(j, "variant_first", path),
                   .baseline_s = get_list<double>(j, "baseline_s", path),
                   .variant_s = get_list<double>(j, "variant_s", path),
-                  .warmup_rounds = get<std::int64_t>(j, "warmup_rounds", path),
                   .stopped = get<std::string>(j, "stopped", path)};
   const std::size_t n = s.step.size();
-  if (s.round.size() != n || s.variant_first.size() != n || s.baseline_s.size() != n || s.variant_s.size() != n)
+  if (j.contains("warmup_rounds")) {  // of earlier versions of the program, which built once, and warmed up by rounds
+    s.build.assign(n, 0);
+    s.warmup_turns = 2 * get<std::int64_t>(j, "warmup_rounds", path);
+  } else {
+    s.build = get_list<std::int64_t>(j, "build", path);
+    s.warmup_turns = get<std::int64_t>(j, "warmup_turns", path);
+  }
+  if (s.build.size() != n || s.round.size() != n || s.variant_first.size() != n || s.baseline_s.size() != n || s.variant_s.size() != n)
     throw DataError("The columns of '" + path + "' in the result have different lengths. Take the original file.");
   for (std::size_t i = 0; i < n; ++i)
     if (!(s.baseline_s[i] > 0 && s.variant_s[i] > 0))
@@ -46,19 +53,26 @@ const Json& pairs_of_numbers(const Json& j, const std::string& key, const std::s
 
 }  // namespace
 
-std::vector<double> round_effects(const PairedSamples& s) {
-  std::vector<double> effects;
+std::vector<std::vector<double>> round_effects(const PairedSamples& s) {
+  std::vector<std::vector<double>> builds;
   for (std::size_t i = 0; i < s.size();) {
+    if (i == 0 || s.build[i] != s.build[i - 1]) builds.emplace_back();
     double total = 0;
     std::size_t n = 0;
-    for (const std::int64_t round = s.round[i]; i < s.size() && s.round[i] == round; ++i, ++n) total += std::log(s.variant_s[i] / s.baseline_s[i]);
-    effects.push_back(total / static_cast<double>(n));
+    for (const std::size_t first = i; i < s.size() && s.build[i] == s.build[first] && s.round[i] == s.round[first]; ++i, ++n)
+      total += std::log(s.variant_s[i] / s.baseline_s[i]);
+    builds.back().push_back(total / static_cast<double>(n));
   }
-  return effects;
+  return builds;
 }
 
 std::optional<Interval> effect(const PairedSamples& samples) {
-  std::optional<Interval> i = signed_rank_interval(round_effects(samples));
+  const auto builds = round_effects(samples);
+  std::vector<double> effects;
+  if (builds.size() == 1) effects = builds[0];
+  else
+    for (const auto& rounds : builds) effects.push_back(hodges_lehmann(rounds));
+  std::optional<Interval> i = signed_rank_interval(effects);
   if (i) *i = {std::expm1(i->estimate), std::expm1(i->low), std::expm1(i->high)};
   return i;
 }

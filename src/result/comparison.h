@@ -11,21 +11,25 @@
 namespace ttt::result {
 
 // Each entry is one step that both sides ran on the same batch. Times in seconds: between the moments at which the last rank had finished the
-// step before and this one. `step` counts the measurement's steps, those that do not count included.
+// step before and this one. `build` says which making of both sides they are of, and `step` counts that build's steps, those that do not count
+// included.
 struct PairedSamples {
-  std::vector<std::int64_t> round, step;
+  std::vector<std::int64_t> build, round, step;
   std::vector<std::int64_t> variant_first;  // 1 where the variant had its turn before the baseline
   std::vector<double> baseline_s, variant_s;
-  std::int64_t warmup_rounds = 0;
+  std::int64_t warmup_turns = 0;  // blocks of either side before rounds counted, over all builds
   std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
 
   std::size_t size() const { return step.size(); }
 };
 
-// One number for each round: the mean of log(variant / baseline) over its steps. A round has both orders, so drift of the machine cancels.
-std::vector<double> round_effects(const PairedSamples& samples);
+// One number for each round, build by build: the mean of log(variant / baseline) over its steps. A round has both orders, so drift of the machine
+// cancels.
+std::vector<std::vector<double>> round_effects(const PairedSamples& samples);
 
-// The relative change of the step's time, variant / baseline - 1, with its 95 % interval; nothing from fewer than six rounds.
+// The relative change of the step's time, variant / baseline - 1, with its 95 % interval over builds, each of which is the Hodges-Lehmann estimate
+// of its rounds; nothing from two to five builds. Of one build, an interval over its rounds, from six rounds on: it says how well the difference of
+// these two is known, and leaves out by how much another build of them would differ.
 std::optional<Interval> effect(const PairedSamples& samples);
 
 // One row of an ablation.
@@ -45,7 +49,7 @@ struct Comparison {
   Json built = Json::object();               // what differs: {"reducer": [baseline, variant]}
   // Mean seconds of a step by phase, settling steps included, mean over ranks.
   Json phases = Json::object();              // {"forward": [baseline, variant]}
-  // Means over a step, sums over ranks: {"page_faults": [baseline, variant]}. Absent: not counted.
+  // Means over a step, sums over ranks: {"page_faults": [baseline, variant]}. Absent: not counted. Operators: of the last build.
   Json counters = Json::object();
   PairedSamples samples;
 };

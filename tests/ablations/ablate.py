@@ -6,7 +6,7 @@
 import glob, json, math, os, signal, subprocess, sys, tempfile, time
 
 # Small images, and heads that are small too: only the course of things matters here.
-SHORT = ["ablate.peaks_s=0", "ablate.limit_s=1", "ablate.min_rounds=6", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1",
+SHORT = ["ablate.peaks_s=0", "ablate.limit_s=1", "ablate.builds=1", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1",
          "model.rpn.sample=32", "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"]
 
 
@@ -39,7 +39,7 @@ def check_row(row, built):
     assert built in row["built"], row["built"]
     s = row["samples"]
     n = len(s["step"])
-    assert n > 0 and all(len(s[k]) == n for k in ("round", "variant_first", "baseline_s", "variant_s"))
+    assert n > 0 and all(len(s[k]) == n for k in ("build", "round", "variant_first", "baseline_s", "variant_s"))
     assert all(x > 0 for x in s["baseline_s"] + s["variant_s"])
     assert sorted(set(s["variant_first"])) == [0, 1], "a round has both orders"
     for side in (0, 1):  # the phases add up to about what the steps took: they are means over all steps, those are the counted ones
@@ -214,13 +214,16 @@ def main():
         assert [r["status"] for r in result["comparisons"]] == ["incorrect", "incorrect", "measured"], result["comparisons"]
         ok("a broken promise")
 
-        done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1, settings=["ablate.repetitions=2"])
+        done, _, _ = measure(ablate, folder, 1, "null", settings=["ablate.builds=7"])
+        assert done.returncode == 2 and "multiple of four" in done.stderr, done.stderr
+        done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1, settings=["ablate.repetitions=2", "ablate.builds=8", "ablate.min_rounds=1"])
         assert done.returncode == 0 and "too few for a proof" in result["reason"], (done.returncode, done.stderr)
         assert len(result["comparisons"]) == 2 and result["comparisons"][1]["repetition"] == 1
         for row in result["comparisons"]:
             s = row["samples"]
             mean = sum(math.log(v / b) for v, b in zip(s["variant_s"], s["baseline_s"])) / len(s["step"])
             assert abs(mean) < 0.2, mean
+            assert sorted(set(s["build"])) == list(range(max(s["build"]) + 1)) and len(set(s["build"])) >= 8, s["build"]
         ok("null")
         interrupt(ablate, folder)
     return 0

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "core/rng.h"
 
@@ -28,13 +29,41 @@ class Scripted final : public Arm {
   std::int64_t step_ = 0;
 };
 
+// Makes the sides anew by a function, and remembers what it was asked.
+class Scripts final : public Builder {
+ public:
+  using Seconds = std::function<double(std::int64_t step, std::int64_t clock)>;
+  Scripts(std::function<std::pair<Seconds, Seconds>(std::int64_t build)> make, double seconds = 0) : make_(std::move(make)), seconds_(seconds) {}
+  explicit Scripts(const Seconds& a, const Seconds& b) : Scripts([=](std::int64_t) { return std::pair(a, b); }) {}
+
+  Sides build(std::int64_t number, bool variant_first) override {
+    EXPECT_EQ(number, static_cast<std::int64_t>(first.size()));
+    EXPECT_EQ(warmed, number);
+    EXPECT_EQ(rounds.size(), first.size());
+    first.push_back(variant_first);
+    const auto [sa, sb] = make_(number);
+    a = std::make_unique<Scripted>(clock_, sa), b = std::make_unique<Scripted>(clock_, sb);
+    return {*a, *b, seconds_};
+  }
+  void warm() override { ++warmed; }
+  void measured(std::int64_t n) override { rounds.push_back(n); }
+  bool interrupted() override { return ++asked == interrupt_at; }
+
+  std::unique_ptr<Scripted> a, b;
+  std::vector<bool> first;
+  std::vector<std::int64_t> rounds;
+  std::int64_t warmed = 0, asked = 0, interrupt_at = -1;
+
+ private:
+  std::function<std::pair<Seconds, Seconds>(std::int64_t)> make_;
+  double seconds_;
+  std::int64_t clock_ = 0;
+};
+
 TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
-  std::int64_t clock = 0;
   const auto by_step = [](std::int64_t step, std::int64_t) { return 1.0 + static_cast<double>(step); };
-  Scripted a(clock, by_step), b(clock, by_step);
-  bool measuring = false;
-  const auto s = measure_pairs(a, b, {.block_steps = 3, .settle_steps = 2, .limit_s = 1e9, .min_rounds = 6, .max_rounds = 6}, [&] { measuring = true; });
-  EXPECT_TRUE(measuring);
+  Scripts sides(by_step, by_step);
+  const auto s = measure_pairs(sides, {.block_steps = 3, .settle_steps = 2, .limit_s = 1e9, .builds = 1, .min_rounds = 6});
   EXPECT_EQ(s.stopped, "precise");  // no difference at all
   ASSERT_EQ(s.size(), 6u * 2 * 3);
   EXPECT_EQ(s.baseline_s, s.variant_s);
@@ -42,16 +71,29 @@ TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
     EXPECT_EQ(s.baseline_s[i], 1.0 + static_cast<double>(s.step[i]));  // the step's own number
     EXPECT_EQ(s.variant_first[i], static_cast<std::int64_t>((i / 3 + i / 6) % 2));  // A B B A, B A A B, ...
     EXPECT_EQ(s.round[i], static_cast<std::int64_t>(i / 6));
+    EXPECT_EQ(s.build[i], 0);
     EXPECT_GE(s.step[i] % 5, 2);  // the first two of a block of five do not count
   }
-  for (const int steps : a.blocks) EXPECT_EQ(steps, 5);
+  for (const int steps : sides.a->blocks) EXPECT_EQ(steps, 5);
+}
+
+TEST(Paired, BuildsTakeTurnsInWhatIsMadeAndRunFirst) {
+  const auto steady = [](std::int64_t, std::int64_t) { return 1.0; };
+  Scripts sides(steady, steady);
+  const auto s = measure_pairs(sides, {.limit_s = 1e9, .builds = 8, .min_rounds = 1});
+  EXPECT_EQ(s.stopped, "precise");
+  ASSERT_EQ(sides.first.size(), 8u);
+  int made_and_run_first[2][2] = {};
+  for (std::size_t i = 0; i < s.size(); ++i)  // the first round of each build
+    if (i == 0 || s.build[i] != s.build[i - 1]) ++made_and_run_first[sides.first[static_cast<std::size_t>(s.build[i])]][s.variant_first[i]];
+  for (const auto& made : made_and_run_first)
+    for (const int builds : made) EXPECT_EQ(builds, 2);
 }
 
 TEST(Paired, DriftOfTheMachineIsNoEffect) {
-  std::int64_t clock = 0;
   const auto drifting = [](double factor) { return [factor](std::int64_t, std::int64_t now) { return factor * (1 + 0.001 * static_cast<double>(now)); }; };
-  Scripted a(clock, drifting(1)), b(clock, drifting(1.03));
-  const auto s = measure_pairs(a, b, {.limit_s = 1e9, .min_rounds = 20, .max_rounds = 20});
+  Scripts sides(drifting(1), drifting(1.03));
+  const auto s = measure_pairs(sides, {.half_width = 1e-9, .limit_s = 1e9, .builds = 1, .max_rounds = 20});
   const auto e = result::effect(s);
   EXPECT_NEAR(e->estimate, 0.03, 1e-4);  // a block drifts by 0.4 %: A B A B would show half of that
   // With the blocks in one order only, the drift would be an effect: the pairs of each half show it.
@@ -61,55 +103,87 @@ TEST(Paired, DriftOfTheMachineIsNoEffect) {
 }
 
 TEST(Paired, WarmsUpUntilARoundIsNotFaster) {
-  std::int64_t clock = 0;
   const auto cooling = [](std::int64_t step, std::int64_t) { return 1 + 4 * std::exp(-static_cast<double>(step) / 8); };
-  Scripted a(clock, cooling), b(clock, cooling);
-  const auto s = measure_pairs(a, b, {.limit_s = 1e9, .min_rounds = 6, .max_rounds = 6});
-  EXPECT_GT(s.warmup_rounds, 4);
-  EXPECT_LT(s.baseline_s.front(), 1.1);
+  Scripts sides(cooling, cooling);
+  const auto s = measure_pairs(sides, {.limit_s = 1e9});
+  EXPECT_GT(s.warmup_turns, 6 * 8);  // each build is cold
+  for (std::size_t i = 0; i < s.size(); ++i) EXPECT_LT(s.baseline_s[i], 1.1);
+}
+
+TEST(Paired, WarmsUpForOneRoundWhereABuildBeginsWarm) {
+  const auto cooling = [](std::int64_t, std::int64_t now) { return 1 + 4 * std::exp(-static_cast<double>(now) / 16); };  // the machine, not the build
+  Scripts sides(cooling, cooling);
+  const auto s = measure_pairs(sides, {.limit_s = 1e9, .builds = 12});
+  EXPECT_GT(s.warmup_turns, 6 + 11);
+  EXPECT_LT(s.warmup_turns, 20 + 11);
 }
 
 TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
   Stream draw(random_bits(1, Purpose::kTest, 9));
-  std::int64_t clock = 0;
   const auto noisy = [&](double spread) { return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); }; };
-  const auto stopped = [&](double spread, PairedSettings settings, const std::function<bool()>& interrupted = {}) {
-    Scripted a(clock, noisy(spread)), b(clock, noisy(spread));
-    return measure_pairs(a, b, settings, {}, interrupted);
+  const auto measured = [&](double spread, const PairedSettings& settings) {
+    Scripts sides(noisy(spread), noisy(spread));
+    return measure_pairs(sides, settings);
   };
-  EXPECT_EQ(stopped(0.02, {.half_width = 0.01, .limit_s = 1e9}).stopped, "precise");
-  const auto late = stopped(0.5, {.half_width = 1e-6, .limit_s = 200});
-  EXPECT_EQ(late.stopped, "time");
-  EXPECT_LT(late.size(), 100u);
-  const auto all = stopped(0.5, {.half_width = 1e-6, .limit_s = 1e9, .max_rounds = 30});
-  EXPECT_EQ(all.stopped, "rounds");
-  EXPECT_EQ(all.size(), 30u * 4);
-  int asked = 0;
-  const auto ended = stopped(0.5, {.half_width = 1e-6, .limit_s = 1e9}, [&] { return ++asked > 12; });
-  EXPECT_EQ(ended.size(), 13u * 4);
-  EXPECT_EQ(ended.stopped, "interrupted");
-  EXPECT_EQ(stopped(0.5, {.half_width = 1e-6, .limit_s = 0.1, .min_rounds = 9}).size(), 9u * 4);  // fewer give no interval
+  for (const std::int64_t builds : {1, 8}) {
+    EXPECT_EQ(measured(0.02, {.half_width = 0.01, .limit_s = 1e9, .builds = builds}).stopped, "precise");
+    const auto late = measured(0.5, {.half_width = 1e-6, .limit_s = 1000, .builds = builds});
+    EXPECT_EQ(late.stopped, "time");
+    EXPECT_LT(late.size(), 500u);
+    EXPECT_EQ(late.build.back() + 1 >= builds, true);
+    const auto all = measured(0.5, {.half_width = 1e-6, .limit_s = 1e9, .builds = builds, .max_rounds = 30});
+    EXPECT_EQ(all.stopped, "rounds");
+    EXPECT_GE(all.size(), 30u * 4);
+    EXPECT_LE(all.size(), 38u * 4);  // the turns that are under way
+    Scripts sides(noisy(0.5), noisy(0.5));
+    sides.interrupt_at = 13;
+    const auto ended = measure_pairs(sides, {.half_width = 1e-6, .limit_s = 1e9, .builds = builds});
+    EXPECT_EQ(ended.size(), 13u * 4);
+    EXPECT_EQ(ended.stopped, "interrupted");
+  }
+  EXPECT_EQ(measured(0.5, {.half_width = 1e-6, .limit_s = 0.1, .builds = 1, .min_rounds = 9}).size(), 9u * 4);
+  EXPECT_EQ(measured(0.5, {.half_width = 1e-6, .limit_s = 0.1, .builds = 8, .min_rounds = 1}).size(), 8u * 4);  // fewer give no interval
 }
 
-// The whole way from times to a finding: how often the interval misses a true effect of 1 %, stopping early included.
-TEST(Paired, IntervalsCoverAKnownEffect) {
+// However much building costs, half of the time goes to samples, and the least number of builds fits into the limit.
+TEST(Paired, RoundsOfABuildPayForBuildingIt) {
+  const auto steady = [](std::int64_t, std::int64_t) { return 1.0; };  // a round takes 8 s
+  const auto rounds_where_building_takes = [&](double seconds, double limit_s) {
+    Scripts sides([&](std::int64_t) { return std::pair(steady, steady); }, seconds);
+    measure_pairs(sides, {.limit_s = limit_s, .builds = 8, .min_rounds = 1});
+    return sides.rounds;
+  };
+  const auto cheap = rounds_where_building_takes(0, 1e9), dear = rounds_where_building_takes(80, 1e9), late = rounds_where_building_takes(80, 8 * 120);
+  EXPECT_EQ(cheap, (std::vector<std::int64_t>(8, 1)));
+  EXPECT_EQ(dear, (std::vector<std::int64_t>(8, 11)));  // building and one turn of warming up take 84 s or more
+  EXPECT_EQ(late.size(), 8u);
+  for (const std::int64_t rounds : late) EXPECT_LE(rounds, 5);
+}
+
+// The whole way from times to a finding: how often the interval misses a true effect of 1 % where each build has its own luck and the side that is made
+// second is always the slower, stopping early included; and that rounds of one build would not do.
+TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
   Stream draw(random_bits(1, Purpose::kTest, 10));
-  int missed = 0;
-  for (int repetition = 0; repetition < 400; ++repetition) {
-    std::int64_t clock = 0;
-    const auto side = [&](double factor) {
-      return [&draw, factor](std::int64_t step, std::int64_t) {
-        // Steps differ by their content, alike on both sides; one in thirty is held up by something else.
-        const double held_up = draw.uniform() < 1.0 / 30 ? 1.0 : 0.0;
-        return factor * (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) * (1 + 0.05 * (draw.uniform() - 0.5)) + held_up;
+  const auto missed = [&](std::int64_t builds) {
+    int missed = 0;
+    for (int repetition = 0; repetition < 400; ++repetition) {
+      const auto side = [&](double factor) {
+        return [&draw, factor](std::int64_t step, std::int64_t) {
+          // Steps differ by their content, alike on both sides; one in thirty is held up by something else.
+          const double held_up = draw.uniform() < 1.0 / 30 ? 1.0 : 0.0;
+          return factor * (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) * (1 + 0.05 * (draw.uniform() - 0.5)) + held_up;
+        };
       };
-    };
-    Scripted a(clock, side(1)), b(clock, side(1.01));
-    const auto e = result::effect(measure_pairs(a, b, {.half_width = 0.005, .limit_s = 1e9, .min_rounds = 8, .max_rounds = 100}));
-    missed += e->low > 0.01 || e->high < 0.01;
-  }
+      const auto luck = [&](bool second) { return 1 + 0.012 * (draw.uniform() - 0.5) + (second ? 0.0035 : 0); };
+      Scripts sides([&](std::int64_t build) { return std::pair(side(luck(build % 2 == 1)), side(1.01 * luck(build % 2 == 0))); }, 20);
+      const auto e = result::effect(measure_pairs(sides, {.half_width = 0.005, .limit_s = 1e9, .builds = builds}));
+      missed += e->low > 0.01 || e->high < 0.01;
+    }
+    return missed;
+  };
   // 5 % of 400 is 20, four deviations are 17; stopping early and the held-up steps, which make the rounds skew, may add some.
-  EXPECT_LT(missed, 45);
+  EXPECT_LT(missed(8), 45);
+  EXPECT_GT(missed(1), 80);
 }
 
 }  // namespace

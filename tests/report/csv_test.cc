@@ -47,7 +47,7 @@ TEST(Csv, ANumberWithItsIntervalIsThreeColumns) {
 
 TEST(Csv, OfReportsHasTheirNumbers) {
   const std::string ablation = render_csv(ablations({{"a.json", test::toy_ablation()}}));
-  EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,pairs,"), std::string::npos) << ablation;
+  EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,builds,pairs,"), std::string::npos) << ablation;
   EXPECT_NE(ablation.find("cuda_graphs: What do graphs bring?,full,,,,not_supported: CUDA Graphs exists on CUDA devices only,,"), std::string::npos) << ablation;
   const std::string run = render_csv(show_run(test::toy_record()));
   EXPECT_NE(run.find("Time to target,time to target,8,s,94.1176470588235"), std::string::npos) << run;

@@ -201,7 +201,7 @@ TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
 
 TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
   const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
-  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 28 same bits, kept comm_exposed +187.50 ms of +312.50 ms");
+  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms of +312.50 ms");
   EXPECT_NE(line_with(text, "full").find("not_supported: CUDA Graphs exists on CUDA devices only"), std::string::npos);
   EXPECT_NE(text.find("reducer: What is overlap worth?"), std::string::npos);
   // The same rows in the report of the run.

@@ -92,34 +92,6 @@ TEST(Trace, ShiftTakesTheOffsetAndKeepsTheNesting) {
   }
 }
 
-TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
-  const Json whole = to_json(test::toy_ablation());
-  EXPECT_EQ(to_json(run_record_from_json(whole)), whole);
-  EXPECT_FALSE(to_json(toy_record()).contains("comparisons"));
-  const auto changed = [&](const char* pointer, const Json& value) {
-    Json j = whole;
-    j["comparisons"][0].at(Json::json_pointer(pointer)) = value;
-    return message_of([&] { run_record_from_json(j); });
-  };
-  EXPECT_NE(changed("/samples/baseline_s/3", 0).find("comparisons[0].samples"), std::string::npos);  // a missing sample is not zero
-  EXPECT_NE(changed("/samples/round", Json::array({1})).find("different lengths"), std::string::npos);
-  EXPECT_NE(changed("/phase_s/forward", Json::array({1})).find("phase_s.forward"), std::string::npos);
-  EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
-}
-
-TEST(Comparison, TheEffectIsRelativeAndNeedsSixRounds) {
-  PairedSamples s = test::toy_ablation().comparisons[0].samples;
-  const auto e = effect(s);
-  EXPECT_NEAR(e->estimate, 0.25, 1e-12);
-  EXPECT_NEAR(e->low, 0.25, 1e-12);
-  EXPECT_NEAR(e->high, 0.25, 1e-12);
-  EXPECT_EQ(round_effects(s).size(), 7u);
-  for (auto* column : {&s.round, &s.step, &s.variant_first}) column->resize(20);
-  s.baseline_s.resize(20), s.variant_s.resize(20);
-  EXPECT_FALSE(effect(s));
-  EXPECT_FALSE(effect({}));
-}
-
 TEST(RunRecord, ColumnsOfDifferentLengthAreRefused) {
   Json j = to_json(toy_record());
   j["steps"]["images"].push_back(16);

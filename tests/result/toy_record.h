@@ -148,10 +148,10 @@ inline result::RunRecord toy_ablation() {
   c.built = {{"reducer", {"a", "b"}}};
   c.phases = {{"forward", {0.25, 0.25}}, {"comm_exposed", {0.5, 0.625}}, {"backward", {0.25, 0.375}}};
   c.phases["comm_exposed"] = {0.5, 0.6875};
-  c.samples.warmup_rounds = 2;
+  c.samples.warmup_turns = 2;
   c.samples.stopped = "precise";
   for (std::int64_t i = 0; i < 28; ++i) {
-    c.samples.round.push_back(i / 4), c.samples.step.push_back(i), c.samples.variant_first.push_back(i % 4 / 2);
+    c.samples.build.push_back(i / 4), c.samples.round.push_back(i / 4), c.samples.step.push_back(i), c.samples.variant_first.push_back(i % 4 / 2);
     c.samples.baseline_s.push_back(1 + 0.125 * static_cast<double>(i % 4)), c.samples.variant_s.push_back(1.25 * c.samples.baseline_s.back());
   }
   r.comparisons = {c, {.ablation = "cuda_graphs", .question = "What do graphs bring?", .expectation = "Launches vanish.", .baseline = "none",

@@ -317,7 +317,7 @@ def case_score(source, bin_folder):
 
 def case_ablations(source, bin_folder):
     with Cluster(source, bin_folder, 1) as c:
-        job, rc = c.submit("ablations", ["--ntasks-per-node=2"], ["zero_grad", *settings("ablate.peaks_s=0", "ablate.limit_s=2", "ablate.min_rounds=6", "ablate.gate_steps=2", *SMALL[:4])],
+        job, rc = c.submit("ablations", ["--ntasks-per-node=2"], ["zero_grad", *settings("ablate.peaks_s=0", "ablate.limit_s=2", "ablate.builds=1", "ablate.gate_steps=2", *SMALL[:4])],
                            wait=True)
         said = c.read(f"ablations-{job}.out")
         assert rc == 0 and load(f"{c.results(job, 'ablations')}/ablations.json")["kind"] == "ablation", said

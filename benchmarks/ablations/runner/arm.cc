@@ -25,7 +25,7 @@ Counters Usage::per(std::int64_t steps) const {
   return {{"cpu_s", cpu_s / n}, {"page_faults", page_faults / n}, {"preemptions", preemptions / n}};
 }
 
-void add_operators(Counters& counters, int steps, const std::function<void()>& work) {
+Counters operators_of(int steps, const std::function<void()>& work) {
   roofline::OpCounts counts;
   {
     const roofline::OpCounter counter;
@@ -33,12 +33,12 @@ void add_operators(Counters& counters, int steps, const std::function<void()>& w
     counts = counter.counts();
   }
   const auto mean = [&](std::int64_t n) { return static_cast<double>(n) / steps; };
-  counters["operator_calls"] = mean(counts.calls);
-  counters["flops"] = mean(counts.flops);
-  counters["sync_points"] = mean(counts.sync_total());
-  counters["allocations"] = mean(counts.allocations);
-  counters["allocated_bytes"] = mean(counts.allocated_bytes);
-  counters["peak_bytes"] = static_cast<double>(counts.peak_bytes);
+  return {{"operator_calls", mean(counts.calls)},
+          {"flops", mean(counts.flops)},
+          {"sync_points", mean(counts.sync_total())},
+          {"allocations", mean(counts.allocations)},
+          {"allocated_bytes", mean(counts.allocated_bytes)},
+          {"peak_bytes", static_cast<double>(counts.peak_bytes)}};
 }
 
 Counters sum_over_ranks(const Counters& mine, comm::Communicator& comm) {

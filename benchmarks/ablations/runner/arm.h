@@ -25,12 +25,14 @@ class Arm : public harness::Arm {
   virtual std::string place_of(std::size_t output) const = 0;  // "step 12", the gate's steps included
   virtual comm::Communicator& control() = 0;  // over all ranks of the launch
 
-  // From here on, phases and counters count.
+  // From here on, phases and usage count.
   virtual void start_counting() {}
   // Since then, seconds of a step by phase, mean over ranks; empty where a step has no phases. Collective.
   virtual std::map<std::string, double> phases() { return {}; }
-  // Since then, and from `steps` more that are observed closely and not timed. Collective.
-  virtual Counters counters(int steps) = 0;
+  // Since then, what the operating system counted for a step, sum over ranks, and how uneven the ranks were. Collective.
+  virtual Counters usage() = 0;
+  // What `steps` more, which are observed closely and not timed, ask of LibTorch and of the network. Collective.
+  virtual Counters operators(int steps) = 0;
 };
 
 // What the operating system counts for this process.
@@ -42,9 +44,9 @@ struct Usage {
   Counters per(std::int64_t steps) const;
 };
 
-// Adds what a step asks of LibTorch, counted while `work` runs `steps` steps: operator_calls, flops, sync_points, allocations, allocated_bytes, and
+// What a step asks of LibTorch, counted while `work` runs `steps` steps: operator_calls, flops, sync_points, allocations, allocated_bytes, and
 // peak_bytes, the most of them alive at one moment.
-void add_operators(Counters& counters, int steps, const std::function<void()>& work);
+Counters operators_of(int steps, const std::function<void()>& work);
 
 // The sum over ranks of each counter. Collective; the same names on every rank.
 Counters sum_over_ranks(const Counters& mine, comm::Communicator& comm);

@@ -49,10 +49,8 @@ std::vector<double> OperationArm::block(int steps) {
   return seconds;
 }
 
-Counters OperationArm::counters(int steps) {
-  Counters mine = usage_.per(counted_);
-  add_operators(mine, steps, [&] { block(steps); });
-  return sum_over_ranks(mine, *control_);
+Counters OperationArm::operators(int steps) {
+  return sum_over_ranks(operators_of(steps, [&] { block(steps); }), *control_);
 }
 
 AloneArm::AloneArm(const Bench& bench) : control_(bench.world.communicator()) {
@@ -91,13 +89,13 @@ std::map<std::string, double> AloneArm::phases() {
   return on_every_rank(inner_ ? inner_->phases() : std::map<std::string, double>{}, *control_);
 }
 
-Counters AloneArm::counters(int steps) {
-  Counters mine;
-  if (inner_) mine = inner_->counters(steps);
-  // Those who stand by have nothing to add, under the same names.
-  mine = on_every_rank(mine, *control_);
-  mine.erase("straggler_index");  // of one rank
-  return mine;
+// Those who stand by have nothing to add, under the same names.
+Counters AloneArm::usage() {
+  Counters all = on_every_rank(inner_ ? inner_->usage() : Counters(), *control_);
+  all.erase("straggler_index");  // of one rank
+  return all;
 }
+
+Counters AloneArm::operators(int steps) { return on_every_rank(inner_ ? inner_->operators(steps) : Counters(), *control_); }
 
 }  // namespace ttt::ablations

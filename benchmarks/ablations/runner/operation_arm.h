@@ -22,7 +22,8 @@ class OperationArm final : public Arm {
   std::string place_of(std::size_t output) const override { return "turn " + std::to_string(output * turns_ / std::max<std::size_t>(1, outputs_.size())); }
   comm::Communicator& control() override { return *control_; }
   void start_counting() override { usage_ = {}, counted_ = 0; }
-  Counters counters(int steps) override;
+  Counters usage() override { return sum_over_ranks(usage_.per(counted_), *control_); }
+  Counters operators(int steps) override;
 
  private:
   std::unique_ptr<comm::Communicator> control_;
@@ -45,7 +46,8 @@ class AloneArm final : public Arm {
   comm::Communicator& control() override { return *control_; }
   void start_counting() override;
   std::map<std::string, double> phases() override;
-  Counters counters(int steps) override;
+  Counters usage() override;
+  Counters operators(int steps) override;
 
  private:
   std::unique_ptr<comm::Communicator> control_;

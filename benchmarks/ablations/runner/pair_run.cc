@@ -1,6 +1,9 @@
 #include "ablations/runner/pair_run.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <cstring>
 
 #include "ablations/runner/train_arm.h"
@@ -52,9 +55,11 @@ bool kept(const Pairing& p, const Difference& d) {
   return false;
 }
 
-std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, const train::Recipe& recipe, const comm::World& world,
+// Each build has a seed of its own: other batches, other random numbers, the same on both sides.
+std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, const train::Recipe& recipe, std::int64_t build, const comm::World& world,
                               const harness::RunContext& context) {
   train::Recipe set = recipe;
+  set.seed += build;
   if (pairing.setting.change) pairing.setting.change(set);
   const Bench bench{set, world, context};
   if (!variant.arm) return std::make_unique<TrainArm>(bench, variant, world.team());
@@ -62,68 +67,109 @@ std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, co
   return variant.arm(bench);
 }
 
-template <class Values>
-void pair_up(Json& out, const Values& a, const Values& b) {
-  for (const auto& [name, value] : a)
-    if (const auto other = b.find(name); other != b.end()) out[name] = {value, other->second};
-}
-
-class PairRun {
+// Means over steps of several builds, of each side.
+class SideMeans {
  public:
-  PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world, const harness::RunContext& context)
-      : pairing_(pairing), limits_(limits), context_(context), row_(empty_row(pairing)) {
-    // Which side is built first decides where its memory lies, which is worth some tenths of a per cent: repetitions take turns.
-    const bool b_first = pairing.repetition % 2 == 1;
-    if (b_first) b_ = make_arm(pairing, pairing.variant, recipe, world, context);
-    a_ = make_arm(pairing, pairing.baseline, recipe, world, context);
-    if (!b_first) b_ = make_arm(pairing, pairing.variant, recipe, world, context);
+  // `weight`: as many rounds stand behind these.
+  void add(const std::map<std::string, double>& a, const std::map<std::string, double>& b, double weight) {
+    weight_ += weight;
+    for (const auto& [name, value] : a)
+      if (const auto other = b.find(name); other != b.end()) sums_[name][0] += weight * value, sums_[name][1] += weight * other->second;
+  }
+  void write(Json& out) const {
+    for (const auto& [name, sums] : sums_) out[name] = {sums[0] / weight_, sums[1] / weight_};
   }
 
+ private:
+  std::map<std::string, std::array<double, 2>> sums_;
+  double weight_ = 0;
+};
+
+// Why there is nothing to time.
+struct Refused {
+  const char* status;
+  std::string reason;
+};
+
+class PairRun final : public harness::Builder {
+ public:
+  PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world, const harness::RunContext& context)
+      : pairing_(pairing), recipe_(recipe), limits_(limits), world_(world), context_(context), control_(world.communicator()), row_(empty_row(pairing)) {}
+
   Comparison run() {
-    row_.built = built_difference(a_->describe(), b_->describe());
-    if (row_.built.empty() && !pairing_.built_alike) return refused("same_build", "both sides were built alike: the change reached no part");
+    try {
+      row_.samples = harness::measure_pairs(*this, limits_.timing);
+      // Both are collective: one after the other, in the same order on every rank.
+      const Counters operators_a = a_->operators(limits_.observed_steps), operators_b = b_->operators(limits_.observed_steps);
+      phases_.write(row_.phases), usage_.write(row_.counters);
+      SideMeans operators;
+      operators.add(operators_a, operators_b, 1);
+      operators.write(row_.counters);
+    } catch (const Refused& refused) {  // by all ranks
+      row_.status = refused.status, row_.reason = refused.reason;
+    }
+    return row_;
+  }
+
+  harness::Sides build(std::int64_t number, bool variant_first) override {
+    b_.reset(), a_.reset();
+    const double start_s = now_s();
+    if (variant_first) b_ = make_arm(pairing_, pairing_.variant, recipe_, number, world_, context_);
+    a_ = make_arm(pairing_, pairing_.baseline, recipe_, number, world_, context_);
+    if (!variant_first) b_ = make_arm(pairing_, pairing_.variant, recipe_, number, world_, context_);
+    if (number == 0) {
+      row_.built = built_difference(a_->describe(), b_->describe());
+      if (row_.built.empty() && !pairing_.built_alike) throw Refused{"same_build", "both sides were built alike: the change reached no part"};
+    }
+    gate();
+    double seconds = now_s() - start_s;
+    control_->all_reduce_max(&seconds, 1);  // the ranks' clocks differ; they must decide alike
+    return {*a_, *b_, seconds};
+  }
+
+  void warm() override { a_->start_counting(), b_->start_counting(); }
+
+  void measured(std::int64_t rounds) override {
+    if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
+      row_.largest_difference = d.largest;
+      throw Refused{"promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step"};
+    }
+    const auto weight = static_cast<double>(rounds);
+    const auto phases_a = a_->phases(), phases_b = b_->phases();
+    phases_.add(phases_a, phases_b, weight);
+    const Counters usage_a = a_->usage(), usage_b = b_->usage();
+    usage_.add(usage_a, usage_b, weight);
+  }
+
+  bool interrupted() override {
+    double asked = context_.signals.requested() ? 1 : 0;
+    control_->all_reduce_max(&asked, 1);
+    return asked > 0;
+  }
+
+ private:
+  // The first steps of every build, before any is timed.
+  void gate() {
     row_.gate_steps = limits_.gate_steps;
     a_->block(limits_.gate_steps);
     b_->block(limits_.gate_steps);
     const Difference d = difference(*a_, *b_);
-    row_.largest_difference = pairing_.promise == Promise::kOtherWork ? 0 : d.largest;
-    if (kept(pairing_, d)) return measured();
+    if (pairing_.promise != Promise::kOtherWork) row_.largest_difference = std::max(row_.largest_difference, d.largest);
+    if (kept(pairing_, d)) return;
     char text[160];
     std::snprintf(text, sizeof text, "the numbers of the first %d steps differ by up to %.2g, promised was %s", limits_.gate_steps, d.largest,
                   pairing_.promise == Promise::kBitwise ? "the same bits" : "less");
-    return refused("promise_broken", text);
-  }
-
- private:
-  Comparison refused(const char* status, const std::string& reason) {
-    row_.status = status, row_.reason = reason, row_.samples = {}, row_.phases = Json::object(), row_.counters = Json::object();
-    return row_;
-  }
-
-  Comparison measured() {
-    row_.samples = harness::measure_pairs(*a_, *b_, limits_.timing, [&] { a_->start_counting(), b_->start_counting(); }, [&] { return interrupted(); });
-    if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
-      row_.largest_difference = d.largest;
-      return refused("promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step");
-    }
-    // Both are collective: one after the other, in the same order on every rank.
-    const auto phases_a = a_->phases(), phases_b = b_->phases();
-    pair_up(row_.phases, phases_a, phases_b);
-    const Counters counters_a = a_->counters(limits_.observed_steps), counters_b = b_->counters(limits_.observed_steps);
-    pair_up(row_.counters, counters_a, counters_b);
-    return row_;
-  }
-
-  bool interrupted() {
-    double asked = context_.signals.requested() ? 1 : 0;
-    a_->control().all_reduce_max(&asked, 1);
-    return asked > 0;
+    throw Refused{"promise_broken", text};
   }
 
   const Pairing& pairing_;
+  const train::Recipe& recipe_;
   const PairLimits& limits_;
+  const comm::World& world_;
   const harness::RunContext& context_;
+  const std::unique_ptr<comm::Communicator> control_;
   std::unique_ptr<Arm> a_, b_;
+  SideMeans phases_, usage_;
   Comparison row_;
 };
 

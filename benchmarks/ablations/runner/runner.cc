@@ -106,6 +106,8 @@ void relax(std::vector<Pairing>& pairings, const Place& place) {
 }
 
 Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world) {
+  if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 8 || n % 4 != 0))
+    throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
   const auto control = world.communicator();
   const Place place = place_of(recipe, world, *control);
   Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions, recipe)};
@@ -121,7 +123,7 @@ Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe,
   const double seconds = std::min(recipe.ablate.budget_s, static_cast<double>(measured) * recipe.ablate.limit_s);
   char text[320];
   std::snprintf(text, sizeof text,
-                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; %.0f min of measuring at most, less where intervals are narrow early, and some seconds to build each",
+                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; %.0f min of measuring at most, less where intervals are narrow early",
                 ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
                 std::ceil(seconds / 60));
   plan.text = text;
@@ -164,7 +166,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
       const PairLimits limits{.timing = {.block_steps = p.block_steps, .settle_steps = p.settle_steps,
                                          .half_width = p.half_width > 0 ? p.half_width : c.half_width,
-                                         .limit_s = std::clamp(share_s, 0.1, c.limit_s), .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
+                                         .limit_s = std::clamp(share_s, 0.1, c.limit_s), .builds = c.builds, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
                               .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
       try {
         row = run_pair(p, recipe, limits, world, context);
@@ -182,10 +184,10 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
 
 std::string effect_text(const Comparison& c) {
   const auto e = result::effect(c.samples);
-  if (!e) return "too few rounds for an interval";
+  if (!e) return "too few builds for an interval";
   char text[160];
-  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs, stopped: %s", 100 * e->estimate, 100 * e->low, 100 * e->high,
-                c.samples.size(), c.samples.stopped.c_str());
+  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s", 100 * e->estimate, 100 * e->low,
+                100 * e->high, c.samples.size(), result::round_effects(c.samples).size(), c.samples.stopped.c_str());
   return text;
 }
 

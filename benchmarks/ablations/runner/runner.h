@@ -12,7 +12,7 @@ struct RunnerConfig {
   double half_width = 0.005;
   double limit_s = 45;
   double budget_s = 1500;
-  std::int64_t min_rounds = 8, max_rounds = 400;
+  std::int64_t builds = 8, min_rounds = 1, max_rounds = 400;
   std::int64_t gate_steps = 3;
   std::int64_t observed_steps = 2;
   std::int64_t repetitions = 0;
@@ -28,10 +28,13 @@ struct RunnerConfig {
       "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself",
       one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
     v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side", between(1e-5, 1));
-    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not", at_least(0.1));
-    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; min_rounds are run in any case", at_least(1));
-    v("min_rounds", s.min_rounds, "rounds (A B B A) at least; six is the fewest that give an interval", at_least(6));
-    v("max_rounds", s.max_rounds, "rounds at most", at_least(6));
+    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them", at_least(0.1));
+    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case", at_least(1));
+    v("builds", s.builds,
+      "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to lie is worth some tenths of a per cent, which an interval over builds contains. 1: a quick look at a single build, whose interval leaves that out",
+      at_least(1));
+    v("min_rounds", s.min_rounds, "rounds (A B B A) of a build at least", at_least(1));
+    v("max_rounds", s.max_rounds, "rounds at most, once there is an interval", at_least(6));
     v("gate_steps", s.gate_steps, "steps whose losses are compared before any time is taken", at_least(1));
     v("observed_steps", s.observed_steps, "steps after the measurement in which operators are counted; they are not timed", at_least(1));
     v("repetitions", s.repetitions, "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)", at_least(0));
@@ -74,7 +77,7 @@ struct Listener {
 // Collective. Throws Interrupted after a signal.
 void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener);
 
-// "step time -12.30 % (95 %: -12.90 to -11.80), 160 pairs, stopped: precise"
+// "step time -12.30 % (95 %: -12.90 to -11.80), 160 pairs in 10 builds, stopped: precise"
 std::string effect_text(const result::Comparison& comparison);
 
 }  // namespace ttt::ablations

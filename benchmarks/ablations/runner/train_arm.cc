@@ -90,15 +90,17 @@ std::map<std::string, double> TrainArm::phases() {
   return out;
 }
 
-Counters TrainArm::counters(int steps) {
-  Counters mine = usage_.per(counted_);
-  const double straggler = straggler_sum_ / static_cast<double>(counted_);
-  add_operators(mine, steps, [&] { block(steps); });
+Counters TrainArm::usage() {
+  Counters all = sum_over_ranks(usage_.per(counted_), *run_.control);
+  all["straggler_index"] = straggler_sum_ / static_cast<double>(counted_);
+  return all;
+}
+
+Counters TrainArm::operators(int steps) {
+  Counters mine = operators_of(steps, [&] { block(steps); });
   const bool travels = run_.gradients->size() > 1 && run_.recipe.train.reducer.kind != "none";
   mine["reduced_bytes"] = travels ? static_cast<double>(run_.parts.model->parameters().flat_gradients().nbytes()) : 0;
-  Counters all = sum_over_ranks(mine, *run_.control);
-  all["straggler_index"] = straggler;
-  return all;
+  return sum_over_ranks(mine, *run_.control);
 }
 
 }  // namespace ttt::ablations

@@ -19,7 +19,8 @@ class TrainArm final : public Arm {
 
   void start_counting() override { phase_s_ = {}, usage_ = {}, counted_ = 0, straggler_sum_ = 0; }
   std::map<std::string, double> phases() override;
-  Counters counters(int steps) override;
+  Counters usage() override;
+  Counters operators(int steps) override;
 
  private:
   double straggler_indices(const std::vector<double>& busy);

@@ -1,0 +1,76 @@
+// Rows of ablations: JSON and back, and what their samples say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "result/run_record.h"
+#include "tests/message_of.h"
+#include "tests/result/toy_record.h"
+
+namespace ttt::result {
+namespace {
+
+using test::message_of;
+using test::toy_record;
+
+TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
+  const Json whole = to_json(test::toy_ablation());
+  EXPECT_EQ(to_json(run_record_from_json(whole)), whole);
+  EXPECT_FALSE(to_json(toy_record()).contains("comparisons"));
+  const auto changed = [&](const char* pointer, const Json& value) {
+    Json j = whole;
+    j["comparisons"][0].at(Json::json_pointer(pointer)) = value;
+    return message_of([&] { run_record_from_json(j); });
+  };
+  EXPECT_NE(changed("/samples/baseline_s/3", 0).find("comparisons[0].samples"), std::string::npos);  // a missing sample is not zero
+  EXPECT_NE(changed("/samples/round", Json::array({1})).find("different lengths"), std::string::npos);
+  EXPECT_NE(changed("/phase_s/forward", Json::array({1})).find("phase_s.forward"), std::string::npos);
+  EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
+}
+
+TEST(Comparison, TheEffectIsRelativeAndNeedsSixBuildsOrSixRoundsOfOne) {
+  PairedSamples s = test::toy_ablation().comparisons[0].samples;
+  const auto e = effect(s);
+  EXPECT_NEAR(e->estimate, 0.25, 1e-12);
+  EXPECT_NEAR(e->low, 0.25, 1e-12);
+  EXPECT_NEAR(e->high, 0.25, 1e-12);
+  ASSERT_EQ(round_effects(s).size(), 7u);
+  for (const auto& rounds : round_effects(s)) EXPECT_EQ(rounds.size(), 1u);
+  PairedSamples one = s;
+  std::fill(one.build.begin(), one.build.end(), 0);
+  ASSERT_EQ(round_effects(one).size(), 1u);
+  EXPECT_EQ(round_effects(one)[0].size(), 7u);
+  EXPECT_NEAR(effect(one)->low, 0.25, 1e-12);
+  for (PairedSamples* few : {&s, &one}) {
+    for (auto* column : {&few->build, &few->round, &few->step, &few->variant_first}) column->resize(20);
+    few->baseline_s.resize(20), few->variant_s.resize(20);
+    EXPECT_FALSE(effect(*few));
+  }
+  EXPECT_FALSE(effect({}));
+}
+
+TEST(Comparison, TheIntervalIsOverBuildsNotOverTheirRounds) {
+  PairedSamples s;
+  for (std::int64_t i = 0; i < 6 * 10; ++i) {  // ten equal rounds in each of six builds that differ
+    s.build.push_back(i / 10), s.round.push_back(i), s.step.push_back(i), s.variant_first.push_back(i % 2);
+    s.baseline_s.push_back(1), s.variant_s.push_back(1 + 0.01 * static_cast<double>(i / 10));
+  }
+  const auto e = effect(s);
+  EXPECT_NEAR(e->low, 0, 1e-12);  // of six, the interval is the whole range
+  EXPECT_NEAR(e->high, 0.05, 1e-12);
+  std::fill(s.build.begin(), s.build.end(), 0);
+  EXPECT_GT(effect(s)->low, 0.015);
+}
+
+TEST(Comparison, OfEarlierVersionsIsOneBuild) {
+  Json j = to_json(test::toy_ablation());
+  Json& samples = j["comparisons"][0]["samples"];
+  samples.erase("build"), samples.erase("warmup_turns");
+  samples["warmup_rounds"] = 3;
+  const RunRecord r = run_record_from_json(j);
+  EXPECT_EQ(round_effects(r.comparisons[0].samples).size(), 1u);
+  EXPECT_EQ(r.comparisons[0].samples.warmup_turns, 6);
+}
+
+}  // namespace
+}  // namespace ttt::result
