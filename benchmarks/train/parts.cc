@@ -126,7 +126,10 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.gradients = team.communicator();
   if (run.accelerator.communicator && team.size > 1) {
     run.host_of_gradients = std::move(run.gradients);
-    run.gradients = run.accelerator.communicator(*run.host_of_gradients);
+    run.gradients = run.accelerator.communicator(*run.host_of_gradients, recipe.train.nccl);
+  } else if (recipe.train.nccl.asks()) {
+    throw NotSupported("train.nccl: this run does not use NCCL (device = \"" + recipe.device + "\", " + std::to_string(team.size) +
+                       " ranks). Leave its keys out, or choose device = \"cuda\" and several ranks.");
   }
 
   const auto path = recipe.data.read == "hdf5" ? data::ShardFile::Path::kHdf5 : data::ShardFile::Path::kPread;

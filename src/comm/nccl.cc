@@ -10,6 +10,7 @@
 #include <exception>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -22,6 +23,15 @@ namespace {
 void check(cudaError_t status, const std::string& what) {
   if (status != cudaSuccess)
     throw Error(what + " failed on the GPU: " + cudaGetErrorString(status) + ". Look at the rank that failed first.");
+}
+
+// Null where NCCL has no such function: it is announced to go.
+#pragma weak ncclResetDebugInit
+auto reopen_log() -> void (*)() {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  return ncclResetDebugInit;
+#pragma GCC diagnostic pop
 }
 
 // An event without a clock, freed with its last owner: a collective's end, awaited by streams and by the watchdog.
@@ -55,14 +65,20 @@ class NcclLink {
     if (loaded / 10000 != NCCL_VERSION_CODE / 10000)
       throw NotSupported("NCCL " + std::to_string(loaded) + " was loaded, but this was compiled for " + std::to_string(NCCL_VERSION_CODE) +
                          ". Remove the other libnccl.so.2 from LD_LIBRARY_PATH.");
+    ScopedEnvironment environment;
+    const bool tuned = host.size() > 1 && options_.tuning.asks();
+    if (tuned) ask_by_environment(options_.tuning, environment);
+    if (tuned && rank_ == 0) log_.emplace(environment, reopen_log());
     ncclUniqueId id{};
     if (rank_ == 0) expect_success(ncclGetUniqueId(&id), "ncclGetUniqueId", 0);
     host.broadcast(&id, sizeof(id), 0);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
+    if (tuned && options_.tuning.channels > 0) config.minCTAs = config.maxCTAs = static_cast<int>(options_.tuning.channels);
     const ncclResult_t result = ncclCommInitRankConfig(&comm_, host.size(), id, rank_, &config);
     try {
       settle(result, "ncclCommInitRank", 0);
+      if (log_) log_->check_channels(options_.tuning);
     } catch (...) {
       if (comm_ && !aborted_) ncclCommAbort(comm_);
       throw;
@@ -98,6 +114,11 @@ class NcclLink {
       result = call(comm_);
     }
     settle(result, what, bytes);
+  }
+
+  // What was started last was an all-reduce.
+  void check_all_reduce(std::size_t bytes) {
+    if (log_) log_->check_all_reduce(options_.tuning, bytes);
   }
 
   void track(Started started) {
@@ -165,6 +186,7 @@ class NcclLink {
 
   const NcclOptions options_;
   const int rank_;
+  std::optional<NcclLog> log_;  // where NCCL is held to a tuning
   ncclComm_t comm_ = nullptr;
   std::thread watchdog_;
   std::mutex mutex_;  // of comm_ and the members below
@@ -246,9 +268,11 @@ class NcclCommunicator final : public Communicator {
 
   template <class T>
   std::unique_ptr<Work> reduce(const std::string& what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
-    return enqueue(what, count * sizeof(T), [=, this](ncclComm_t comm) {
+    auto work = enqueue(what, count * sizeof(T), [=, this](ncclComm_t comm) {
       return ncclAllReduce(data, data, count, type, op, comm, stream_);
     });
+    link_.check_all_reduce(count * sizeof(T));
+    return work;
   }
 
   // After what the current stream holds now, on the communication stream.

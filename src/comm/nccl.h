@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/communicator.h"
+#include "comm/nccl_tuning.h"
 
 namespace ttt::comm {
 
@@ -12,6 +13,7 @@ struct NcclOptions {
   double timeout_s = 600;
   // The stream (a cudaStream_t) whose work a collective follows and that wait() holds back: that of the calling thread.
   void* (*current_stream)(int device) = nullptr;
+  NcclTuning tuning = {};  // of several ranks; throws NotSupported in the first all-reduce that goes another way, on rank 0, which alone is told
 };
 
 // Collective over `host`, which carries the unique id, strings and barriers, and must outlive the result. One rank per

@@ -23,8 +23,8 @@ Accelerator open_cuda(const comm::Team& team) {
   a.announce_phase = library->function<cuda::ProfilerRangeFunction>(cuda::kProfilerRangeName);
   a.forbid_waits = library->function<cuda::ForbidWaitsFunction>(cuda::kForbidWaitsName);
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
-  a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host) {
-    return library->make_nccl(host, {.device = index, .timeout_s = limit_s});
+  a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host, const comm::NcclTuning& tuning) {
+    return library->make_nccl(host, {.device = index, .timeout_s = limit_s, .tuning = tuning});
   };
   return a;
 }

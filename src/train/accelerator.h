@@ -7,6 +7,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "comm/nccl_tuning.h"
 #include "comm/world.h"
 #include "core/parallel.h"
 #include "cuda/graphs.h"
@@ -27,7 +28,7 @@ struct Accelerator {
   std::function<void(bool)> forbid_waits;  // whether an operation that makes the host wait for the device throws; empty: nothing does wait
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
   // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
-  std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host)> communicator;
+  std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host, const comm::NcclTuning& tuning)> communicator;
 };
 
 // `device`: cpu, or cuda: the rank's own GPU, ranks of a node in turn. `pool`: threads of the host's kernels.

@@ -1,6 +1,7 @@
 // A run: every number that defines it. Read from TOML (benchmarks/recipes), serialised into the result.
 #pragma once
 
+#include "comm/nccl_tuning.h"
 #include "data/settings.h"
 #include "model/config.h"
 #include "train/checkpoint_config.h"
@@ -39,6 +40,7 @@ struct TrainConfig {
   std::int64_t check_replicas_every = 100;
   StragglerConfig stragglers;
   ReducerConfig reducer;
+  comm::NcclTuning nccl;
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
   TelemetryConfig telemetry;
@@ -74,6 +76,7 @@ struct TrainConfig {
     v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", at_least(0));
     v("stragglers", s.stragglers, "ranks that are slower than the others");
     v("reducer", s.reducer, "gradients over ranks");
+    v("nccl", s.nccl, "how NCCL carries them, with device = cuda and several ranks");
     v("schedule", s.schedule, "learning rate");
     v("optimizer", s.optimizer, "SGD");
     v("telemetry", s.telemetry, "what TensorBoard shows of the run");

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace fake {
 
@@ -19,6 +22,7 @@ void reset() {
   const std::lock_guard lock(s.mutex);
   s.calls.clear(), s.fails.clear(), s.seen.clear();
   s.fails_at = 1, s.collectives_end = s.init_ends = true, s.peer_fails = false, s.version = 0;
+  s.algorithm = "Ring", s.protocol = "Simple", s.channels = 24, s.heeds = true, s.silent = false;
 }
 
 int count(const std::string& function) {
@@ -64,6 +68,29 @@ std::string number(T h) {
   return std::to_string(reinterpret_cast<std::uintptr_t>(h));
 }
 std::uintptr_t next_event = 100, next_stream = 1;
+
+// Where it logs is looked up once, until somebody has it look again, as NCCL does.
+std::optional<std::string> log_path;
+void log(const char* format, auto... values) {
+  if (!log_path) {
+    const char* level = std::getenv("NCCL_DEBUG");
+    const char* file = std::getenv("NCCL_DEBUG_FILE");
+    log_path = level && file && std::string(level) == "INFO" ? file : "";
+  }
+  if (log_path->empty() || state().silent) return;
+  std::FILE* out = std::fopen(log_path->c_str(), "a");
+  std::fputs("node:12:12 [0] NCCL INFO ", out);
+  std::fprintf(out, format, values...);
+  std::fputs("\n", out);
+  std::fclose(out);
+}
+int rank_of_comm = 0, channels_of_comm = 0;
+std::string algorithm_of_comm, protocol_of_comm;
+// "allreduce:ring": what follows the colon.
+std::string asked(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value && state().heeds ? std::string(value).substr(std::string(value).find(':') + 1) : otherwise;
+}
 
 }  // namespace
 }  // namespace fake
@@ -118,7 +145,13 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::memset(id, 0x5a, sizeof *id);
   return nccl("ncclGetUniqueId", "");
 }
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t*) {
+void ncclResetDebugInit() { fake::log_path.reset(); }
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  fake::rank_of_comm = rank;
+  fake::algorithm_of_comm = fake::asked("NCCL_ALGO", fake::state().algorithm), fake::protocol_of_comm = fake::asked("NCCL_PROTO", fake::state().protocol);
+  const bool bounded = config->minCTAs != NCCL_CONFIG_UNDEF_INT && config->minCTAs == config->maxCTAs && fake::state().heeds;
+  fake::channels_of_comm = bounded ? config->minCTAs : fake::state().channels;
+  if (rank == 0) fake::log(fake::kChannelsLine, fake::channels_of_comm, 0, 0, 32, 32);
   *comm = fake::handle<ncclComm_t>(7);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&id);
   const bool whole = std::all_of(bytes, bytes + sizeof id, [](unsigned char b) { return b == 0x5a; });
@@ -139,6 +172,9 @@ ncclResult_t ncclBroadcast(const void*, void*, size_t bytes, ncclDataType_t, int
   return nccl("ncclBroadcast", std::to_string(bytes) + " bytes of rank " + std::to_string(root) + " on stream " + number(stream));
 }
 ncclResult_t ncclAllReduce(const void*, void*, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t, cudaStream_t stream) {
+  if (fake::rank_of_comm == 0)
+    fake::log(fake::kAllReduceLine, "AllReduce", static_cast<long>(count * (type == ncclFloat32 ? 4 : 8)), fake::algorithm_of_comm.c_str(),
+              fake::protocol_of_comm.c_str(), 0, fake::channels_of_comm - 1);
   return nccl("ncclAllReduce", std::to_string(count) + (type == ncclFloat32 ? " floats" : " doubles") + (op == ncclSum ? ", sum" : ", max") + " on stream " + number(stream));
 }
 

@@ -20,8 +20,16 @@ struct State {
   bool peer_fails = false;         // whether NCCL reports an error of another rank
   int version = 0;                 // of the library; 0: that of the header
 
+  // What rank 0 writes into its log where the environment asks for one, in NCCL's own words (kChannelsLine, kAllReduceLine).
+  std::string algorithm = "Ring", protocol = "Simple";  // where nobody asks for others, or `heeds` is false
+  int channels = 24;
+  bool heeds = true;               // what it is asked for
+  bool silent = false;             // writes nothing
+
   std::map<std::string, int> seen;  // calls by function
 };
+inline constexpr const char* kChannelsLine = "%d coll channels, %d collnet channels, %d nvls channels, %d p2p channels, %d p2p channels per peer";
+inline constexpr const char* kAllReduceLine = "%s: %ld Bytes -> Algo %s proto %s channel{Lo..Hi}={%d..%d}";
 State& state();
 void reset();  // nothing fails, nothing was called
 

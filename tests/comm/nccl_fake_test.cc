@@ -2,47 +2,22 @@
 // of every single call. What the real libraries do with the calls is nccl_test's matter.
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <thread>
 
 #include "comm/nccl.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "fake_host.h"
 #include "fake_nccl.h"
 #include "tests/message_of.h"
 
 namespace ttt::comm {
 namespace {
 
+using test::Host;
+using test::options;
 using Calls = std::vector<std::string>;
-
-// The other ranks as far as the id goes: what rank 0 gives away, rank 1 is given.
-class Host final : public Communicator {
- public:
-  Host(int rank, int size) : rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  std::string name() const override { return "host"; }
-  void all_reduce_sum(float*, std::size_t) override {}
-  void all_reduce_sum(double*, std::size_t) override {}
-  void all_reduce_max(double*, std::size_t) override {}
-  std::unique_ptr<Work> all_reduce_sum_async(float*, std::size_t) override { return nullptr; }
-  void broadcast(void* data, std::size_t bytes, int root) override {
-    if (rank_ != root) std::memset(data, 0x5a, bytes);
-    broadcast_bytes += bytes;
-  }
-  std::vector<std::string> gather(const std::string& bytes, int) override { return {bytes}; }
-  void barrier() override { ++barriers; }
-  std::size_t broadcast_bytes = 0;
-  int barriers = 0;
-
- private:
-  int rank_, size_;
-};
-
-constexpr std::uintptr_t kCurrent = 50;
-void* current_stream(int) { return reinterpret_cast<void*>(kCurrent); }
-NcclOptions options(double timeout_s = 60) { return {.device = 3, .timeout_s = timeout_s, .current_stream = current_stream}; }
 
 class NcclCalls : public testing::Test {
  protected:
