@@ -25,7 +25,7 @@ constexpr const char* kSummary =
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
     "  ablate NAME NAME=VARIANT... --design ladder | leave_one_out | factorial | null\n"
-    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1500. Then: report ablations FILE.";
+    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1200. Then: report ablations FILE.";
 
 // Names before the options, and the name in the program's own, become the setting that the rest of the program knows.
 std::vector<std::string> translated(int argc, char** argv) {

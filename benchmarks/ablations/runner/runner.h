@@ -11,7 +11,7 @@ struct RunnerConfig {
   std::string design = "one_off";
   double half_width = 0.005;
   double limit_s = 45;
-  double budget_s = 1500;
+  double budget_s = 1200;
   std::int64_t builds = 8, min_rounds = 1, max_rounds = 400;
   std::int64_t gate_steps = 3;
   std::int64_t observed_steps = 2;
