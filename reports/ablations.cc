@@ -64,13 +64,11 @@ void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
   d.push_back(std::move(t));
 }
 
-std::size_t build_count(const Comparison& c) { return result::round_effects(c.samples).size(); }
-
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
   if (!e) return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-", promise_text(c), "", ""};
-  const auto builds = build_count(c), pairs = c.samples.size();
+  const std::size_t builds = c.samples.builds(), pairs = c.samples.size();
   return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"}, {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"},
           finding_text(*e), {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)}, promise_text(c), cause_text(c), counters_text(c, record.peaks)};
 }
@@ -146,7 +144,7 @@ Document comparison_blocks(const result::RunRecord& record) {
             .right = {false, true, true, false, true, true, false, false, false}};
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
-    if (std::any_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return measured_effect(*c) && build_count(*c) == 1; }))
+    if (std::any_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
       d.push_back(Paragraph{"Of one build, an interval is over its rounds: by how much two builds of the same thing differ, some tenths of a per cent, is not in it."});
     if (first.design == "factorial") add_factorial(by_name[name], d);
   }

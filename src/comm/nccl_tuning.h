@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <fstream>
+#include <ios>
 #include <map>
 #include <optional>
 #include <set>

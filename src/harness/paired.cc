@@ -8,7 +8,6 @@ namespace {
 
 double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 
-constexpr std::int64_t kTurns = 4;  // builds after which each side was made first and began first as often as the other, together too
 constexpr double kSteady = 0.03;  // turns differ by as much without being warmer
 
 // The rounds of one build.
@@ -69,7 +68,7 @@ class Measurement {
   result::PairedSamples run() {
     for (std::int64_t build = 0; samples_.stopped.empty(); ++build) {
       measure(build);
-      if (build + 1 >= settings_.builds && (build + 1) % kTurns == 0) stop_if_known(kTurns * spent_s_ / static_cast<double>(build + 1));
+      if (build + 1 >= settings_.builds && (build + 1) % kBuildTurns == 0) stop_if_known(kBuildTurns * spent_s_ / static_cast<double>(build + 1));
     }
     return samples_;
   }

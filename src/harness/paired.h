@@ -40,19 +40,21 @@ class Builder {
   virtual bool interrupted() { return false; }                   // asked after each round, alike on all ranks; true ends the measurement
 };
 
+// Builds after which each side was made first and began first as often as the other, together too: measurements end after so many, or a multiple.
+inline constexpr std::int64_t kBuildTurns = 4;
+
 struct PairedSettings {
   int block_steps = 2;
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
   double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case
-  std::int64_t builds = 8;    // at least, a multiple of four from eight on; 1: a single one, whose interval is over its rounds
+  std::int64_t builds = 8;    // at least, a multiple of kBuildTurns, six or more; 1: a single one, whose interval is over its rounds
   std::int64_t min_rounds = 1, max_rounds = 400;  // of a build at least; of all at most
   std::int64_t max_warmup_turns = 40;             // of a build
 };
 
 // A build takes turns of a block each that do not count, until one is not faster than the one before by more than 3 %, or as fast as the rounds of
-// earlier builds; then rounds that do, for as long as building and warming up took. That comes near the best split for any ratio of their costs, and never
-// spends more than half of the time on what does not count.
+// earlier builds; then rounds that do, for as long as building and warming up took, or for less where the limit would not be kept otherwise.
 result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings);
 
 }  // namespace ttt::harness

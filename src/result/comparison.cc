@@ -53,6 +53,12 @@ const Json& pairs_of_numbers(const Json& j, const std::string& key, const std::s
 
 }  // namespace
 
+std::size_t PairedSamples::builds() const {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < build.size(); ++i) n += i == 0 || build[i] != build[i - 1];
+  return n;
+}
+
 std::vector<std::vector<double>> round_effects(const PairedSamples& s) {
   std::vector<std::vector<double>> builds;
   for (std::size_t i = 0; i < s.size();) {

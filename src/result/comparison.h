@@ -21,6 +21,7 @@ struct PairedSamples {
   std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
 
   std::size_t size() const { return step.size(); }
+  std::size_t builds() const;
 };
 
 // One number for each round, build by build: the mean of log(variant / baseline) over its steps. A round has both orders, so drift of the machine

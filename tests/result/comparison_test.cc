@@ -35,10 +35,13 @@ TEST(Comparison, TheEffectIsRelativeAndNeedsSixBuildsOrSixRoundsOfOne) {
   EXPECT_NEAR(e->low, 0.25, 1e-12);
   EXPECT_NEAR(e->high, 0.25, 1e-12);
   ASSERT_EQ(round_effects(s).size(), 7u);
+  EXPECT_EQ(s.builds(), 7u);
   for (const auto& rounds : round_effects(s)) EXPECT_EQ(rounds.size(), 1u);
   PairedSamples one = s;
   std::fill(one.build.begin(), one.build.end(), 0);
   ASSERT_EQ(round_effects(one).size(), 1u);
+  EXPECT_EQ(one.builds(), 1u);
+  EXPECT_EQ(PairedSamples().builds(), 0u);
   EXPECT_EQ(round_effects(one)[0].size(), 7u);
   EXPECT_NEAR(effect(one)->low, 0.25, 1e-12);
   for (PairedSamples* few : {&s, &one}) {

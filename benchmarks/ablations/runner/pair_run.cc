@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <cstring>
+#include <map>
 
 #include "ablations/runner/train_arm.h"
 

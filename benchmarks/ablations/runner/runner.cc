@@ -106,7 +106,7 @@ void relax(std::vector<Pairing>& pairings, const Place& place) {
 }
 
 Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world) {
-  if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 8 || n % 4 != 0))
+  if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
     throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
   const auto control = world.communicator();
   const Place place = place_of(recipe, world, *control);
@@ -187,7 +187,7 @@ std::string effect_text(const Comparison& c) {
   if (!e) return "too few builds for an interval";
   char text[160];
   std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s", 100 * e->estimate, 100 * e->low,
-                100 * e->high, c.samples.size(), result::round_effects(c.samples).size(), c.samples.stopped.c_str());
+                100 * e->high, c.samples.size(), c.samples.builds(), c.samples.stopped.c_str());
   return text;
 }
 
