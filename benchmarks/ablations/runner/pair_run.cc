@@ -121,7 +121,7 @@ class PairRun final : public harness::Builder {
       row_.built = built_difference(a_->describe(), b_->describe());
       if (row_.built.empty() && !pairing_.built_alike) throw Refused{"same_build", "both sides were built alike: the change reached no part"};
     }
-    gate();
+    gate(number == 0 ? limits_.gate_steps : 1);
     double seconds = now_s() - start_s;
     control_->all_reduce_max(&seconds, 1);  // the ranks' clocks differ; they must decide alike
     return {*a_, *b_, seconds};
@@ -148,16 +148,16 @@ class PairRun final : public harness::Builder {
   }
 
  private:
-  // The first steps of every build, before any is timed.
-  void gate() {
-    row_.gate_steps = limits_.gate_steps;
-    a_->block(limits_.gate_steps);
-    b_->block(limits_.gate_steps);
+  // The first steps of every build, before any is timed: several of the first; of the others, which differ from it by their seed alone, one.
+  void gate(int steps) {
+    row_.gate_steps = std::max<std::int64_t>(row_.gate_steps, steps);
+    a_->block(steps);
+    b_->block(steps);
     const Difference d = difference(*a_, *b_);
     if (pairing_.promise != Promise::kOtherWork) row_.largest_difference = std::max(row_.largest_difference, d.largest);
     if (kept(pairing_, d)) return;
     char text[160];
-    std::snprintf(text, sizeof text, "the numbers of the first %d steps differ by up to %.2g, promised was %s", limits_.gate_steps, d.largest,
+    std::snprintf(text, sizeof text, "the numbers of the first %d steps differ by up to %.2g, promised was %s", steps, d.largest,
                   pairing_.promise == Promise::kBitwise ? "the same bits" : "less");
     throw Refused{"promise_broken", text};
   }

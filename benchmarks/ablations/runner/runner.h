@@ -35,7 +35,7 @@ struct RunnerConfig {
       at_least(1));
     v("min_rounds", s.min_rounds, "rounds (A B B A) of a build at least", at_least(1));
     v("max_rounds", s.max_rounds, "rounds at most, once there is an interval", at_least(6));
-    v("gate_steps", s.gate_steps, "steps whose losses are compared before any time is taken", at_least(1));
+    v("gate_steps", s.gate_steps, "steps whose losses are compared before any time is taken, of the first build; of each other one", at_least(1));
     v("observed_steps", s.observed_steps, "steps after the measurement in which operators are counted; they are not timed", at_least(1));
     v("repetitions", s.repetitions, "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)", at_least(0));
     v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says", at_least(0));
