@@ -13,24 +13,25 @@ constexpr double kSteady = 0.03;  // turns differ by as much without being warme
 // The rounds of one build.
 class Rounds {
  public:
-  Rounds(const Sides& sides, const PairedSettings& settings, std::int64_t build) : sides_(sides), settings_(settings), build_(build) {}
+  // Of a block's `length` steps the first `settle` do not count.
+  Rounds(const Sides& sides, int length, int settle, std::int64_t build) : sides_(sides), length_(length), settle_(settle), build_(build) {}
 
   // One block of each side that does not count. Seconds.
   double warm_up() {
     const auto [first, second] = in_order(begins());
-    step_ += length();
-    const double first_s = sum(first.block(length()));
-    return first_s + sum(second.block(length()));
+    step_ += length_;
+    const double first_s = sum(first.block(length_));
+    return first_s + sum(second.block(length_));
   }
 
   // Seconds of the next round, which becomes number `round` of the samples.
   double run(std::int64_t round, result::PairedSamples& samples) {
     const bool b_begins = begins() != (counted_++ % 2 == 1);
     const auto [first, second] = in_order(b_begins);
-    const std::vector<double> f1 = first.block(length()), s1 = second.block(length()), s2 = second.block(length()), f2 = first.block(length());
+    const std::vector<double> f1 = first.block(length_), s1 = second.block(length_), s2 = second.block(length_), f2 = first.block(length_);
     add(samples, round, 0, b_begins, b_begins ? s1 : f1, b_begins ? f1 : s1);
     add(samples, round, 1, !b_begins, b_begins ? s2 : f2, b_begins ? f2 : s2);
-    step_ += 2 * length();
+    step_ += 2 * length_;
     return sum(f1) + sum(s1) + sum(s2) + sum(f2);
   }
 
@@ -44,12 +45,11 @@ class Rounds {
   Order in_order(bool b_begins) const {
     return b_begins ? Order{sides_.variant, sides_.baseline} : Order{sides_.baseline, sides_.variant};
   }
-  int length() const { return settings_.settle_steps + settings_.block_steps; }
   void add(result::PairedSamples& s, std::int64_t round, int half, bool variant_first, const std::vector<double>& a, const std::vector<double>& b) const {
-    for (int i = settings_.settle_steps; i < length(); ++i) {
+    for (int i = settle_; i < length_; ++i) {
       s.build.push_back(build_);
       s.round.push_back(round);
-      s.step.push_back(step_ + half * length() + i);
+      s.step.push_back(step_ + half * length_ + i);
       s.variant_first.push_back(variant_first);
       s.baseline_s.push_back(a[i]);
       s.variant_s.push_back(b[i]);
@@ -57,7 +57,7 @@ class Rounds {
   }
 
   Sides sides_;
-  const PairedSettings& settings_;
+  int length_, settle_;
   std::int64_t build_ = 0, counted_ = 0, step_ = 0;
 };
 
@@ -79,7 +79,8 @@ class Measurement {
     const double share_s = std::max(0.0, settings_.limit_s - spent_s_) / builds_left;
     const Sides sides = builder_.build(build, build % 2 == 1);
     spent_s_ += sides.seconds;
-    Rounds rounds(sides, settings_, build);
+    if (build == 0) block_steps_ = settings_.block_steps > 0 ? settings_.block_steps : (sides.step_s >= kLongStep_s ? 1 : 2);
+    Rounds rounds(sides, settings_.settle_steps + block_steps_, settings_.settle_steps, build);
     warm_up(rounds, build == 0 ? settings_.limit_s / 4 : share_s / 2);
     builder_.warm();
     const double lost_s = spent_s_ - begun_s;
@@ -120,6 +121,7 @@ class Measurement {
   result::PairedSamples samples_;
   double spent_s_ = 0, measured_s_ = 0;
   std::int64_t rounds_ = 0;
+  int block_steps_ = 0;
 };
 
 }  // namespace

@@ -27,6 +27,7 @@ class Arm {
 struct Sides {
   Arm &baseline, &variant;
   double seconds = 0;  // that making them took, alike on all ranks
+  double step_s = 0;   // a step, about, alike on all ranks; read of the first build
 };
 
 // Makes the sides, and hears how far their measurement is. Collective where the arms are.
@@ -43,8 +44,10 @@ class Builder {
 // Builds after which each side was made first and began first as often as the other, together too: measurements end after so many, or a multiple.
 inline constexpr std::int64_t kBuildTurns = 4;
 
+inline constexpr double kLongStep_s = 0.15;
+
 struct PairedSettings {
-  int block_steps = 2;
+  int block_steps = 0;        // 0: two, or one where a step takes kLongStep_s, beside which turning to the other side is nothing
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
   double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case

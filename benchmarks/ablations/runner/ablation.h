@@ -36,6 +36,7 @@ struct Variant {
   std::function<void()> enter;
   // Another side than a training step (operation_arm.h). `change` is applied to the bench's recipe before.
   std::function<std::unique_ptr<Arm>(const Bench&)> arm;
+  int block_steps = 0;  // of a turn, where this one needs more than the ablation's
   double planted = 0;  // waits this fraction of each step longer: a cost that is known, to see whether it is found
 };
 
@@ -71,7 +72,7 @@ struct Ablation {
   int repetitions = 1;
   bool built_alike = false, under_load = false;
   double half_width = 0;           // enough precision for this one; 0: as ablate.half_width says
-  int block_steps = 2;             // steps that one side runs before the other's turn
+  int block_steps = 0;             // steps that one side runs before the other's turn; 0: as the harness finds best (PairedSettings)
   int settle_steps = 0;            // of a block's first steps, so many are not counted: queues that filled during the other's turn
   // Why it cannot run here, or "". The row then says so.
   std::function<std::string(const Place&)> unsupported = [](const Place&) { return std::string(); };

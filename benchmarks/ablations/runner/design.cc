@@ -13,7 +13,7 @@ namespace {
 Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& variant, const Place& place) {
   return {.ablation = a.name, .question = a.question, .expectation = a.expectation, .baseline = baseline, .variant = variant,
           .promise = a.promise, .rtol = a.rtol, .half_width = a.half_width, .built_alike = a.built_alike, .under_load = a.under_load,
-          .block_steps = a.block_steps, .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
+          .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
 }
 
 std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
@@ -81,7 +81,7 @@ Pairing combination(const std::vector<Chosen>& chosen, const std::string& design
     p.expectation += (p.expectation.empty() ? "" : " ") + a.expectation;
     const bool differs = (std::find(from.begin(), from.end(), f) != from.end()) != (std::find(to.begin(), to.end(), f) != to.end());
     if (differs) p.promise = std::max(p.promise, a.promise), p.rtol += a.rtol;  // the weakest of them; differences add up
-    p.block_steps = std::max(p.block_steps, a.block_steps), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
+    p.block_steps = std::max({p.block_steps, a.block_steps, a.variants[chosen[f].on].block_steps}), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
     if (p.unsupported.empty()) p.unsupported = a.unsupported(place);
   }
   return p;

@@ -15,7 +15,7 @@ struct Pairing {
   Promise promise = Promise::kBitwise;
   double rtol = 0, half_width = 0;
   bool built_alike = false, under_load = false;
-  int block_steps = 2, settle_steps = 0;
+  int block_steps = 0, settle_steps = 0;
   std::int64_t repetition = 0, repetitions = 1;  // which, of how many
   std::string unsupported;           // the reason, or ""
 };

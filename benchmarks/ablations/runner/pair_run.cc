@@ -124,7 +124,7 @@ class PairRun final : public harness::Builder {
     gate(number == 0 ? limits_.gate_steps : 1);
     double seconds = now_s() - start_s;
     control_->all_reduce_max(&seconds, 1);  // the ranks' clocks differ; they must decide alike
-    return {*a_, *b_, seconds};
+    return {*a_, *b_, seconds, step_s_};
   }
 
   void warm() override { a_->start_counting(), b_->start_counting(); }
@@ -151,8 +151,7 @@ class PairRun final : public harness::Builder {
   // The first steps of every build, before any is timed: several of the first; of the others, which differ from it by their seed alone, one.
   void gate(int steps) {
     row_.gate_steps = std::max<std::int64_t>(row_.gate_steps, steps);
-    a_->block(steps);
-    b_->block(steps);
+    step_s_ = (a_->block(steps).back() + b_->block(steps).back()) / 2;
     const Difference d = difference(*a_, *b_);
     if (pairing_.promise != Promise::kOtherWork) row_.largest_difference = std::max(row_.largest_difference, d.largest);
     if (kept(pairing_, d)) return;
@@ -169,6 +168,7 @@ class PairRun final : public harness::Builder {
   const harness::RunContext& context_;
   const std::unique_ptr<comm::Communicator> control_;
   std::unique_ptr<Arm> a_, b_;
+  double step_s_ = 0;  // the last one of the gate
   SideMeans phases_, usage_;
   Comparison row_;
 };
