@@ -7,9 +7,9 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "core/host_device.h"
+#include "kernels/bits.h"
 #include "kernels/params.h"
 
 namespace ttt::kernels {
@@ -38,18 +38,6 @@ TTT_HD inline bool suppresses(const float* kept, const float* box, float thresho
   return inter > threshold * (1.0f - 1e-6f) * whole && inter / whole > threshold;
 }
 
-// A float32 of these bits, and back.
-TTT_HD inline float from_bits(std::uint32_t bits) {
-  float x;
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-TTT_HD inline std::uint32_t bits_of(float x) {
-  std::uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
 // e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0): reduced to
 // [-ln 2 / 2, ln 2 / 2] and to [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two parts, then the minimax polynomials of Cephes
 // (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is a call of a function on processors that may lack it.
@@ -66,7 +54,7 @@ TTT_HD inline float exp_of(float x) {
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = (y * (r * r) + r) + 1.0f;
-  return y * from_bits(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 126) << 23) * 2.0f;  // 2^128 is no float32
+  return y * float_of(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 126) << 23) * 2.0f;  // 2^128 is no float32
 }
 TTT_HD inline float log_of(float x) {
   if (!(x > 0.0f) || x == HUGE_VALF) return x == 0.0f ? -HUGE_VALF : (x > 0.0f ? x : NAN);
@@ -75,7 +63,7 @@ TTT_HD inline float log_of(float x) {
   // x = m * 2^e with m's bits from sqrt(1/2)'s up to those of the double of it: no branch, which data would mispredict
   constexpr std::uint32_t kRootHalf = 0x3F3504F3u;
   const std::int32_t e = (static_cast<std::int32_t>(bits - kRootHalf) >> 23) - (normal ? 0 : 23);
-  const float m = from_bits(((bits - kRootHalf) & 0x7FFFFFu) + kRootHalf);
+  const float m = float_of(((bits - kRootHalf) & 0x7FFFFFu) + kRootHalf);
   const float f = m - 1.0f, n = static_cast<float>(e), f2 = f * f;
   float y = 7.0376836292e-2f;
   y = y * f - 1.1514610310e-1f;

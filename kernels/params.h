@@ -96,6 +96,21 @@ struct PolygonView {
   const float* vertices;               // [vertices, 2] x, y
 };
 
+// From images as their files have them to a batch: resize, flip, normalise, pad.
+struct PlaceImagesParams {
+  std::int64_t images = 0, height = 0, width = 0;  // of the batch
+  bool antialias = false;                          // where an axis shrinks
+  bool bgr = false;                                // order of the output's channels
+};
+// The arrays of data::RawImages, and what else of a batch it takes. Images of no bytes are black.
+struct RawImagesView {
+  const std::uint8_t* bytes;        // rows of red, green, blue
+  const std::int64_t* offset;       // [images] into bytes
+  const std::int32_t* size;         // [images, 2] height, width
+  const std::int32_t* placed_size;  // [images, 2] after the resize, inside the batch's
+  const std::uint8_t* flipped;      // [images]
+};
+
 // Normalisation over rows = N * H * W of channels-last memory, with the ReLU behind it.
 struct BatchNormParams {
   std::int64_t rows = 0, channels = 0;

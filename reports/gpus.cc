@@ -47,4 +47,28 @@ Document gpu_blocks(const result::RunRecord& r) {
   return d;
 }
 
+Document profile_blocks(const result::RunRecord& r) {
+  constexpr std::size_t kShown = 15;
+  const auto found = r.health.find("profile");
+  if (found == r.health.end()) return {};
+  Table ranks{.header = {"rank", "steps", "time of a step", "device busy", "kernels of a step", "copies and fills", "lost"}, .right = {true, true, true, true, true, true, true}};
+  for (const Json& rank : found->at("ranks")) {
+    const double steps = rank.at("steps").get<double>(), window_s = rank.at("window_s").get<double>(), busy_s = rank.at("busy_s").get<double>();
+    const auto each = [&](const char* key) { return Cell(fixed("%.0f", rank.at(key).get<double>() / steps), rank.at(key).get<double>() / steps); };
+    ranks.rows.push_back({whole(rank.at("rank").get<std::int64_t>()), whole(rank.at("steps").get<std::int64_t>()), Cell(fixed("%.2f ms", 1e3 * window_s / steps), 1e3 * window_s / steps, "ms"),
+                          window_s > 0 ? Cell(fixed("%.1f %%", 100 * busy_s / window_s), 100 * busy_s / window_s, "%") : Cell("-"), each("kernels"), each("copies_and_fills"),
+                          whole(rank.at("lost").get<std::int64_t>())});
+  }
+  const Json& first = found->at("ranks")[0];
+  const double steps = first.at("steps").get<double>(), total_s = first.at("total_s").get<double>();
+  Table longest{.header = {"on rank 0", "calls of a step", "time of a step", "of all"}, .right = {false, true, true, true}};
+  for (const Json& k : first.at("longest")) {
+    if (longest.rows.size() == kShown) break;
+    const double s = k.at("total_s").get<double>();
+    longest.rows.push_back({k.at("name").get<std::string>(), Cell(fixed("%.1f", k.at("calls").get<double>() / steps), k.at("calls").get<double>() / steps),
+                            Cell(fixed("%.3f ms", 1e3 * s / steps), 1e3 * s / steps, "ms"), Cell(fixed("%.1f %%", 100 * s / total_s), 100 * s / total_s, "%")});
+  }
+  return {Heading{"What ran on the device"}, std::move(ranks), std::move(longest)};
+}
+
 }  // namespace ttt::reports

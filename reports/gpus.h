@@ -1,4 +1,4 @@
-// What a run's GPUs drew, at which clocks, and what slowed them down.
+// What a run's GPUs drew, at which clocks, what slowed them down, and what ran on them.
 #pragma once
 
 #include "reports/document.h"
@@ -8,5 +8,7 @@ namespace ttt::reports {
 
 // Empty where nothing of GPUs was recorded.
 Document gpu_blocks(const result::RunRecord& record);
+// Of train.profile_steps: how busy each rank's device was, and the kernels of the most time on rank 0. Empty where there is no profile.
+Document profile_blocks(const result::RunRecord& record);
 
 }  // namespace ttt::reports

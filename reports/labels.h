@@ -24,6 +24,8 @@ inline constexpr std::string_view kLabels[] = {
     "checkpoints", "stall", "writing", "stall / time between", "lost", "signal", "checkpoint", "changed",
     // GPUs.
     "GPU", "power", "SM clock", "busy", "temperature", "memory", "slowed by", "energy", "energy per image",
+    // What ran on a device.
+    "steps", "time of a step", "device busy", "kernels of a step", "copies and fills", "on rank 0", "calls of a step", "of all",
     // Ablations.
     "variant", "95 % interval", "finding", "builds", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",

@@ -256,8 +256,7 @@ Document show_run(const RunRecord& record) {
     add_step_time(record, d);
     const Document checkpoints = checkpoint_blocks(record);
     d.insert(d.end(), checkpoints.begin(), checkpoints.end());
-    const Document gpus = gpu_blocks(record);
-    d.insert(d.end(), gpus.begin(), gpus.end());
+    for (const Document& blocks : {gpu_blocks(record), profile_blocks(record)}) d.insert(d.end(), blocks.begin(), blocks.end());
   }
   add_system(record, d);
   add_recipe(record, d);

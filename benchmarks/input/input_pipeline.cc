@@ -28,7 +28,7 @@ ttt::result::Json measure(const Options& options, const ttt::data::DataSettings&
   const double start_s = ttt::now_s();
   while (elapsed_s < options.seconds) {
     const ttt::data::HostBatch& batch = *loader.next();
-    checksum += batch.images[batch.images.size() / 3];  // the batch is used
+    checksum += batch.images.empty() ? batch.raw.bytes[batch.raw.bytes.size() / 3] : batch.images[batch.images.size() / 3];  // the batch is used
     read_s += batch.read_s, decode_s += batch.decode_s, transform_s += batch.transform_s;
     ++batches;
     elapsed_s = ttt::now_s() - start_s;
@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   app.add_option("--long-side", settings.long_side)->capture_default_str();
   app.add_option("--padding", settings.padding, "batch, fixed or two")->capture_default_str();
   app.add_option("--read", settings.read, "pread or hdf5")->capture_default_str();
+  app.add_option("--transform", settings.transform, "host, or device: the workers only decode")->check(CLI::IsMember({"host", "device"}))->capture_default_str();
   app.add_flag("--scaled-decode", settings.scaled_decode);
   app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
   return ttt::run_tool(app, argc, argv, [&] { std::printf("%s\n", measure(options, settings).dump().c_str()); });

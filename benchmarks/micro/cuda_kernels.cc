@@ -140,13 +140,13 @@ void add_roi_align() {
     for (int l = 0; l < 4; ++l) floats += static_cast<double>(s.images * s.channels * (((s.height - 1) >> (l + 2)) + 1) * (((s.width - 1) >> (l + 2)) + 1));
     const Load load{static_cast<double>(s.rois), "RoIs/s", 4 * floats};
     add_kernel(std::string("roi_align_forward/") + s.name, load, [s] {
-      return owning(RoiInputs(s), [](RoiInputs& in) { cuda::roi_align_forward(in.p, in.pointers.data(), in.rois, in.image, in.out, nullptr); });
+      return owning(RoiInputs(s), [](RoiInputs& in) { cuda::roi_align_forward<float>(in.p, in.pointers.data(), in.rois, in.image, in.out, nullptr); });
     });
     // With the zeroing of the gradients, which the caller owes.
     add_kernel(std::string("roi_align_backward/") + s.name, load, [s] {
       return owning(RoiInputs(s), [](RoiInputs& in) {
         for (const Device<float>& map : in.maps) check(cudaMemsetAsync(map, 0, static_cast<std::size_t>(map.bytes()), nullptr), "Clearing a gradient");
-        cuda::roi_align_backward(in.p, in.out, in.rois, in.image, in.pointers.data(), in.scratch, nullptr);
+        cuda::roi_align_backward<float>(in.p, in.out, in.rois, in.image, in.pointers.data(), in.scratch, nullptr);
       });
     });
   }
@@ -314,7 +314,13 @@ void add_norms() {
   const kernels::BatchNormParams p{.rows = 2 * 200 * 336, .channels = 256};
   const double array = 4.0 * static_cast<double>(p.rows * p.channels);
   add_kernel("scale_offset_relu/resnet50_res2", {1, "calls/s", 3 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu(d.p, d.x, d.row(0), d.row(1), d.residual, d.y, nullptr); });
+    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu<float>(d.p, d.x, d.row(0), d.row(1), d.residual, d.y, nullptr); });
+  });
+  add_kernel("scale_offset_relu/resnet50_res2_bf16", {1, "calls/s", 3 * array / 2}, [p] {
+    return owning(Inputs(p), [](Inputs& d) {  // the bits of float32 numbers, taken for two each: any will do
+      const auto halves = [](float* v) { return reinterpret_cast<kernels::Bfloat16*>(v); };
+      cuda::scale_offset_relu<kernels::Bfloat16>(d.p, halves(d.x), nullptr, d.row(1), halves(d.residual), halves(d.y), nullptr);
+    });
   });
   add_kernel("batch_norm_forward/resnet50_res2", {1, "calls/s", 2 * array}, [p] {
     return owning(Inputs(p), [](Inputs& d) { cuda::batch_norm_forward(d.p, d.x, d.row(0), d.row(1), nullptr, d.y, d.row(2), d.row(3), d.row(4), d.scratch, nullptr); });
@@ -323,6 +329,29 @@ void add_norms() {
     return owning(Inputs(p), [](Inputs& d) {
       cuda::batch_norm_backward(d.p, d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4), d.grad, nullptr, d.row(5), d.row(6), d.scratch, nullptr);
     });
+  });
+}
+
+// 12 images of 480 x 640, of the mlperf recipe's size.
+void add_place_images() {
+  struct Inputs {
+    kernels::PlaceImagesParams p{.images = 12, .height = 800, .width = 1344};
+    Device<std::uint8_t> bytes{12 * 480 * 640 * 3}, flipped = Device<std::uint8_t>::of(std::vector<std::uint8_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+    Device<std::int64_t> offset = Device<std::int64_t>::of([] {
+      std::vector<std::int64_t> all;
+      for (std::int64_t n = 0; n < 12; ++n) all.push_back(n * 480 * 640 * 3);
+      return all;
+    }());
+    Device<std::int32_t> size = sizes(480, 640), placed = sizes(800, 1066);
+    Device<float> values{768}, images{12 * 800 * 1344 * 3};
+    static Device<std::int32_t> sizes(std::int32_t height, std::int32_t width) {
+      std::vector<std::int32_t> all;
+      for (int n = 0; n < 12; ++n) all.push_back(height), all.push_back(width);
+      return Device<std::int32_t>::of(all);
+    }
+  };
+  add_kernel("place_images/coco_800", {12, "images/s", 12.0 * (480 * 640 * 3 + 4.0 * 800 * 1344 * 3)}, [] {
+    return owning(Inputs(), [](Inputs& d) { cuda::place_images(d.p, {d.bytes, d.offset, d.size, d.placed, d.flipped}, d.values, d.images, nullptr); });
   });
 }
 
@@ -346,7 +375,7 @@ int run(int argc, char** argv) {
   add_context(), add_device_context();
   add_roi_align();
   for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
-  add_nms(), add_sgd(), add_norms();
+  add_nms(), add_sgd(), add_norms(), add_place_images();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -17,6 +17,7 @@
 #include "data/shapes.h"
 #include "result/system_info.h"
 #include "train/gpu_use.h"
+#include "train/device_profile.h"
 #include "train/telemetry.h"
 #include "train/weights.h"
 
@@ -30,8 +31,9 @@ void check_save_weights(const std::string& path) {
 }
 
 void check_norm(const train::Recipe& recipe) {
-  if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync")
-    throw UsageError("model.backbone.norm = \"sync\" and device = \"" + recipe.device + "\": statistics over ranks have no kernel there yet. Choose frozen, batch or group.");
+  if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync" && recipe.data.padding == "batch")
+    throw UsageError("model.backbone.norm = \"sync\", data.padding = \"batch\" and device = \"" + recipe.device +
+                     "\": the ranks' batches would differ in size, and the host does not wait for the device to add them up. Choose data.padding = \"fixed\" or \"two\".");
 }
 
 void check_precision(const train::Recipe& recipe) {
@@ -157,7 +159,9 @@ void set_model(Run& run, model::DetectionOps ops) {
   const train::Recipe& recipe = run.recipe;
   train::Parts& parts = run.parts;
   parts.hooks.reset();  // of the old model's parameters
-  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, run.control.get());
+  // What ranks add up within the step lies where the gradients do.
+  comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
+  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
   parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
@@ -212,6 +216,14 @@ std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& rec
     return nullptr;
   }
   return std::make_unique<train::GpuUse>(std::move(meter), every_s, train::GpuUse::Names{run.accelerator.name, result::node_json().at("host").get<std::string>()}, *run.control, recorder);
+}
+
+std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder) {
+  const train::TrainConfig& t = run.recipe.train;
+  if (t.profile_steps == 0) return nullptr;
+  if (!run.accelerator.activity)
+    throw NotSupported("train.profile_steps: nobody says what runs on this run's device (" + run.accelerator.name + "). Leave it away, or choose device = \"cuda\".");
+  return std::make_unique<train::DeviceProfile>(*run.accelerator.activity, t.trace_from, t.profile_steps, *run.control, recorder);
 }
 
 void store_trace(Run& run, harness::RunContext& context) {

@@ -56,12 +56,12 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
   train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, start, context));
   const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);
-  const std::unique_ptr<train::Listener> gpus = make_gpu_use(run, context.recorder);
+  const std::unique_ptr<train::Listener> gpus = make_gpu_use(run, context.recorder), profile = make_device_profile(run, context.recorder);
   train::Observer observer{
       .recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); }, .listeners = guards.listeners(),
       .checkpoints = checkpoints.get()};
   observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
-  for (const auto* more : {&telemetry, &gpus})
+  for (const auto* more : {&telemetry, &gpus, &profile})
     if (*more) observer.listeners.push_back(more->get());
   train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());

@@ -12,6 +12,9 @@ constexpr int kThreads = 128, kRows = 256;
 struct Work {
   float *first, *second;    // [blocks of rows, channels] sums
   float *a, *b, *d;         // [channels] scale and offset; a * g + b * x + d
+  // Of all ranks' rows, where they are added up over ranks: forward rows * mean, then the squares about the mean; backward the sums of the gradients;
+  // and the rows.
+  double *first_sums, *second_sums, *rows;  // [channels], [channels], [1], one behind the other
 };
 
 Work work_in(const BatchNormParams& p, void* workspace, std::size_t* bytes = nullptr) {
@@ -23,6 +26,9 @@ Work work_in(const BatchNormParams& p, void* workspace, std::size_t* bytes = nul
   w.a = parts.take<float>(p.channels);
   w.b = parts.take<float>(p.channels);
   w.d = parts.take<float>(p.channels);
+  w.first_sums = parts.take<double>(2 * p.channels + 1);
+  w.second_sums = w.first_sums == nullptr ? nullptr : w.first_sums + p.channels;
+  w.rows = w.first_sums == nullptr ? nullptr : w.second_sums + p.channels;
   if (bytes != nullptr) *bytes = parts.bytes();
   return w;
 }
@@ -66,29 +72,36 @@ __global__ void __launch_bounds__(kThreads) finish_mean(BatchNormParams p, const
   if (c < p.channels) mean[c] = static_cast<float>(static_cast<double>(x[c]) + total(p, w.first, c) / static_cast<double>(p.rows));
 }
 
-__global__ void __launch_bounds__(kThreads)
-    finish_variance(BatchNormParams p, const float* weight, const float* bias, const float* mean, Work w, float* variance, float* rstd) {
+// What ranks add up: about zero, since each has a mean of its own.
+__global__ void __launch_bounds__(kThreads) moments_of_rank(BatchNormParams p, const float* mean, Work w) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
-  const double v = total(p, w.first, c) / static_cast<double>(p.rows);
+  const auto rows = static_cast<double>(p.rows), m = static_cast<double>(mean[c]);
+  w.first_sums[c] = rows * m;
+  w.second_sums[c] = total(p, w.first, c) + rows * m * m;
+  if (c == 0) *w.rows = rows;
+}
+
+__global__ void __launch_bounds__(kThreads) moments_of_all(BatchNormParams p, Work w, float* mean) {
+  const std::int64_t c = own_channel();
+  if (c >= p.channels) return;
+  const double rows = *w.rows, m = w.first_sums[c] / rows, squares = w.second_sums[c] - rows * m * m;
+  mean[c] = static_cast<float>(m);
+  w.second_sums[c] = squares > 0.0 ? squares : 0.0;
+}
+
+// over_ranks: the squares and rows of all ranks' instead of this one's.
+__global__ void __launch_bounds__(kThreads)
+    finish_variance(BatchNormParams p, bool over_ranks, const float* weight, const float* bias, const float* mean, Work w, float* variance, float* rstd) {
+  const std::int64_t c = own_channel();
+  if (c >= p.channels) return;
+  const double v = over_ranks ? w.second_sums[c] / *w.rows : total(p, w.first, c) / static_cast<double>(p.rows);
   variance[c] = static_cast<float>(v);
   const auto r = static_cast<float>(1.0 / sqrt(v + static_cast<double>(p.eps)));
   rstd[c] = r;
   const float scale = weight[c] * r;
   w.a[c] = scale;
   w.b[c] = bias[c] - mean[c] * scale;
-}
-
-__global__ void __launch_bounds__(kThreads)
-    apply(BatchNormParams p, const float* x, const float* scale, const float* offset, const float* residual, float* y) {
-  const Column c(p);
-  if (!c.exists) return;
-  const float a = scale[c.channel], b = offset[c.channel];
-  for (std::int64_t i = c.begin; i < c.end; i += p.channels) {
-    float v = fmaf(x[i], a, b);
-    if (residual != nullptr) v = v + residual[i];
-    y[i] = p.relu && v < 0.0f ? 0.0f : v;  // what is not a number passes: it must be seen in the loss
-  }
 }
 
 __device__ float behind_relu(const BatchNormParams& p, float grad, float y) { return !p.relu || y > 0.0f ? grad : 0.0f; }
@@ -109,13 +122,21 @@ __global__ void __launch_bounds__(kThreads)
   w.second[c.at] = sum_x;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    finish_gradients(BatchNormParams p, const float* weight, const float* mean, const float* rstd, Work w, float* grad_weight, float* grad_bias) {
+__global__ void __launch_bounds__(kThreads) finish_gradients(BatchNormParams p, const float* rstd, Work w, float* grad_weight, float* grad_bias) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
-  const double sum = total(p, w.first, c), sum_x = total(p, w.second, c), r = static_cast<double>(rstd[c]), m = static_cast<double>(p.rows);
+  const double sum = total(p, w.first, c), sum_x = total(p, w.second, c);
   grad_bias[c] = static_cast<float>(sum);
-  grad_weight[c] = static_cast<float>(sum_x * r);
+  grad_weight[c] = static_cast<float>(sum_x * static_cast<double>(rstd[c]));
+  w.first_sums[c] = sum;
+  w.second_sums[c] = sum_x;
+  if (c == 0) *w.rows = static_cast<double>(p.rows);
+}
+
+__global__ void __launch_bounds__(kThreads) slopes(BatchNormParams p, const float* weight, const float* mean, const float* rstd, Work w) {
+  const std::int64_t c = own_channel();
+  if (c >= p.channels) return;
+  const double sum = w.first_sums[c], sum_x = w.second_sums[c], r = static_cast<double>(rstd[c]), m = *w.rows;
   // dx = w rstd (g - mean(g) - (x - mean) rstd^2 mean(g (x - mean))), as a * g + b * x + d
   const double wr = static_cast<double>(weight[c]) * r, slope = -wr * r * r * sum_x / m;
   w.a[c] = static_cast<float>(wr);
@@ -142,26 +163,29 @@ std::size_t batch_norm_workspace(const BatchNormParams& p) {
 }
 
 void batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y, float* mean,
-                        float* variance, float* rstd, void* workspace, cudaStream_t stream) {
+                        float* variance, float* rstd, void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
   const Work w = work_in(p, workspace);
+  const bool over_ranks = static_cast<bool>(sum_over_ranks);
   launch("batch_norm_sum", sum_rows<false>, by_rows(p), stream, p, x, x, w.first);
   launch("batch_norm_mean", finish_mean, by_channels(p), stream, p, x, w, mean);
   launch("batch_norm_squares", sum_rows<true>, by_rows(p), stream, p, x, mean, w.first);
-  launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, weight, bias, mean, w, variance, rstd);
+  if (over_ranks) {
+    launch("batch_norm_moments_of_rank", moments_of_rank, by_channels(p), stream, p, mean, w);
+    sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
+    launch("batch_norm_moments_of_all", moments_of_all, by_channels(p), stream, p, w, mean);
+  }
+  launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, over_ranks, weight, bias, mean, w, variance, rstd);
   scale_offset_relu(p, x, w.a, w.b, residual, y, stream);
-}
-
-void scale_offset_relu(const BatchNormParams& p, const float* x, const float* scale, const float* offset, const float* residual, float* y,
-                       cudaStream_t stream) {
-  launch("scale_offset_relu", apply, by_rows(p), stream, p, x, scale, offset, residual, y);
 }
 
 void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
                          const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, void* workspace,
-                         cudaStream_t stream) {
+                         cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
   const Work w = work_in(p, workspace);
   launch("batch_norm_gradient_sums", sum_gradients, by_rows(p), stream, p, grad_y, x, y, mean, grad_residual, w);
-  launch("batch_norm_gradients", finish_gradients, by_channels(p), stream, p, weight, mean, rstd, w, grad_weight, grad_bias);
+  launch("batch_norm_gradients", finish_gradients, by_channels(p), stream, p, rstd, w, grad_weight, grad_bias);
+  if (sum_over_ranks) sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
+  launch("batch_norm_slopes", slopes, by_channels(p), stream, p, weight, mean, rstd, w);
   launch("batch_norm_apply_gradients", apply_gradients, by_rows(p), stream, p, grad_y, x, y, w, grad_x);
 }
 

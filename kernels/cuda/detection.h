@@ -16,18 +16,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/float16.h"
 #include "kernels/params.h"
 
 namespace ttt::kernels::cuda {
 
-// features: host array of device pointers.
-void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois, const std::int32_t* roi_image, float* out,
-                       cudaStream_t stream);
+// features: host array of device pointers. T: float, Bfloat16 or Float16; sums are in float32 whichever, rounded to T once.
+template <class T>
+void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois, const std::int32_t* roi_image, T* out, cudaStream_t stream);
 // The host twin's sums in the host twin's order: each feature pixel has one owner, who visits the RoIs in turn; no atomics. At
 // most 32 bins on a side. (Where a RoI is turned inside out and p.aligned, two of its samples' weights are added before the
 // product instead of after.)
 std::size_t roi_align_backward_workspace(const RoiAlignParams& p);
-void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image, float* const* grad_features,
+template <class T>
+void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image, T* const* grad_features,
                         void* workspace, cudaStream_t stream);
 
 std::size_t match_workspace(const MatchParams& p);
@@ -73,6 +75,9 @@ struct PasteParams {
 };
 void paste_masks(const PasteParams& p, const float* masks, const float* boxes, std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity,
                  cudaStream_t stream);
+
+// images: [images, height, width, 3]. view: its members are device pointers. values: [3, 256] what a byte becomes, by channel of the output.
+void place_images(const PlaceImagesParams& p, const RawImagesView& view, const float* values, float* images, cudaStream_t stream);
 
 // All tensors in one launch of blocks for the largest: tensors of about one size waste none. tensors: [count] in memory of the device.
 void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream);

@@ -14,10 +14,12 @@ namespace ttt::kernels::cuda {
 namespace {
 
 constexpr int kTile = 4, kLanes = 64, kThreads = kTile * kLanes;  // a thread: one row of the tile, one vector of channels
+constexpr int kWide = 4;
 constexpr int kMaxPooled = 32;
 
+template <class T>
 struct Gradients {
-  float* level[kMaxLevels];
+  T* level[kMaxLevels];
 };
 
 // Pixels are bounds, not exact: [first, last], empty where nothing is touched.
@@ -119,36 +121,37 @@ __device__ void fill_weights(const RoiAlignParams& p, const float* corners, cons
 }
 
 // Adds what one RoI gives to the thread's row of pixels.
-template <class V>
-__device__ void add_roi(int pooled, const V* grad, int vectors, int row, const TileWeights& w, V (&sum)[kTile]) {
+template <class T, int kWidth>
+__device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, int row, const TileWeights& w, float (&sum)[kTile][kWidth]) {
   for (int by = 0; by < pooled; ++by) {
     if (!(w.present[0][by] >> row & 1)) continue;
     const float wy = w.weight[0][by][row];
     for (int bx = 0; bx < pooled; ++bx) {
       const unsigned present = w.present[1][bx];
       if (present == 0) continue;
-      const V g = grad[static_cast<std::int64_t>(by * pooled + bx) * vectors];
+      const Pack<T, kWidth> g = grad[static_cast<std::int64_t>(by * pooled + bx) * vectors];
 #pragma unroll
       for (int k = 0; k < kTile; ++k)
-        if (present >> k & 1) sum[k] = fused(wy * w.weight[1][bx][k], g, sum[k]);
+        if (present >> k & 1) add_product(wy * w.weight[1][bx][k], g, sum[k]);
     }
   }
 }
 
-template <class V>
+template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    roi_align_backward_kernel(RoiAlignParams p, const float* grad_out, const float* rois, Notes notes, Gradients gradients) {
+    roi_align_backward_kernel(RoiAlignParams p, const T* grad_out, const float* rois, Notes notes, Gradients<T> gradients) {
+  using Vector = Pack<T, kWidth>;
   __shared__ std::int32_t hits[kThreads];
   __shared__ int sums[33];
   __shared__ TileWeights weights;
   const Tile tile(p, blockIdx.x);
-  const int row = static_cast<int>(threadIdx.x) / kLanes, vectors = static_cast<int>(p.channels / kWidth<V>);
+  const int row = static_cast<int>(threadIdx.x) / kLanes, vectors = static_cast<int>(p.channels / kWidth);
   const int channel = static_cast<int>(blockIdx.y) * kLanes + static_cast<int>(threadIdx.x) % kLanes;
   const bool works = channel < vectors && tile.y + row < p.height[tile.level];
-  V* dst = reinterpret_cast<V*>(gradients.level[tile.level]) +
-           ((tile.image * p.height[tile.level] + tile.y + row) * p.width[tile.level] + tile.x) * vectors + channel;
+  Vector* dst = reinterpret_cast<Vector*>(gradients.level[tile.level]) +
+                ((tile.image * p.height[tile.level] + tile.y + row) * p.width[tile.level] + tile.x) * vectors + channel;
   const int columns = static_cast<int>(min(static_cast<std::int64_t>(kTile), p.width[tile.level] - tile.x));
-  V sum[kTile] = {zero<V>(), zero<V>(), zero<V>(), zero<V>()};
+  float sum[kTile][kWidth] = {};
   bool begun = false;
   const std::int64_t end = notes.end[tile.image];
   for (std::int64_t base = p.rois - notes.first[tile.image]; base < end; base += kThreads) {
@@ -160,20 +163,20 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     if (count > 0 && !begun && works)
       for (int k = 0; k < kTile; ++k)
-        if (k < columns) sum[k] = dst[static_cast<std::int64_t>(k) * vectors];
+        if (k < columns) widen_all(dst[static_cast<std::int64_t>(k) * vectors], sum[k]);
     begun = begun || count > 0;
     for (int h = 0; h < count; ++h) {
       const std::int64_t roi = hits[h];
       const float corners[4] = {rois[4 * roi], rois[4 * roi + 1], rois[4 * roi + 2], rois[4 * roi + 3]};
       fill_weights(p, corners, tile, weights);
       __syncthreads();
-      if (works) add_roi(p.pooled, reinterpret_cast<const V*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel, vectors, row, weights, sum);
+      if (works) add_roi(p.pooled, reinterpret_cast<const Vector*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel, vectors, row, weights, sum);
       __syncthreads();
     }
   }
   if (!begun || !works) return;
   for (int k = 0; k < kTile; ++k)
-    if (k < columns) dst[static_cast<std::int64_t>(k) * vectors] = sum[k];
+    if (k < columns) dst[static_cast<std::int64_t>(k) * vectors] = packed<T, kWidth>(sum[k]);
 }
 
 }  // namespace
@@ -184,7 +187,8 @@ std::size_t roi_align_backward_workspace(const RoiAlignParams& p) {
   return bytes;
 }
 
-void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image, float* const* grad_features,
+template <class T>
+void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image, T* const* grad_features,
                         void* workspace, cudaStream_t stream) {
   if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
     throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
@@ -194,20 +198,20 @@ void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const fl
   const Notes notes = notes_in(p, workspace);
   clear(notes.first, static_cast<std::size_t>(2 * p.images) * sizeof(std::int32_t), stream);
   launch("note_rois", note_rois, {.x = blocks_for(p.rois, kThreads), .threads = kThreads}, stream, p, rois, roi_image, notes);
-  Gradients g{};
-  bool wide = takes_float4(p.channels, grad_out);
+  Gradients<T> g{};
+  bool wide = takes_packs<T, kWide>(p.channels, grad_out);
   std::int64_t tiles = 0;
   for (int l = 0; l < p.levels; ++l) {
     g.level[l] = grad_features[l];
-    wide = wide && takes_float4(p.channels, grad_features[l]);
+    wide = wide && takes_packs<T, kWide>(p.channels, grad_features[l]);
     tiles += p.images * blocks_for(p.height[l], kTile) * blocks_for(p.width[l], kTile);
   }
-  Shape shape{.x = tiles, .y = blocks_for(wide ? p.channels / 4 : p.channels, kLanes), .threads = kThreads};
-  if (wide) {
-    launch("roi_align_backward", roi_align_backward_kernel<float4>, shape, stream, p, grad_out, rois, notes, g);
-  } else {
-    launch("roi_align_backward", roi_align_backward_kernel<float>, shape, stream, p, grad_out, rois, notes, g);
-  }
+  const Shape shape{.x = tiles, .y = blocks_for(wide ? p.channels / kWide : p.channels, kLanes), .threads = kThreads};
+  launch("roi_align_backward", wide ? roi_align_backward_kernel<T, kWide> : roi_align_backward_kernel<T, 1>, shape, stream, p, grad_out, rois, notes, g);
 }
+
+template void roi_align_backward(const RoiAlignParams&, const float*, const float*, const std::int32_t*, float* const*, void*, cudaStream_t);
+template void roi_align_backward(const RoiAlignParams&, const Bfloat16*, const float*, const std::int32_t*, Bfloat16* const*, void*, cudaStream_t);
+template void roi_align_backward(const RoiAlignParams&, const Float16*, const float*, const std::int32_t*, Float16* const*, void*, cudaStream_t);
 
 }  // namespace ttt::kernels::cuda

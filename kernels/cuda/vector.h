@@ -1,33 +1,45 @@
-// One channel or four at a time, for kernels over channels-last memory.
+// Several neighbouring channels at a time, for kernels over channels-last memory.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
+#include "kernels/float16.h"
+
 namespace ttt::kernels::cuda {
 
-template <class V>
-inline constexpr int kWidth = sizeof(V) / sizeof(float);
+// kWidth values of one load or store.
+template <class T, int kWidth>
+struct alignas(kWidth * sizeof(T)) Pack {
+  T value[kWidth];
+};
 
-template <class V>
-__device__ V zero();
-template <>
-__device__ inline float zero<float>() {
-  return 0.0f;
-}
-template <>
-__device__ inline float4 zero<float4>() {
-  return make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-}
-
-// w * v + sum, rounded once.
-__device__ inline float fused(float w, float v, float sum) { return fmaf(w, v, sum); }
-__device__ inline float4 fused(float w, const float4& v, const float4& sum) {
-  return make_float4(fmaf(w, v.x, sum.x), fmaf(w, v.y, sum.y), fmaf(w, v.z, sum.z), fmaf(w, v.w, sum.w));
+// sum += w * v, each rounded once.
+template <class T, int kWidth>
+__device__ inline void add_product(float w, const Pack<T, kWidth>& v, float (&sum)[kWidth]) {
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) sum[k] = fmaf(w, widen(v.value[k]), sum[k]);
 }
 
-// Whether float4 may be used: whole vectors of channels, and an address that the hardware takes.
-inline bool takes_float4(std::int64_t channels, const void* p) { return channels % 4 == 0 && reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }
+template <class T, int kWidth>
+__device__ inline Pack<T, kWidth> packed(const float (&v)[kWidth]) {
+  Pack<T, kWidth> p;
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) p.value[k] = narrow<T>(v[k]);
+  return p;
+}
+
+template <class T, int kWidth>
+__device__ inline void widen_all(const Pack<T, kWidth>& p, float (&v)[kWidth]) {
+#pragma unroll
+  for (int k = 0; k < kWidth; ++k) v[k] = widen(p.value[k]);
+}
+
+// Whether packs may be used: whole ones in the channels, and an address that the hardware takes. Null takes them.
+template <class T, int kWidth>
+bool takes_packs(std::int64_t channels, const T* p) {
+  return channels % kWidth == 0 && reinterpret_cast<std::uintptr_t>(p) % sizeof(Pack<T, kWidth>) == 0;
+}
 
 }  // namespace ttt::kernels::cuda

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <type_traits>
 #include <vector>
 
 #include "core/parallel.h"
@@ -108,5 +110,31 @@ void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const fl
     loops.backward_apply(n, c, grad_y + r * c, y + r * c, x + r * c, a.data(), b.data(), d.data(), p.relu, grad_x + r * c);
   });
 }
+
+template <class T>
+void scale_offset_relu(const BatchNormParams& p, const T* x, const float* scale, const float* offset, const T* residual, T* y, ThreadPool* pool) {
+  const std::int64_t c = p.channels;
+  const std::vector<float> ones(scale ? 0 : c, 1.0f);  // x * 1 is exact
+  if (!scale) scale = ones.data();
+  const BatchNormLoops loops = batch_norm_loops(best_isa());
+  for_blocks(pool, p.rows, [&](std::int64_t, std::int64_t r, std::int64_t n) {
+    const T* other = residual ? residual + r * c : nullptr;
+    if constexpr (std::is_same_v<T, float>) {
+      loops.apply(n, c, x + r * c, scale, offset, other, p.relu, y + r * c);
+    } else {
+      std::vector<float> wide(c), wide_other(residual ? c : 0);
+      for (std::int64_t row = 0; row < n; ++row) {
+        for (std::int64_t i = 0; i < c; ++i) wide[i] = widen(x[(r + row) * c + i]);
+        for (std::int64_t i = 0; i < std::ssize(wide_other); ++i) wide_other[i] = widen(other[row * c + i]);
+        loops.apply(1, c, wide.data(), scale, offset, residual ? wide_other.data() : nullptr, p.relu, wide.data());
+        for (std::int64_t i = 0; i < c; ++i) y[(r + row) * c + i] = narrow<T>(wide[i]);
+      }
+    }
+  });
+}
+
+template void scale_offset_relu(const BatchNormParams&, const float*, const float*, const float*, const float*, float*, ThreadPool*);
+template void scale_offset_relu(const BatchNormParams&, const Bfloat16*, const float*, const float*, const Bfloat16*, Bfloat16*, ThreadPool*);
+template void scale_offset_relu(const BatchNormParams&, const Float16*, const float*, const float*, const Float16*, Float16*, ThreadPool*);
 
 }  // namespace ttt::kernels::host

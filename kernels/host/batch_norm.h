@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "kernels/float16.h"
 #include "kernels/params.h"
 
 namespace ttt {
@@ -36,5 +37,11 @@ std::int64_t batch_norm_forward(const BatchNormParams& p, const float* x, const 
 void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
                          const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias,
                          ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
+
+// A normalisation with fixed statistics, or what is left of one that is folded into the convolution before it:
+// y = [max 0](x * scale + offset [+ residual]); p.eps is not read. scale, offset: [channels]; scale null: 1; residual [rows, channels] or
+// null; y may be x. T: float, Bfloat16 or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once.
+template <class T>
+void scale_offset_relu(const BatchNormParams& p, const T* x, const float* scale, const float* offset, const T* residual, T* y, ThreadPool* pool = nullptr);
 
 }  // namespace ttt::kernels::host

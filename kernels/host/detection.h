@@ -70,6 +70,10 @@ void mask_targets_bitmap(const MaskTargetParams& p, const std::uint8_t* bytes, c
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
                           const float* rois, float* out, ThreadPool* pool = nullptr);
 
+// images: [images, height, width, 3], zero outside each image's own extent. values: [3, 256] what a byte becomes, by channel of the output. The results are
+// data::ImageTransform's to the bit (see there for the rules of the resize).
+void place_images(const PlaceImagesParams& p, const RawImagesView& view, const float* values, float* images, ThreadPool* pool = nullptr);
+
 // Paste: a size x size probability map onto its box, thresholded at 0.5, as a row-major 0/1 bitmap of the touched
 // pixels. torchvision's paste_masks_in_image (pad 1, expand the box, bilinear, align_corners=false). Returns the
 // touched box x0, y0, w, h clipped to the image in `box_out`; bits must hold w * h <= capacity bytes.

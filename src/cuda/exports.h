@@ -5,6 +5,7 @@
 #include <string>
 
 #include "comm/nccl.h"
+#include "cuda/activity.h"
 #include "cuda/graphs.h"
 
 namespace ttt::cuda {
@@ -28,6 +29,10 @@ inline constexpr const char* kBusIdName = "ttt_cuda_bus_id";
 // Begins a range of this name for NVIDIA's profilers (NVTX) on the calling thread, and ends the one before. Without a profiler: two calls of nothing.
 using ProfilerRangeFunction = void(const char* name);
 inline constexpr const char* kProfilerRangeName = "ttt_cuda_profiler_range";
+
+// Lives as long as the process.
+using ActivityLogFunction = ActivityLog*();
+inline constexpr const char* kActivityLogName = "ttt_cuda_activity_log";
 
 // Text that lives as long as the library.
 using VersionsFunction = const char*();

@@ -18,6 +18,8 @@ int decode_shrink(const DataSettings& settings, const ImageInfo& image, Size out
   return 1;
 }
 
+Size decoded_size(const ImageInfo& image, int shrink) { return {(image.height + shrink - 1) / shrink, (image.width + shrink - 1) / shrink}; }
+
 }  // namespace
 
 void check(const DataSettings& s) {
@@ -79,7 +81,7 @@ Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<S
 
 BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t capacity, bool targets,
                            std::pmr::memory_resource* memory)
-    : set_(set), settings_(settings), targets_(targets), batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
+    : set_(set), settings_(settings), targets_(targets), raw_(settings.transform == "device"), batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
   batch_.images_n = images, batch_.gt_capacity = capacity;
   const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(capacity);
   batch_.image_size.resize(2 * n), batch_.original_size.resize(2 * n), batch_.image_id.resize(n), batch_.flipped.resize(n);
@@ -89,6 +91,10 @@ BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, st
 void BatchBuilder::begin(const BatchPlan& plan) {
   plan_ = plan;
   const Size padded = padded_size(set_, settings_, plan.samples);
+  if (raw_) {
+    batch_.height = padded.height, batch_.width = padded.width;
+    return place_raw();
+  }
   const auto floats = static_cast<std::size_t>(batch_.images_n) * padded.height * padded.width * 3;
   if (batch_.height != padded.height || batch_.width != padded.width) {
     // Everything that lies in memory counts as written: the rows have moved.
@@ -96,6 +102,25 @@ void BatchBuilder::begin(const BatchPlan& plan) {
     batch_.images.resize(floats);
     std::fill(written_.begin(), written_.end(), padded);
   }
+}
+
+// Where each image's bytes will lie: their sizes are known before they are decoded.
+void BatchBuilder::place_raw() {
+  constexpr std::int64_t kAlignment = 16;
+  RawImages& raw = batch_.raw;
+  raw.offset.clear(), raw.size.clear();
+  std::int64_t end = 0;
+  for (const Sample& sample : plan_.samples) {
+    Size size;
+    if (sample.image >= 0) {
+      const ImageInfo info = set_.image(sample.image);
+      size = decoded_size(info, decode_shrink(settings_, info, resized_size(settings_, {info.height, info.width})));
+    }
+    raw.offset.push_back(end);
+    raw.size.push_back(size.height), raw.size.push_back(size.width);
+    end += (std::int64_t{3} * size.height * size.width + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  raw.bytes.resize(static_cast<std::size_t>(end));
 }
 
 // Zeroes what an earlier image left outside `used`: the rest is zero already.
@@ -118,7 +143,7 @@ StageSeconds BatchBuilder::fill(std::int64_t k, ImageWorker& worker) {
     batch_.image_id[k] = -1, batch_.gt_count[k] = 0;
     for (std::int32_t* size : {&batch_.image_size[2 * k], &batch_.original_size[2 * k]})
       size[0] = static_cast<std::int32_t>(batch_.height), size[1] = static_cast<std::int32_t>(batch_.width);
-    clear_padding(k, {});
+    if (!raw_) clear_padding(k, {});
     place_targets(k, sample, {}, {});
     return {};
   }
@@ -133,15 +158,19 @@ StageSeconds BatchBuilder::fill(std::int64_t k, ImageWorker& worker) {
   } catch (const DataError& e) {
     throw DataError(set_.describe(sample.image) + " " + e.what());
   }
-  if (worker.image.height != (info.height + shrink - 1) / shrink || worker.image.width != (info.width + shrink - 1) / shrink)
+  if (Size{worker.image.height, worker.image.width} != decoded_size(info, shrink))
     throw DataError(set_.describe(sample.image) + " is a JPEG of " + std::to_string(worker.image.height) + " x " + std::to_string(worker.image.width) +
                     " pixels where the index says " + std::to_string(info.height) + " x " + std::to_string(info.width) + ": pack the data again.");
   const double decoded = now_s();
-  worker.transform.run(worker.image, {.out = out,
-                                      .flip = sample.flip,
-                                      .pixels = batch_.images.data() + k * batch_.height * batch_.width * 3,
-                                      .row_stride = batch_.width * 3});
-  clear_padding(k, out);
+  if (raw_) {
+    std::copy_n(worker.image.pixels.data(), std::int64_t{3} * worker.image.height * worker.image.width, batch_.raw.bytes.data() + batch_.raw.offset[k]);
+  } else {
+    worker.transform.run(worker.image, {.out = out,
+                                        .flip = sample.flip,
+                                        .pixels = batch_.images.data() + k * batch_.height * batch_.width * 3,
+                                        .row_stride = batch_.width * 3});
+    clear_padding(k, out);
+  }
   batch_.image_id[k] = info.id;
   batch_.image_size[2 * k] = out.height, batch_.image_size[2 * k + 1] = out.width;
   batch_.original_size[2 * k] = info.height, batch_.original_size[2 * k + 1] = info.width;

@@ -48,12 +48,13 @@ class BatchBuilder {
   std::int64_t images() const { return batch_.images_n; }
 
  private:
+  void place_raw();
   void clear_padding(std::int64_t k, Size used);
   void place_targets(std::int64_t k, const Sample& sample, const ImageInfo& info, Size out);
 
   const ShardSet& set_;
   const DataSettings& settings_;
-  bool targets_;
+  bool targets_, raw_;
   HostBatch batch_;
   BatchPlan plan_;
   std::vector<ImageTargets> image_targets_;

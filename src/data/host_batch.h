@@ -26,16 +26,26 @@ struct PackedMasks {
   std::pmr::vector<std::uint8_t> bitmap_bytes;
 };
 
+// Images as their files have them, for a device that resizes, flips and normalises them itself (DataSettings::transform).
+struct RawImages {
+  static RawImages in(std::pmr::memory_resource* memory) {
+    return {.bytes = decltype(bytes)(memory), .offset = decltype(offset)(memory), .size = decltype(size)(memory)};
+  }
+  std::pmr::vector<std::uint8_t> bytes;   // rows of red, green, blue; image n from offset[n] on
+  std::pmr::vector<std::int64_t> offset;  // [N]
+  std::pmr::vector<std::int32_t> size;    // [N, 2] height, width; 0, 0: a black image
+};
+
 struct HostBatch {
   // All arrays in `memory`, which outlives them.
   static HostBatch in(std::pmr::memory_resource* memory) {
     return {.images = decltype(images)(memory), .image_size = decltype(image_size)(memory), .original_size = decltype(original_size)(memory),
             .image_id = decltype(image_id)(memory), .flipped = decltype(flipped)(memory), .gt_box = decltype(gt_box)(memory),
-            .gt_label = decltype(gt_label)(memory), .gt_count = decltype(gt_count)(memory), .masks = PackedMasks::in(memory)};
+            .gt_label = decltype(gt_label)(memory), .gt_count = decltype(gt_count)(memory), .masks = PackedMasks::in(memory), .raw = RawImages::in(memory)};
   }
   std::int64_t images_n = 0, height = 0, width = 0;  // padded size, equal for all images of the batch
   std::int64_t gt_capacity = 0;                      // G
-  std::pmr::vector<float> images;                // [N, H, W, 3] normalised, zero outside each image's own extent
+  std::pmr::vector<float> images;                // [N, H, W, 3] normalised, zero outside each image's own extent; empty where `raw` is not
   std::pmr::vector<std::int32_t> image_size;     // [N, 2] height, width after the resize, before padding
   std::pmr::vector<std::int32_t> original_size;  // [N, 2] height, width of the file
   std::pmr::vector<std::int64_t> image_id;       // [N] COCO id; -1: a black image that fills a short batch, as large as the batch
@@ -44,6 +54,7 @@ struct HostBatch {
   std::pmr::vector<std::int32_t> gt_label;       // [N, G] 1..classes; 0 where there is no object
   std::pmr::vector<std::int32_t> gt_count;       // [N] objects come first
   PackedMasks masks;
+  RawImages raw;                                 // empty where `images` is not
   // Provenance of time, for the step's attribution: seconds spent by the workers on this batch.
   double read_s = 0, decode_s = 0, transform_s = 0;
 };

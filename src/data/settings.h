@@ -21,6 +21,7 @@ struct DataSettings {
   std::vector<double> std = {0.229, 0.224, 0.225};
   std::string boxes = "plain";
   std::int64_t gt_capacity = 0;
+  std::string transform = "host";
   std::string padding = "fixed";
   std::int64_t pad_height = 0, pad_width = 0;
   std::int64_t pad_multiple = 32;
@@ -45,6 +46,9 @@ struct DataSettings {
     v("std", s.std, "divides each channel, in the order of the channels", at_least(1e-9));
     v("boxes", s.boxes, "plain: x2 = x + w; legacy (MLPerf): x2 = x + max(w - 1, 0), borders at width - 1", one_of({"plain", "legacy"}));
     v("gt_capacity", s.gt_capacity, "room for objects per image; 0: the most in the shards, up to a multiple of 8", between(0, 65536));
+    v("transform", s.transform,
+      "who resizes, flips and normalises: host (the workers) or device (a kernel, with the same results; decoded bytes are copied to it, a quarter of the size or less)",
+      one_of({"host", "device"}));
     v("padding", s.padding, "padded size: fixed (one), two (landscape and portrait; needs group_by_aspect), batch (its largest image)",
       one_of({"fixed", "two", "batch"}));
     v("pad_height", s.pad_height, "padded height (of landscape with two); 0: from short_side and long_side [pixel]", between(0, 16384));

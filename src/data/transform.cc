@@ -42,14 +42,18 @@ Size resized_size(const DataSettings& settings, Size original) {
   return original.width < original.height ? Size{other, exact} : Size{exact, other};
 }
 
-ImageTransform::ImageTransform(const DataSettings& settings) : antialias_(settings.antialias) {
-  for (int c = 0; c < 3; ++c) {
-    source_channel_[c] = settings.channels == "bgr" ? 2 - c : c;
-    for (int byte = 0; byte < 256; ++byte) {
+PixelValues pixel_values(const DataSettings& settings) {
+  PixelValues values;
+  for (std::size_t c = 0; c < 3; ++c)
+    for (std::size_t byte = 0; byte < 256; ++byte) {
       const float value = static_cast<float>(byte) / static_cast<float>(settings.pixel_divisor);
-      value_[c][byte] = (value - static_cast<float>(settings.mean[c])) / static_cast<float>(settings.std[c]);
+      values[c][byte] = (value - static_cast<float>(settings.mean[c])) / static_cast<float>(settings.std[c]);
     }
-  }
+  return values;
+}
+
+ImageTransform::ImageTransform(const DataSettings& settings) : antialias_(settings.antialias), value_(pixel_values(settings)) {
+  for (int c = 0; c < 3; ++c) source_channel_[c] = settings.channels == "bgr" ? 2 - c : c;
 }
 
 void ImageTransform::run(const RgbImage& image, const Placement& to) {
@@ -79,24 +83,17 @@ void ImageTransform::expand_row(const std::uint8_t* row, std::int32_t width) {
   }
 }
 
-// The neighbours of every output position, as torch's bilinear without antialias finds them, in float32.
-std::vector<ImageTransform::Pair> ImageTransform::pairs(std::int32_t in, std::int32_t out, bool flip) {
-  std::vector<Pair> result(static_cast<std::size_t>(out));
-  const float scale = static_cast<float>(in) / static_cast<float>(out);
-  for (std::int32_t i = 0; i < out; ++i) {
-    const float position = std::max(0.0f, scale * (static_cast<float>(i) + 0.5f) - 0.5f);
-    const std::int32_t low = std::min(static_cast<std::int32_t>(position), in - 1);
-    const float high_weight = std::clamp(position - static_cast<float>(low), 0.0f, 1.0f);
-    result[flip ? out - 1 - i : i] = {{low, std::min(low + 1, in - 1)}, {1.0f - high_weight, high_weight}};
-  }
+std::vector<TwoTaps> ImageTransform::pairs(std::int32_t in, std::int32_t out, bool flip) {
+  std::vector<TwoTaps> result(static_cast<std::size_t>(out));
+  for (std::int32_t i = 0; i < out; ++i) result[flip ? out - 1 - i : i] = two_taps(in, out, i);
   return result;
 }
 
 // Source row y at the output's width.
-void ImageTransform::widen_row(const RgbImage& image, std::int32_t y, const std::vector<Pair>& columns, float* out) {
+void ImageTransform::widen_row(const RgbImage& image, std::int32_t y, const std::vector<TwoTaps>& columns, float* out) {
   expand_row(image.pixels.data() + static_cast<std::size_t>(y) * image.width * 3, image.width);
   const float* in = expanded_.data();
-  for (const Pair& p : columns) {
+  for (const TwoTaps& p : columns) {
     store(out, load(in + 4 * p.at[0]) * p.weight[0] + load(in + 4 * p.at[1]) * p.weight[1]);
     out += 3;
   }
@@ -104,7 +101,7 @@ void ImageTransform::widen_row(const RgbImage& image, std::int32_t y, const std:
 
 // Widening comes first, on source rows, of which there are fewer than output rows; two of them are kept.
 void ImageTransform::two_tap(const RgbImage& image, const Placement& to) {
-  const std::vector<Pair> columns = pairs(image.width, to.out.width, to.flip), lines = pairs(image.height, to.out.height, false);
+  const std::vector<TwoTaps> columns = pairs(image.width, to.out.width, to.flip), lines = pairs(image.height, to.out.height, false);
   expanded_.resize(static_cast<std::size_t>(image.width) * 4);
   for (std::vector<float>& row : rows_) row.resize(static_cast<std::size_t>(to.out.width) * 3 + 1);
   std::int32_t held[2] = {-1, -1};  // row y lies in rows_[y % 2]
@@ -120,20 +117,13 @@ void ImageTransform::two_tap(const RgbImage& image, const Placement& to) {
   }
 }
 
-// PIL's bilinear (Resample.c): a triangle of half-width max(scale, 1) around the centre, normalised inside the image.
 ImageTransform::Axis ImageTransform::triangle(std::int32_t in, std::int32_t out, bool flip) {
   Axis axis;
   axis.taps.resize(static_cast<std::size_t>(out));
-  const double scale = static_cast<double>(in) / out, support = std::max(scale, 1.0);
   for (std::int32_t i = 0; i < out; ++i) {
-    const double centre = (i + 0.5) * scale;
-    const std::int32_t first = std::max(0, static_cast<std::int32_t>(centre - support + 0.5));
-    const std::int32_t end = std::min(in, static_cast<std::int32_t>(centre + support + 0.5));
-    double total = 0;
-    for (std::int32_t k = first; k < end; ++k) total += std::max(0.0, 1.0 - std::abs((k - centre + 0.5) / support));
-    axis.taps[flip ? out - 1 - i : i] = {first, end - first, static_cast<std::int32_t>(axis.weights.size())};
-    for (std::int32_t k = first; k < end; ++k)
-      axis.weights.push_back(static_cast<float>(std::max(0.0, 1.0 - std::abs((k - centre + 0.5) / support)) / total));
+    const TriangleTaps t = triangle_taps(in, out, i);
+    axis.taps[flip ? out - 1 - i : i] = {t.first, t.end - t.first, static_cast<std::int32_t>(axis.weights.size())};
+    for (std::int32_t k = t.first; k < t.end; ++k) axis.weights.push_back(triangle_weight(t, k));
   }
   return axis;
 }

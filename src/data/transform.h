@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/resample.h"
 #include "data/jpeg.h"
 #include "data/settings.h"
 
@@ -21,6 +22,10 @@ struct Size {
 //   torchvision: scale = min(S / min, L / max) in float64, both sides floor(side * scale), as its eager (not scripted) code has it.
 Size resized_size(const DataSettings& settings, Size original);
 
+// What a byte becomes: [channel of the output][byte], (byte / pixel_divisor - mean) / std in float32.
+using PixelValues = std::array<std::array<float, 256>, 3>;
+PixelValues pixel_values(const DataSettings& settings);
+
 // An image in a batch: where its pixels go and how.
 struct Placement {
   Size out;               // after the resize
@@ -29,8 +34,8 @@ struct Placement {
   std::int64_t row_stride = 0;    // floats
 };
 
-// One per thread: holds tables and row buffers. Bilinear with half-pixel centres and clamped borders, float32; with
-// antialias the triangle widens with the scale where an axis shrinks. Equal size: only normalised, exact to the bit.
+// One per thread: holds tables and row buffers. Bilinear (core/resample.h): two taps, or with antialias, where an axis shrinks, a triangle that widens
+// with the scale. Equal size: only normalised, exact to the bit. kernels/host/place_images has the same results, pixel by pixel.
 class ImageTransform {
  public:
   explicit ImageTransform(const DataSettings& settings);
@@ -45,22 +50,17 @@ class ImageTransform {
     std::vector<Taps> taps;
     std::vector<float> weights;
   };
-  struct Pair {
-    std::int32_t at[2];   // neighbours; equal at the border
-    float weight[2];
-  };
-
   void copy(const RgbImage& image, const Placement& to);
   void two_tap(const RgbImage& image, const Placement& to);
   void many_tap(const RgbImage& image, const Placement& to);
   void expand_row(const std::uint8_t* row, std::int32_t width);
-  void widen_row(const RgbImage& image, std::int32_t y, const std::vector<Pair>& columns, float* out);
-  static std::vector<Pair> pairs(std::int32_t in, std::int32_t out, bool flip);
+  void widen_row(const RgbImage& image, std::int32_t y, const std::vector<TwoTaps>& columns, float* out);
+  static std::vector<TwoTaps> pairs(std::int32_t in, std::int32_t out, bool flip);
   static Axis triangle(std::int32_t in, std::int32_t out, bool flip);
 
   bool antialias_;
   std::array<int, 3> source_channel_;
-  std::array<std::array<float, 256>, 3> value_;  // [channel of the output][byte]
+  PixelValues value_;
   std::vector<float> expanded_;                  // one source row, 4 floats per pixel, normalised
   std::vector<float> rows_[2];                   // two source rows at the output's width
   std::vector<float> wide_;                      // many_tap: all source rows at the output's width

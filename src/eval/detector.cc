@@ -2,20 +2,25 @@
 
 #include "data/image_batch.h"
 #include "eval/postprocess.h"
+#include "model/image_placer.h"
 
 namespace ttt::eval {
 namespace {
 
 // What a prediction reads of it.
-model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device) {
-  const model::DeviceBatch view = model::view_of(host);
-  return {.images = view.images.to(device), .image_size = view.image_size.to(device), .image_id = view.image_id.to(device)};
+model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device, const model::ImagePlacer& place) {
+  model::DeviceBatch b = model::view_of(host);
+  b = {.images = b.images, .image_size = b.image_size, .image_id = b.image_id, .raw = b.raw};
+  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.raw.bytes, &b.raw.offset, &b.raw.size, &b.raw.flipped})
+    if (t->defined()) *t = t->to(device);
+  place(b);
+  return b;
 }
 
 }  // namespace
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-  return detections_of(model.predict(on_device(batch, device)), batch, category_of, legacy_boxes, pool.get());
+  return detections_of(model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device))), batch, category_of, legacy_boxes, pool.get());
 }
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,

@@ -18,6 +18,7 @@ struct Detector {
   std::vector<std::int64_t> category_of;  // [label - 1]: COCO's id
   bool legacy_boxes = false;              // a box covers x2 - x1 + 1 pixels
   at::Device device{at::kCPU};
+  data::DataSettings data;                // of the batches
   std::shared_ptr<ThreadPool> pool;
 
   // Of all images of a batch, image by image, each with falling score.

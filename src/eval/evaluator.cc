@@ -6,7 +6,7 @@ namespace ttt::eval {
 
 Evaluator::Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, std::shared_ptr<ThreadPool> pool,
                      const at::Device& device)
-    : images_(images), config_(config), comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .pool = std::move(pool)} {
+    : images_(images), config_(config), comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .data = config.data, .pool = std::move(pool)} {
   for (const ttt::coco::Category& c : images.categories()) detector_.category_of.push_back(c.id);
   if (comm.rank() == 0) truth_ = std::make_unique<coco::GroundTruth>(images.ground_truth());
 }

@@ -16,8 +16,17 @@ struct Masks {
   at::Tensor bitmap_bytes;                    // uint8
 };
 
+// Images that have not got their places in the batch yet: the arrays of data::RawImages, and the padded size.
+struct RawImages {
+  at::Tensor bytes;    // uint8
+  at::Tensor offset;   // [N] int64
+  at::Tensor size;     // [N, 2] int32
+  at::Tensor flipped;  // [N] uint8
+  std::int64_t height = 0, width = 0;
+};
+
 struct DeviceBatch {
-  at::Tensor images;      // [N, 3, H, W] channels last
+  at::Tensor images;      // [N, 3, H, W] channels last; undefined where `raw` is not (ImagePlacer)
   at::Tensor image_size;  // [N, 2] int32 height, width before padding
   at::Tensor image_id;    // [N] int64
   at::Tensor gt_box;      // [N, G, 4]
@@ -25,6 +34,7 @@ struct DeviceBatch {
   at::Tensor gt_count;    // [N] int32
   Masks masks;
   at::Tensor draw;        // draw_key
+  RawImages raw = {};
 };
 
 // Tensors over the host batch's memory, which they do not own; `draw` is undefined.

@@ -17,8 +17,8 @@ at::Tensor Conv::operator()(const at::Tensor& x) const {
   return at::conv2d(x, weight_->value, bias_ ? bias_->value : at::Tensor(), stride_, padding_);
 }
 
-at::Tensor Conv::folded(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias) const {
-  return at::conv2d(x, weight_->value * scale.view({-1, 1, 1, 1}), bias, stride_, padding_);
+at::Tensor Conv::scaled(const at::Tensor& x, const at::Tensor& scale) const {
+  return at::conv2d(x, weight_->value * scale.view({-1, 1, 1, 1}), {}, stride_, padding_);
 }
 
 ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name, const ConvShape& s,
@@ -47,16 +47,15 @@ ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const st
 
 at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual) const {
   if ((norm_ == "batch" || norm_ == "sync") && training) return batch_statistics(x, relu, residual);
-  at::Tensor y;
-  if (norm_ == "group") y = at::group_norm(conv_(x), groups_, weight_->value, bias_->value, eps_);
-  else y = fixed_statistics(x);
+  if (norm_ != "group") return fixed_statistics(x, relu, residual);
+  at::Tensor y = at::group_norm(conv_(x), groups_, weight_->value, bias_->value, eps_);
   if (residual.defined()) y = y + residual;
   return relu ? y.relu_() : y;
 }
 
-at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x) const {
+at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
   const at::Tensor scale = weight_->value * at::rsqrt(var_->value + eps_);
-  return conv_.folded(x, scale, bias_->value - mean_->value * scale);
+  return ops_->bias_relu(conv_.scaled(x, scale), bias_->value - mean_->value * scale, residual, relu);
 }
 
 at::Tensor ConvNorm::batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {

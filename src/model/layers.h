@@ -22,8 +22,8 @@ class Conv {
   Conv() = default;
   Conv(ParameterStore& store, const std::string& name, const ConvShape& shape, const Init& init, bool bias, bool trainable = true);
   at::Tensor operator()(const at::Tensor& x) const;  // [N, in, H, W] -> [N, out, H', W']
-  // With the weight scaled and a bias added per output channel: a normalisation with fixed statistics, folded.
-  at::Tensor folded(const at::Tensor& x, const at::Tensor& scale, const at::Tensor& bias) const;
+  // With the weight scaled per output channel, and without a bias.
+  at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale) const;
   const at::Tensor& weight() const { return weight_->value; }
   const at::Tensor& bias() const { return bias_->value; }
 
@@ -41,7 +41,7 @@ struct NormContext {
 };
 
 // A convolution without bias and its normalisation (BackboneConfig::norm).
-//  frozen: a fixed affine map, folded into the convolution. batch: statistics of the rank's batch (Ioffe and Szegedy 2015).
+//  frozen: a fixed affine map, its scale folded into the convolution, its offset added where residual and ReLU are. batch: statistics of the rank's batch (Ioffe and Szegedy 2015).
 //  sync: statistics of the global batch. group: Wu and He 2018.
 class ConvNorm {
  public:
@@ -52,7 +52,7 @@ class ConvNorm {
   at::Tensor operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual = {}) const;
 
  private:
-  at::Tensor fixed_statistics(const at::Tensor& x) const;
+  at::Tensor fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const;
   at::Tensor batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const;
   void update_running(const at::Tensor& mean, const at::Tensor& biased_variance, double count) const;
 

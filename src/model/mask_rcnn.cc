@@ -8,23 +8,31 @@
 namespace ttt::model {
 namespace {
 
+comm::Communicator* used(const ModelConfig& config, comm::Communicator* sync) {
+  return sync && sync->size() > 1 && (config.loss_mean == "global" || config.backbone.norm == "sync") ? sync : nullptr;
+}
+
 ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
-  if (config.loss_mean == "rank" || !sync || sync->size() == 1) return [](const at::Tensor& count) { return count; };
+  if (config.loss_mean == "rank" || !sync) return [](const at::Tensor& count) { return count; };
   // Gradients are averaged over ranks afterwards, so the shared count is the mean over ranks too.
   return [sync](const at::Tensor& count) {
-    double sum = count.item<double>();
-    sync->all_reduce_sum(&sum, 1);
-    return count.new_full({}, sum / sync->size());
+    const at::Tensor sum = count.to(at::kDouble);
+    sync->all_reduce_sum(sum.mutable_data_ptr<double>(), 1);
+    return (sum / sync->size()).to(count.scalar_type());
   };
 }
 
 }  // namespace
 
 MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
-    : config_(config), device_(device), ops_(std::move(ops)), store_(seed), share_(share_of(config, sync)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
+    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), store_(seed), share_(share_of(config, sync_)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
       rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
   if (config_.classes < 2) throw UsageError("model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
   store_.finalise(device);
+}
+
+std::string MaskRcnn::bound_to_host() const {
+  return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")" : "";
 }
 
 Pyramid MaskRcnn::features(const at::Tensor& images) const {

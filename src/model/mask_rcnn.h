@@ -19,7 +19,7 @@ struct Prediction {
 
 class MaskRcnn {
  public:
-  // `sync` serves norm = sync and loss_mean = global; null: a single rank.
+  // `sync` serves norm = sync and loss_mean = global, and reduces memory of `device`; null: a single rank.
   MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync);
 
   Losses training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
@@ -34,11 +34,14 @@ class MaskRcnn {
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
   const DetectionOps& ops() const { return ops_; }
+  // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it. "" where it can.
+  std::string bound_to_host() const;
 
  private:
   ModelConfig config_;
   at::Device device_;
   DetectionOps ops_;
+  comm::Communicator* sync_;  // null where the ranks exchange nothing within a pass
   ParameterStore store_;
   ShareCount share_;
   Backbone backbone_;

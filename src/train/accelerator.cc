@@ -22,6 +22,7 @@ Accelerator open_cuda(const comm::Team& team) {
   a.graphs = library->function<cuda::GraphsFunction>(cuda::kGraphsName)();
   a.announce_phase = library->function<cuda::ProfilerRangeFunction>(cuda::kProfilerRangeName);
   a.forbid_waits = library->function<cuda::ForbidWaitsFunction>(cuda::kForbidWaitsName);
+  a.activity = library->function<cuda::ActivityLogFunction>(cuda::kActivityLogName)();
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
   a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host, const comm::NcclTuning& tuning) {
     return library->make_nccl(host, {.device = index, .timeout_s = limit_s, .tuning = tuning});

@@ -10,6 +10,7 @@
 #include "comm/nccl_tuning.h"
 #include "comm/world.h"
 #include "core/parallel.h"
+#include "cuda/activity.h"
 #include "cuda/graphs.h"
 #include "model/ops/detection_ops.h"
 #include "result/phase_clock.h"
@@ -26,6 +27,7 @@ struct Accelerator {
   cuda::GraphDevice* graphs = nullptr;  // records its work, null: it cannot; lives as long as the process
   result::PhaseClock::Announce* announce_phase = nullptr;  // to the device's profilers; null: there are none
   std::function<void(bool)> forbid_waits;  // whether an operation that makes the host wait for the device throws; empty: nothing does wait
+  cuda::ActivityLog* activity = nullptr;   // says what ran on it; null: nobody does; lives as long as the process
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
   // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
   std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host, const comm::NcclTuning& tuning)> communicator;

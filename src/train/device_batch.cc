@@ -22,7 +22,8 @@ void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& te
   for (at::Tensor* t : {&b.masks.polygon_vertex, &b.masks.vertices, &b.masks.bitmap_bytes}) visit(*t, true);
 }
 
-Uploader::Uploader(const at::Device& device, std::pmr::memory_resource* memory, bool own_stream) : device_(device), packed_(2, memory) {
+Uploader::Uploader(const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream)
+    : device_(device), placer_(std::move(placer)), packed_(2, memory) {
   if (device.is_cpu()) return;
   stream_ = own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
   copied_.emplace(device.type());
@@ -33,9 +34,16 @@ void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
   packed = {.draw = {n.seed, n.step}, .rates = {static_cast<float>(n.lr), static_cast<float>(n.gradient_scale)}};
   inputs_ = {.batch = model::view_of(host), .rates = {.lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
   inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
-  if (!stream_) return;
+  if (!stream_) return placer_(inputs_->batch);
   const c10::StreamGuard guard(*stream_);
-  for_each_tensor(*inputs_, [&](at::Tensor& t, bool) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); });
+  const auto copy = [&](at::Tensor& t, bool = false) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); };
+  model::RawImages& raw = inputs_->batch.raw;
+  if (raw.bytes.defined()) {
+    for (at::Tensor* t : {&raw.bytes, &raw.offset, &raw.size, &raw.flipped}) copy(*t);
+    copy(inputs_->batch.image_size);
+    placer_(inputs_->batch);
+  }
+  for_each_tensor(*inputs_, copy);
   copied_->record(*stream_);
 }
 

@@ -11,6 +11,7 @@
 
 #include "data/host_batch.h"
 #include "model/batch.h"
+#include "model/image_placer.h"
 #include "model/losses.h"
 #include "train/optimizer.h"
 
@@ -33,8 +34,9 @@ void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& te
 // Host batches on their way to the device, one at a time, by a stream of their own: the copies run beside the step before.
 class Uploader {
  public:
-  // `memory`: of the host, from which the device copies without waiting; outlives the uploader. `own_stream`: false: by the stream of the step.
-  Uploader(const at::Device& device, std::pmr::memory_resource* memory, bool own_stream);
+  // `memory`: of the host, from which the device copies without waiting; outlives the uploader. `placer`: of images that come as bytes.
+  // `own_stream`: false: by the stream of the step.
+  Uploader(const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream);
 
   // Starts the copies, which wait() awaits; a destructor does not: memory that a device copies from is never unmapped. The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until the step has ended.
   void start(const data::HostBatch& host, const StepNumbers& numbers);
@@ -49,6 +51,7 @@ class Uploader {
     float rates[2];
   };
   at::Device device_;
+  model::ImagePlacer placer_;
   std::optional<c10::Stream> stream_;  // none on a CPU, as the next
   std::optional<c10::Event> copied_;
   std::pmr::vector<Packed> packed_;  // of this step and of the next in turn: on a CPU an update reads them when the next batch is there already

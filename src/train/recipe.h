@@ -35,6 +35,7 @@ struct TrainConfig {
   std::string weights, weights_backbone;
   std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
+  std::int64_t profile_steps = 0;
   CheckpointConfig checkpoint;
   double watchdog_s = 300;
   std::int64_t check_replicas_every = 100;
@@ -70,6 +71,7 @@ struct TrainConfig {
     v("weights_backbone", s.weights_backbone, "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
+    v("profile_steps", s.profile_steps, "steps, from trace_from on, of which the result says for how much of the time the GPU was busy and which kernels took it (health.profile); 0: none. They take longer by the noting", between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
     v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
     v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", at_least(0));

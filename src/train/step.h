@@ -55,6 +55,7 @@ class EagerStep final : public Step {
   // `scaler`: multiplies the loss before backward, null: nobody does; outlives the step.
   explicit EagerStep(model::MaskRcnn& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr) : model_(model), clear_(std::move(clear)), scaler_(scaler) {}
   Pass pass(const model::DeviceBatch& batch) override;
+  std::string bound_to_host() const override { return model_.bound_to_host(); }
   result::Json describe() const override;
 
  private:

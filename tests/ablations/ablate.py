@@ -83,7 +83,7 @@ def everything(ablate, folder):
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
-    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "nccl", "pinned_memory", "precision"}, refused
+    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"}, refused
     assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
     ok("everything on two ranks,", len(result["comparisons"]), "rows")
 

@@ -51,6 +51,16 @@ def check_graphs(built, graphs, ranks):
         assert part.get("not_recorded") == "gradients travel through the host (mpi)" if name == "all_reduce" else part["replays"] == 5 or 0 < built["recorded_again"] <= 2 and part["replays"] > 0, (part, built)
 
 
+def check_same(device, device_weights, host, host_weights):
+    assert len(device["steps"]["step"]) == 8 and device["steps"]["step"] == host["steps"]["step"]
+    assert device["steps"]["loss"] == host["steps"]["loss"], (device["steps"]["loss"], host["steps"]["loss"])
+    accuracy = [strip_times({"all": [strip_times(e) for e in r["accuracy"]]}) for r in (device, host)]
+    assert len(device["accuracy"]) == 2 and accuracy[0] == accuracy[1], accuracy
+    assert device_weights.keys() == host_weights.keys()
+    for name, values in host_weights.items():
+        assert np.array_equal(values.view(np.uint32), device_weights[name].view(np.uint32)), name
+
+
 def main():
     double, program = sys.argv[1:3]
     build = os.path.dirname(program)
@@ -64,7 +74,9 @@ def main():
                  if graphs == "none" or (graphs == "full") == (ranks == 1)]  # ranks that speak through the host cannot be recorded whole
         hosts = {}
         for ranks, watched, graphs in cases:
-            device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs, settings=["train.strict_sync=true"] * (not watched))
+            # Where steps are recorded, the device also places the images, which are bytes until then.
+            settings = ["train.strict_sync=true"] * (not watched) + ["data.transform=device"] * (graphs != "none")
+            device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs, settings=settings)
             if (ranks, watched) not in hosts:
                 hosts[ranks, watched] = run(program, data, folder, f"host-{ranks}-{watched}", ranks, watched=watched)
             host, host_weights = hosts[ranks, watched]
@@ -74,15 +86,21 @@ def main():
             saved, series = ([c["step"] for c in r.get("checkpoints", [])] for r in (device, host)), [r.get("telemetry") for r in (device, host)]
             assert list(saved) == [list(range(9)) if watched else []] * 2, (device.get("checkpoints"), host.get("checkpoints"))
             assert not watched or strip_times(series[0]) == strip_times(series[1]) and len(series[0]["step"]) == 3, series
-            assert len(device["steps"]["step"]) == 8 and device["steps"]["step"] == host["steps"]["step"]
-            assert device["steps"]["loss"] == host["steps"]["loss"], (device["steps"]["loss"], host["steps"]["loss"])
-            strip = lambda result: [{k: v for k, v in e.items() if not k.endswith("_s")} for e in result["accuracy"]]
-            assert len(device["accuracy"]) == 2 and strip(device) == strip(host), (strip(device), strip(host))
-            assert device_weights.keys() == host_weights.keys()
-            for name, values in host_weights.items():
-                assert np.array_equal(values.view(np.uint32), device_weights[name].view(np.uint32)), name
+            check_same(device, device_weights, host, host_weights)
             print(f"{ranks} ranks, graphs {graphs}: {len(device['steps']['step'])} steps and {len(device['accuracy'])} evaluations on the double of a device: the CPU's bits, "
                   + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
+        # Statistics and counts over all ranks, which the ranks exchange within the step.
+        over_ranks = ["model.backbone.norm=sync", "model.loss_mean=global"]
+        for graphs in ("none", "parts"):
+            device, device_weights = run(double, data, folder, f"double-sync-{graphs}", 2, graphs=graphs, settings=[*over_ranks, "train.strict_sync=true"])
+            if graphs == "none":
+                host, host_weights = run(program, data, folder, "host-sync", 2, settings=over_ranks)
+                assert host["steps"]["loss"] != hosts[2, False][0]["steps"]["loss"]
+            else:
+                parts = {p["part"]: p for p in device["built"]["graphs"]["shapes"][0]["parts"]}
+                assert "through the host (mpi)" in parts["backbone"]["not_recorded"] and parts["optimizer"]["replays"] > 0, parts
+            check_same(device, device_weights, host, host_weights)
+        print("2 ranks, statistics and counts over both: the CPU's bits")
         # A step that waits is seen as one.
         dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")
         assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]

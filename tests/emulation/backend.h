@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "device_buffer.h"
 #include "emulator.h"
@@ -16,6 +18,15 @@ using emulation::in_out;
 using emulation::input;
 using emulation::output;
 using emulation::scratch;
+
+template <class T>
+std::vector<T> from_device(const T* values, std::size_t count) {
+  return {values, values + count};
+}
+template <class T>
+void to_device(const std::vector<T>& values, T* to) {
+  std::copy(values.begin(), values.end(), to);
+}
 
 // Runs test() under every order of threads and blocks, and every poison of shared memory.
 template <class Test>

@@ -19,16 +19,18 @@ THREADS = {"select_anchors": 1024, "finish_sample": 1024, "suppress_pairs": 64, 
 
 
 def short(mangled):
-    """The kernel's own name: the last identifier of its nested name, with its template argument."""
+    """The kernel's own name: the last identifier of its nested name, with its template arguments."""
     rest, parts = mangled.removeprefix("_ZN"), []
     while rest and rest[0].isdigit():
         digits = re.match(r"\d+", rest)[0]
         end = len(digits) + int(digits)
         parts.append(rest[len(digits):end])
         rest = rest[end:]
-    argument = re.match(r"I(6float4|f|Lb[01])E", rest)
-    kinds = {"6float4": "<float4>", "f": "<float>", "Lb1": "<true>", "Lb0": "<false>"}
-    return parts[-1] + (kinds[argument[1]] if argument else "")
+    if flag := re.match(r"ILb([01])E", rest):
+        return parts[-1] + ("<true>" if flag[1] == "1" else "<false>")
+    if packed := re.match(r"I(?:(f)|N\w*?_\d+(Bfloat16|Float16)E)Li(\d+)EE", rest):
+        return f"{parts[-1]}<{packed[2] or 'float'}, {packed[3]}>"
+    return parts[-1]
 
 
 def read(folder):

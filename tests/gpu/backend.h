@@ -102,6 +102,17 @@ DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
 }
 inline DeviceBuffer<float> scratch(std::size_t bytes) { return {static_cast<std::int64_t>((bytes + 3) / 4), Kind::kScratch, "the workspace"}; }
 
+template <class T>
+std::vector<T> from_device(const T* values, std::size_t count) {
+  std::vector<T> all(count);
+  check(cudaMemcpy(all.data(), values, count * sizeof(T), cudaMemcpyDeviceToHost), "Reading from the device");
+  return all;
+}
+template <class T>
+void to_device(const std::vector<T>& values, T* to) {
+  check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "Writing to the device");
+}
+
 // The hardware chooses the order of threads; twice, to see that it does not matter.
 template <class Test>
 void under_all_schedules(const Test& test) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "core/parallel.h"
 #include "core/temp_folder.h"
 #include "guarded.h"
+#include "kernels/host/batch_norm.h"
 #include "kernels/host/detection.h"
 #include "peer_case.h"
 #include "tests/result/python.h"
@@ -269,6 +271,59 @@ TEST_F(Peer, Sgd) {
     for (std::int64_t s = 0; s < steps; ++s) host::sgd(p, n, c.f("grads") + s * n, momentum.get(), weight.get());
     for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(weight[i], c.f("weight")[i]) << i;
     for (std::int64_t i = 0; i < c.numel("momentum"); ++i) ASSERT_EQ(momentum[i], c.f("momentum")[i]) << i;
+  });
+}
+
+// NaNs: any.
+TEST_F(Peer, Float16AndBfloat16) {
+  for_each_case("float16", [](const PeerCase& c) {
+    const auto same = [](float a, float b) { return bits_of(a) == bits_of(b) || (std::isnan(a) && std::isnan(b)); };
+    for (int i = 0; i < 65536; ++i) {
+      const auto bits = static_cast<std::uint16_t>(i);
+      ASSERT_TRUE(same(widen(Float16{bits}), c.f("float16")[i])) << i;
+      ASSERT_TRUE(same(widen(Bfloat16{bits}), c.f("bfloat16")[i])) << i;
+    }
+    for (std::int64_t i = 0; i < c.numel("x"); ++i) {
+      const float x = c.f("x")[i];
+      const Float16 half = narrow<Float16>(x);
+      const Bfloat16 brain = narrow<Bfloat16>(x);
+      if (std::isnan(x)) {
+        ASSERT_TRUE(std::isnan(widen(half)) && std::isnan(widen(brain))) << i;
+      } else {
+        ASSERT_EQ(half.bits, c.i("x_float16")[i]) << x;
+        ASSERT_EQ(brain.bits, c.i("x_bfloat16")[i]) << x;
+      }
+    }
+  });
+}
+
+template <class T>
+void expect_scale_offset_relu(const PeerCase& c) {
+  const std::int64_t rows = c.dims("x")[0], channels = c.dims("x")[1], n = rows * channels;
+  const auto values = [&](const std::string& key) {
+    std::vector<T> all(n);
+    for (std::int64_t i = 0; i < n; ++i) std::memcpy(&all[i], &c.i(key)[i], sizeof(T));  // little endian, as the file
+    return all;
+  };
+  const std::vector<T> x = values("x"), residual = values("residual");
+  const auto expect = [&](const std::string& key, bool relu, const T* added) {
+    Guarded<T> y(n);
+    host::scale_offset_relu<T>({.rows = rows, .channels = channels, .relu = relu}, x.data(), nullptr, c.f("offset"), added, y.get());
+    const std::vector<T> want = values(key);
+    for (std::int64_t i = 0; i < n; ++i)
+      ASSERT_TRUE(std::memcmp(&want[i], &y[i], sizeof(T)) == 0 || (std::isnan(widen(want[i])) && std::isnan(widen(y[i])))) << key << " " << i;
+  };
+  expect("plain", false, nullptr);
+  expect("relu", true, nullptr);
+  expect("added", true, residual.data());
+}
+
+// To the bit: sums in float32, rounded once.
+TEST_F(Peer, ScaleOffsetRelu) {
+  for_each_case("scale_offset_relu", [](const PeerCase& c) {
+    if (c.name.ends_with("bfloat16")) expect_scale_offset_relu<Bfloat16>(c);
+    else if (c.name.ends_with("float16")) expect_scale_offset_relu<Float16>(c);
+    else expect_scale_offset_relu<float>(c);
   });
 }
 

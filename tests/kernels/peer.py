@@ -520,7 +520,37 @@ def sgd_cases():
         write("sgd-" + name, floats=np.array([0.02, momentum, decay], np.float32), start=start, grads=grads, weight=w, momentum=buffer)
 
 
+# ------------------------------------------------------------------------------------------ 16-bit types, scale and offset
+
+def float16_cases():
+    patterns = torch.arange(65536, dtype=torch.int32).to(torch.int16)
+    g = generator(8)
+    # Any float32; those half way between two neighbours of float16 and of bfloat16, and the numbers beside these.
+    halves = patterns.view(torch.float16).float()
+    halves = halves[torch.isfinite(halves) & (halves >= 0)].sort().values
+    middles = torch.cat([(halves[1:] + halves[:-1]) / 2, (torch.arange(0, 0x7F80, dtype=torch.int32) * 65536 + 32768).view(torch.float32), torch.tensor([65519.0, 65520.0, 65536.0])])
+    near = torch.cat([middles, torch.nextafter(middles, torch.tensor(torch.inf)), torch.nextafter(middles, torch.tensor(0.0))])
+    special = torch.tensor([0.0, torch.inf, torch.nan, 1e-45, 2.0**-25, 2.0**-24, 3e38])
+    x = torch.cat([torch.randint(-2**31, 2**31, (100000,), generator=g).to(torch.int32).view(torch.float32), near, special])
+    x = torch.cat([x, -x])
+    bits = lambda t: t.view(torch.int16).to(torch.int32) & 0xFFFF
+    write("float16-all", float16=patterns.view(torch.float16).float(), bfloat16=patterns.view(torch.bfloat16).float(), x=x, x_float16=bits(x.to(torch.float16)), x_bfloat16=bits(x.to(torch.bfloat16)))
+
+
+def scale_offset_relu_cases():
+    for name, kind in [("float32", torch.float32), ("bfloat16", torch.bfloat16), ("float16", torch.float16)]:
+        g = generator(9)
+        x, residual = (torch.randn(300, 37, generator=g).to(kind) for _ in range(2))
+        offset = torch.randn(37, generator=g)
+        x[5, 3] = torch.nan
+        sums = x.float() + offset
+        as_bits = lambda t: t.view(torch.int32) if kind == torch.float32 else t.view(torch.int16).to(torch.int32) & 0xFFFF
+        write("scale_offset_relu-" + name, x=as_bits(x), residual=as_bits(residual), offset=offset,
+              plain=as_bits(sums.to(kind)), relu=as_bits(sums.relu().to(kind)), added=as_bits((sums + residual.float()).relu().to(kind)))
+
+
 if __name__ == "__main__":
-    for cases in (roi_align_cases, match_cases, sample_cases, box_coder_cases, nms_cases, proposal_cases, detection_cases, mask_cases, sgd_cases):
+    for cases in (roi_align_cases, match_cases, sample_cases, box_coder_cases, nms_cases, proposal_cases, detection_cases, mask_cases, sgd_cases, float16_cases,
+                  scale_offset_relu_cases):
         cases()
     print("torch", torch.__version__, "torchvision", torchvision.__version__)

@@ -54,50 +54,65 @@ INSTANTIATE_TEST_SUITE_P(Shapes, RoiAlign,
                                          Case{1, 2, 1, 1, false, false}, Case{20, 2, 14, 2, true, false}, Case{6, 3, 3, 4, false, false},
                                          Case{260, 2, 2, 2, false, true}, Case{70, 2, 2, 1, true, true}));
 
+// The host twin is of float32. Of the other types: what it makes of the widened numbers, rounded once.
+template <class T>
+void expect_forward_twins(const Inputs& t) {
+  std::vector<std::vector<T>> all;
+  std::vector<std::vector<float>> wide;
+  std::vector<const float*> host_features;
+  for (const auto& f : t.features) wide.push_back(widen_all(all.emplace_back(narrow_all<T>(f))));
+  for (const auto& f : wide) host_features.push_back(f.data());
+  std::vector<float> want(t.grad.size());
+  host::roi_align_forward(t.p, host_features.data(), t.rois.data(), t.image.data(), want.data());
+  under_all_schedules([&] {
+    std::vector<std::unique_ptr<DeviceBuffer<T>>> features;
+    std::vector<const T*> pointers;
+    for (const auto& f : all) {
+      features.push_back(std::make_unique<DeviceBuffer<T>>(f, Kind::kInput, "features"));
+      pointers.push_back(features.back()->get());
+    }
+    auto boxes = input(t.rois, "rois");
+    auto image = input(t.image, "roi_image");
+    auto out = output<T>(std::ssize(t.grad), "out");
+    cuda::roi_align_forward(t.p, pointers.data(), boxes.get(), image.get(), out.get(), nullptr);
+    expect_same_bits(narrow_all<T>(want), out, "out");
+  });
+}
+
+template <class T>
+void expect_backward_twins(const Inputs& t) {
+  std::vector<std::vector<T>> before;
+  std::vector<std::vector<float>> want;
+  std::vector<float*> want_pointers;
+  for (const auto& f : t.features) want.push_back(widen_all(before.emplace_back(narrow_all<T>(f))));  // gradients are added to what is there
+  for (auto& f : want) want_pointers.push_back(f.data());
+  const std::vector<T> grads = narrow_all<T>(t.grad);
+  host::roi_align_backward(t.p, widen_all(grads).data(), t.rois.data(), t.image.data(), want_pointers.data());
+  under_all_schedules([&] {
+    std::vector<std::unique_ptr<DeviceBuffer<T>>> gradients;
+    std::vector<T*> pointers;
+    for (const auto& f : before) {
+      gradients.push_back(std::make_unique<DeviceBuffer<T>>(f, Kind::kInOut, "a gradient"));
+      pointers.push_back(gradients.back()->get());
+    }
+    auto boxes = input(t.rois, "rois"), workspace = scratch(cuda::roi_align_backward_workspace(t.p));
+    auto grad = input(grads, "grad_out");
+    auto image = input(t.image, "roi_image");
+    cuda::roi_align_backward(t.p, grad.get(), boxes.get(), image.get(), pointers.data(), workspace.get(), nullptr);
+    for (std::size_t l = 0; l < want.size(); ++l) expect_same_bits(narrow_all<T>(want[l]), *gradients[l], "gradient of level " + std::to_string(l));
+  });
+}
+
 TEST_P(RoiAlign, ForwardHasTheHostTwinsBits) {
-  for (const std::int64_t rois : {19, 1, 0}) {
-    const Inputs t(GetParam(), rois);
-    std::vector<const float*> host_features;
-    for (const auto& f : t.features) host_features.push_back(f.data());
-    std::vector<float> want(t.grad.size());
-    host::roi_align_forward(t.p, host_features.data(), t.rois.data(), t.image.data(), want.data());
-    under_all_schedules([&] {
-      std::vector<std::unique_ptr<DeviceBuffer<float>>> features;
-      std::vector<const float*> pointers;
-      for (const auto& f : t.features) {
-        features.push_back(std::make_unique<DeviceBuffer<float>>(f, Kind::kInput, "features"));
-        pointers.push_back(features.back()->get());
-      }
-      auto boxes = input(t.rois, "rois");
-      auto image = input(t.image, "roi_image");
-      auto out = output<float>(std::ssize(t.grad), "out");
-      cuda::roi_align_forward(t.p, pointers.data(), boxes.get(), image.get(), out.get(), nullptr);
-      expect_same_bits(want, out, "out");
-    });
-  }
+  for (const std::int64_t rois : {19, 1, 0}) expect_forward_twins<float>(Inputs(GetParam(), rois));
+  expect_forward_twins<Bfloat16>(Inputs(GetParam()));
+  expect_forward_twins<Float16>(Inputs(GetParam()));
 }
 
 TEST_P(RoiAlign, BackwardHasTheHostTwinsBits) {
-  for (const std::int64_t rois : {19, 1, 0}) {
-    const Inputs t(GetParam(), rois);
-    std::vector<std::vector<float>> want;
-    std::vector<float*> want_pointers;
-    for (const auto& f : t.features) want.push_back(f);  // gradients are added to what is there
-    for (auto& f : want) want_pointers.push_back(f.data());
-    host::roi_align_backward(t.p, t.grad.data(), t.rois.data(), t.image.data(), want_pointers.data());
-    under_all_schedules([&] {
-      std::vector<std::unique_ptr<DeviceBuffer<float>>> gradients;
-      std::vector<float*> pointers;
-      for (const auto& f : t.features) {
-        gradients.push_back(std::make_unique<DeviceBuffer<float>>(f, Kind::kInOut, "a gradient"));
-        pointers.push_back(gradients.back()->get());
-      }
-      auto boxes = input(t.rois, "rois"), grad = input(t.grad, "grad_out"), workspace = scratch(cuda::roi_align_backward_workspace(t.p));
-      auto image = input(t.image, "roi_image");
-      cuda::roi_align_backward(t.p, grad.get(), boxes.get(), image.get(), pointers.data(), workspace.get(), nullptr);
-      for (std::size_t l = 0; l < want.size(); ++l) expect_same_bits(want[l], *gradients[l], "gradient of level " + std::to_string(l));
-    });
-  }
+  for (const std::int64_t rois : {19, 1, 0}) expect_backward_twins<float>(Inputs(GetParam(), rois));
+  expect_backward_twins<Bfloat16>(Inputs(GetParam()));
+  expect_backward_twins<Float16>(Inputs(GetParam()));
 }
 
 // More RoIs than a block asks about at a time, all on one spot: their order is the order of the sums.

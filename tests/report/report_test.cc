@@ -119,6 +119,16 @@ TEST(Metrics, GpusAreShownWithTheirEnergy) {
   EXPECT_EQ(text.find("energy"), std::string::npos);
 }
 
+TEST(Metrics, WhatRanOnTheDeviceIsShown) {
+  RunRecord r = toy_record();
+  EXPECT_EQ(render_text(show_run(r), 200).find("toy_kernel"), std::string::npos);
+  r.health["profile"] = test::toy_profile();
+  const std::string text = render_text(show_run(r), 200);
+  EXPECT_EQ(line_with(text, "75.0 %"), "0 4 10.00 ms 75.0 % 250 3 0");
+  EXPECT_EQ(line_with(text, "toy_kernel"), "toy_kernel 2.5 6.000 ms 60.0 %");
+  EXPECT_EQ(line_with(text, "copy"), "copy 3.0 4.000 ms 40.0 %");
+}
+
 TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   RunRecord r = toy_record();
   for (double& s : r.steps.step_s) s = 0.625;  // phases are means that add up to 0.5

@@ -84,6 +84,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
                    {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
                                    {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},
                    {"gpus", test::toy_gpus()},
+                   {"profile", test::toy_profile()},
                    {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
   traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
   for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {

@@ -58,6 +58,13 @@ inline result::Json toy_gpus() {
              {"energy_j", 51200.0}}}}};
 }
 
+inline result::Json toy_profile() {
+  return {{"from", 10},
+          {"ranks",
+           {{{"rank", 0}, {"steps", 4}, {"window_s", 0.04}, {"busy_s", 0.03}, {"total_s", 0.04}, {"kernels", 1000}, {"copies_and_fills", 12}, {"lost", 0},
+             {"longest", {{{"name", "toy_kernel"}, {"calls", 10}, {"total_s", 0.024}}, {{"name", "copy"}, {"calls", 12}, {"total_s", 0.016}}}}}}}};
+}
+
 // Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
 inline result::RunRecord toy_record() {
   result::RunRecord r;

@@ -59,8 +59,8 @@ void list() {
 }
 
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
-  if (recipe.train.trace_steps > 0)
-    throw UsageError("train.trace_steps: a comparison keeps no trace. Run ttt_maskrcnn with the settings of one side for that.");
+  if (recipe.train.trace_steps > 0 || recipe.train.profile_steps > 0)
+    throw UsageError("train.trace_steps, train.profile_steps: a comparison keeps no trace and no profile. Run ttt_maskrcnn with the settings of one side for that.");
   if (!recipe.train.checkpoint.folder.empty() || !recipe.train.checkpoint.from.empty())
     throw UsageError("train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and train.checkpoint.from out.");
   if (!recipe.train.telemetry.folder.empty())

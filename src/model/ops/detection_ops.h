@@ -2,7 +2,7 @@
 // replacing one entry. host_ops() runs kernels/host on CPU tensors.
 //
 // Shapes and semantics are those of kernels/host/detection.h. All tensors are contiguous; float32 and int32 (image ids int64).
-// Only batch_norm and roi_align (with respect to the features) have gradients.
+// Only batch_norm, bias_relu and roi_align (with respect to the features) have gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -47,12 +47,16 @@ struct Normalised {
 struct DetectionOps {
   std::string name;
   // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where asked for, in one pass.
-  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual. `sync`: statistics of all its ranks' batches; null: of
-  // this rank's.
+  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual. `sync`: statistics of all its ranks' batches, where it reduces memory of
+  // x's device; null: of this rank's.
   std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
                            comm::Communicator* sync)>
       batch_norm;
-  // features: P2 .. P5, each [N, C, H, W] channels last; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels last
+  // x + bias, plus `residual` (undefined: none), then ReLU where asked for, in one pass and in place of x. x [N, C, H, W] channels last, bfloat16 and
+  // float16 too, the result of an operation whose gradient does not need it (a convolution); bias [C] float32, without gradient.
+  std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)> bias_relu;
+  // features: P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels
+  // last, of the features' type
   std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois, const at::Tensor& roi_image)>
       roi_align;
   // -> matched [N, A] int32
@@ -73,6 +77,8 @@ struct DetectionOps {
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size, std::int64_t longest_side)>
       mask_targets_bitmap;
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
+  // image_size: [N, 2] int32 after the resize; values: [3, 256] what a byte becomes, by channel of the output -> [N, 3, H, W] channels last
+  std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)> place_images;
 };
 
 // `pool`: threads of the kernels; null: the calling thread.

@@ -18,26 +18,30 @@ class DeviceKernels {
   DeviceKernels(at::Device device, std::function<cudaStream_t()> current_stream) : device_(device), current_stream_(std::move(current_stream)) {}
   at::Device device() const { return device_; }
 
-  void roi_align_forward(const kernels::RoiAlignParams& p, const float* const* features, const float* rois, const std::int32_t* roi_image, float* out) const {
+  static constexpr bool kRoiAligns16Bit = true;
+  template <class T>
+  void roi_align_forward(const kernels::RoiAlignParams& p, const T* const* features, const float* rois, const std::int32_t* roi_image, T* out) const {
     kernels::cuda::roi_align_forward(p, features, rois, roi_image, out, stream());
   }
-  void roi_align_backward(const kernels::RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image,
-                          float* const* grad_features) const {
+  template <class T>
+  void roi_align_backward(const kernels::RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image, T* const* grad_features) const {
     const at::Tensor scratch = bytes(kernels::cuda::roi_align_backward_workspace(p));
     kernels::cuda::roi_align_backward(p, grad_out, rois, roi_image, grad_features, scratch.mutable_data_ptr(), stream());
   }
+  template <class T>
+  void scale_offset_relu(const kernels::BatchNormParams& p, const float* scale, const float* offset, const T* residual, T* x) const {
+    kernels::cuda::scale_offset_relu(p, x, scale, offset, residual, x, stream());
+  }
   std::int64_t batch_norm_forward(const kernels::BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
                                   float* mean, float* variance, float* rstd, comm::Communicator* sync) const {
-    refuse(sync);
     const at::Tensor scratch = bytes(kernels::cuda::batch_norm_workspace(p));
-    kernels::cuda::batch_norm_forward(p, x, weight, bias, residual, y, mean, variance, rstd, scratch.mutable_data_ptr(), stream());
-    return p.rows;
+    kernels::cuda::batch_norm_forward(p, x, weight, bias, residual, y, mean, variance, rstd, scratch.mutable_data_ptr(), stream(), sum_over(sync));
+    return p.rows * (sync ? sync->size() : 1);  // on a device all ranks' batches are of one size (check_norm)
   }
   void batch_norm_backward(const kernels::BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
                            const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, comm::Communicator* sync) const {
-    refuse(sync);
     const at::Tensor scratch = bytes(kernels::cuda::batch_norm_workspace(p));
-    kernels::cuda::batch_norm_backward(p, grad_y, x, y, weight, mean, rstd, grad_x, grad_residual, grad_weight, grad_bias, scratch.mutable_data_ptr(), stream());
+    kernels::cuda::batch_norm_backward(p, grad_y, x, y, weight, mean, rstd, grad_x, grad_residual, grad_weight, grad_bias, scratch.mutable_data_ptr(), stream(), sum_over(sync));
   }
   void match(const kernels::MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates, const std::uint8_t* visible,
              std::int32_t* matched) const {
@@ -71,12 +75,16 @@ class DeviceKernels {
                             float* out) const {
     kernels::cuda::mask_targets_polygon(p, polygons, object, rois, out, stream());
   }
+  void place_images(const kernels::PlaceImagesParams& p, const kernels::RawImagesView& view, const float* values, float* images) const {
+    kernels::cuda::place_images(p, view, values, images, stream());
+  }
 
  private:
   cudaStream_t stream() const { return current_stream_(); }
   at::Tensor bytes(std::size_t n) const { return at::empty({static_cast<std::int64_t>(n)}, at::TensorOptions(at::kByte).device(device_)); }
-  static void refuse(const comm::Communicator* sync) {
-    if (sync) throw NotSupported("model.backbone.norm = \"sync\" has no kernel for device=cuda yet. Choose frozen, batch or group.");
+  static kernels::cuda::SumOverRanks sum_over(comm::Communicator* sync) {
+    if (!sync) return {};
+    return [sync](double* values, std::size_t count) { sync->all_reduce_sum(values, count); };
   }
 
   at::Device device_;

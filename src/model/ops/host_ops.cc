@@ -15,12 +15,17 @@ class HostKernels {
   explicit HostKernels(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
   at::Device device() const { return at::kCPU; }
 
+  static constexpr bool kRoiAligns16Bit = false;
   void roi_align_forward(const kernels::RoiAlignParams& p, const float* const* features, const float* rois, const std::int32_t* roi_image, float* out) const {
     host::roi_align_forward(p, features, rois, roi_image, out, pool_.get());
   }
   void roi_align_backward(const kernels::RoiAlignParams& p, const float* grad_out, const float* rois, const std::int32_t* roi_image,
                           float* const* grad_features) const {
     host::roi_align_backward(p, grad_out, rois, roi_image, grad_features, pool_.get());
+  }
+  template <class T>
+  void scale_offset_relu(const kernels::BatchNormParams& p, const float* scale, const float* offset, const T* residual, T* x) const {
+    host::scale_offset_relu(p, x, scale, offset, residual, x, pool_.get());
   }
   std::int64_t batch_norm_forward(const kernels::BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y,
                                   float* mean, float* variance, float* rstd, comm::Communicator* sync) const {
@@ -57,6 +62,9 @@ class HostKernels {
   void mask_targets_polygon(const kernels::MaskTargetParams& p, const kernels::PolygonView& polygons, const std::int32_t* object, const float* rois,
                             float* out) const {
     host::mask_targets_polygon(p, polygons, object, rois, out, pool_.get());
+  }
+  void place_images(const kernels::PlaceImagesParams& p, const kernels::RawImagesView& view, const float* values, float* images) const {
+    host::place_images(p, view, values, images, pool_.get());
   }
 
  private:

@@ -2,13 +2,17 @@
 //
 // `Kernels` has the functions of kernels/host/detection.h and kernels/host/batch_norm.h as members, with these differences:
 //   device()                   where its tensors lie
+//   kRoiAligns16Bit            whether roi_align_* take 16-bit features; else they are widened first
+//   scale_offset_relu(...)     in place
 //   batch_norm_*(..., sync)    takes a Communicator, null for one rank
 //   mask_targets_bitmap(..., longest_side, ...)   a bound of any bitmap's sides [pixel]
 #pragma once
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/threshold_backward.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -16,10 +20,27 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "kernels/float16.h"
 #include "model/ops/detection_ops.h"
 
 namespace ttt::model {
 
+// Calls f(value) with a value of the kernels' type for tensors of `type`.
+template <class F>
+void with_float_type(at::ScalarType type, F&& f) {
+  if (type == at::kBFloat16) f(kernels::Bfloat16{});
+  else if (type == at::kHalf) f(kernels::Float16{});
+  else f(float{});
+}
+inline bool has_float_type(at::ScalarType type) { return type == at::kFloat || type == at::kBFloat16 || type == at::kHalf; }
+template <class T>
+const T* values(const at::Tensor& t) {
+  return static_cast<const T*>(t.const_data_ptr());
+}
+template <class T>
+T* mutable_values(const at::Tensor& t) {
+  return static_cast<T*>(t.mutable_data_ptr());
+}
 inline const float* floats(const at::Tensor& t) { return t.const_data_ptr<float>(); }
 inline const std::int32_t* ints(const at::Tensor& t) { return t.const_data_ptr<std::int32_t>(); }
 // NHWC memory of a channels-last feature map.
@@ -35,11 +56,13 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3, const at::Tensor& p4, const at::Tensor& p5,
                             const at::Tensor& rois, const at::Tensor& roi_image, const kernels::RoiAlignParams& params, const Kernels* kernels) {
     const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
-    std::array<const float*, 4> pointers;
-    for (int l = 0; l < 4; ++l) pointers[l] = floats(maps[l]);
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
     TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
-    kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), out.mutable_data_ptr<float>());
+    with_taken_type(p2.scalar_type(), [&]<class T>(T) {
+      std::array<const T*, 4> pointers;
+      for (int l = 0; l < 4; ++l) pointers[l] = values<T>(maps[l]);
+      kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), mutable_values<T>(out));
+    });
     context->save_for_backward({rois, roi_image});
     context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
     context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
@@ -53,17 +76,24 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = nhwc(grads[0]);
     std::array<at::Tensor, 4> maps;
-    std::array<float*, 4> pointers;
-    for (int l = 0; l < 4; ++l) {
-      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
-      pointers[l] = maps[l].template mutable_data_ptr<float>();
-    }
+    for (int l = 0; l < 4; ++l) maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
     TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
-    reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
-        ->roi_align_backward(params, floats(grad), floats(saved[0]), ints(saved[1]), pointers.data());
+    with_taken_type(grad.scalar_type(), [&]<class T>(T) {
+      std::array<T*, 4> pointers;
+      for (int l = 0; l < 4; ++l) pointers[l] = mutable_values<T>(maps[l]);
+      reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+          ->roi_align_backward(params, values<T>(grad), floats(saved[0]), ints(saved[1]), pointers.data());
+    });
     torch::autograd::variable_list out(8);
     for (int l = 0; l < 4; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
     return out;
+  }
+
+ private:
+  template <class F>
+  static void with_taken_type(at::ScalarType type, F&& f) {
+    if constexpr (Kernels::kRoiAligns16Bit) with_float_type(type, f);
+    else f(float{});
   }
 };
 
@@ -112,6 +142,30 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
   }
 };
 
+// Overwrites x, which no gradient may need: that of the convolution before it does not. The bias has no gradient.
+template <class Kernels>
+class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kernels>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& bias, const std::optional<at::Tensor>& residual, bool relu,
+                            const Kernels* kernels) {
+    const kernels::BatchNormParams p{.rows = x.numel() / x.size(1), .channels = x.size(1), .relu = relu};
+    TTT_ANNOUNCE("bias_relu", x, residual ? *residual : at::Tensor(), x);  // read and written
+    with_float_type(x.scalar_type(), [&]<class T>(T) {
+      kernels->scale_offset_relu(p, nullptr, floats(bias), residual ? values<T>(*residual) : nullptr, mutable_values<T>(x));
+    });
+    context->mark_dirty({x});
+    if (relu) context->save_for_backward({x});
+    context->saved_data["residual"] = residual.has_value();
+    return x;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor grad = saved.empty() ? grads[0] : at::threshold_backward(grads[0], saved[0], 0);
+    return {grad, at::Tensor(), context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
 template <class Kernels>
 class KernelOps {
  public:
@@ -128,8 +182,17 @@ class KernelOps {
   at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois, const at::Tensor& roi_image) const {
     check(rois, at::kFloat, "rois");
     check(roi_image, at::kInt, "roi_image");
-    const auto level = [&](int i) { return f[i].to(at::kFloat); };
+    const auto taken = Kernels::kRoiAligns16Bit && has_float_type(f[0].scalar_type()) ? f[0].scalar_type() : at::kFloat;
+    const auto level = [&](int i) { return f[i].to(taken); };
     return RoiAlignFunction<Kernels>::apply(level(0), level(1), level(2), level(3), rois, roi_image, p, &kernels_).to(f[0].scalar_type());
+  }
+
+  at::Tensor bias_relu(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu) const {
+    check(bias, at::kFloat, "bias");
+    if (at::GradMode::is_enabled() && bias.requires_grad()) throw Error(name_ + "_ops: bias_relu has no gradient for the bias. This is a mistake in the caller.");
+    if (!has_float_type(x.scalar_type())) throw Error(name_ + "_ops: bias_relu takes 16-bit and 32-bit floating-point numbers, not " + x.toString() + ". This is a mistake in the caller.");
+    const auto as_x = [&](const at::Tensor& t) { return t.to(x.scalar_type()).contiguous(at::MemoryFormat::ChannelsLast); };
+    return BiasReluFunction<Kernels>::apply(as_x(x), bias, residual.defined() ? std::optional(as_x(residual)) : std::nullopt, relu, &kernels_);
   }
 
   at::Tensor match(const kernels::MatchParams& p, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates, const at::Tensor& visible) const {
@@ -223,6 +286,22 @@ class KernelOps {
     return out;
   }
 
+  at::Tensor place_images(bool antialias, bool bgr, const RawImages& raw, const at::Tensor& image_size, const at::Tensor& values) const {
+    check(raw.bytes, at::kByte, "bytes");
+    check(raw.offset, at::kLong, "offset");
+    check(raw.size, at::kInt, "size");
+    check(raw.flipped, at::kByte, "flipped");
+    check(image_size, at::kInt, "image_size");
+    check(values, at::kFloat, "values");
+    at::Tensor images = new_floats({raw.size.size(0), raw.height, raw.width, 3});
+    TTT_ANNOUNCE("place_images", raw.bytes, images);
+    kernels_.place_images({.images = raw.size.size(0), .height = raw.height, .width = raw.width, .antialias = antialias, .bgr = bgr},
+                          {raw.bytes.const_data_ptr<std::uint8_t>(), raw.offset.const_data_ptr<std::int64_t>(), ints(raw.size), ints(image_size),
+                           raw.flipped.const_data_ptr<std::uint8_t>()},
+                          floats(values), images.mutable_data_ptr<float>());
+    return images.permute({0, 3, 1, 2});
+  }
+
  private:
   // A kernel reads raw memory: what it is given must be what it expects.
   void check(const at::Tensor& t, at::ScalarType dtype, const char* what) const {
@@ -244,6 +323,7 @@ DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
   const auto bound = [ops](auto member) { return [ops, member](auto&&... arguments) { return ((*ops).*member)(arguments...); }; };
   return {.name = name,
           .batch_norm = bound(&Ops::batch_norm),
+          .bias_relu = bound(&Ops::bias_relu),
           .roi_align = bound(&Ops::roi_align),
           .match = bound(&Ops::match),
           .sample = bound(&Ops::sample),
@@ -251,7 +331,8 @@ DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
           .proposals = bound(&Ops::proposals),
           .detections = bound(&Ops::detections),
           .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
-          .mask_targets_polygon = bound(&Ops::mask_targets_polygon)};
+          .mask_targets_polygon = bound(&Ops::mask_targets_polygon),
+          .place_images = bound(&Ops::place_images)};
 }
 
 #undef TTT_ANNOUNCE
