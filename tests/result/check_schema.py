@@ -42,7 +42,7 @@ def main():
         return
     optional = {"target", "comparisons", "peaks", "checks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default",
                 "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s", "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s",
-                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image"}
+                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image", "health.profile"}
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
     gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}  # where the driver tells
