@@ -8,10 +8,10 @@ Ablation ablate_device_transform() {
   };
   return {.name = "device_transform",
           .question = "What is it worth to resize, flip and normalise on the device?",
-          .expectation = "Workers only decode, and a quarter of the bytes or less is copied; it shows where workers are what a step waits for.",
+          .expectation = "Workers only decode, and where images are not shrunk a quarter of the bytes or less is copied; it shows where workers are what a step waits for.",
           .promise = Promise::kBitwise,
           .variants = {place("by the workers", "host"), place("by a kernel", "device")},
-          .unsupported = [](const Place& place) { return needs_cuda(place, "A kernel for this that is faster than the workers"); }};
+          .unsupported = [](const Place& place) { return needs_cuda(place, "A device beside the workers' processor"); }};
 }
 
 }  // namespace ttt::ablations

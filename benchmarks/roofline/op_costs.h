@@ -13,7 +13,8 @@ struct OpCost {
   std::int64_t float_bytes = 0;  // of the float32 tensors that it is given and gives back (in place: both): what mixed precision halves
   std::int64_t other_bytes = 0;  // of all other tensors
   bool matrix() const { return flops > 0; }
-  bool own() const { return name.starts_with("ttt::"); }  // a kernel of ours
+  // A kernel of ours, but for the one that does what a convolution's own last pass over its result could do.
+  bool own() const { return name.starts_with("ttt::") && name != "ttt::bias_relu"; }
 };
 
 // Records the outermost operators on this thread from construction to destruction, in their order, and the kernels of kernels/ (model/ops/kernel_ops.h

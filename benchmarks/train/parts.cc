@@ -16,8 +16,8 @@
 #include "data/hdf5.h"
 #include "data/shapes.h"
 #include "result/system_info.h"
-#include "train/gpu_use.h"
 #include "train/device_profile.h"
+#include "train/gpu_use.h"
 #include "train/telemetry.h"
 #include "train/weights.h"
 

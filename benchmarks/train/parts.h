@@ -38,9 +38,10 @@ void resolve_batch(train::TrainConfig& train, const comm::Team& team);
 void make_mkl_reproducible();
 // What the GPUs do, for the result; null on a CPU, with train.gpu_every_s = 0, and, with a warning in the result, where the driver does not tell.
 // Collective. `run` and `recorder` outlive it.
-// Of train.profile_steps; null where none are asked for.
-std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder);
 std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& recorder);
+// What runs on the device in train.profile_steps steps; null where none are asked for. Throws NotSupported where nobody says. `run` and `recorder`
+// outlive it.
+std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder);
 // What holds for the whole process: threads of tensor operations, how float32 is multiplied, cuDNN's choice. Of a resolved recipe.
 void set_process(const train::Recipe& recipe);
 // Collective over `team`, which must outlive the run. The loader begins after `steps_done`. `open`: by default train::open_accelerator. Throws UsageError

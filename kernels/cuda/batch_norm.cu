@@ -12,8 +12,8 @@ constexpr int kThreads = 128, kRows = 256;
 struct Work {
   float *first, *second;    // [blocks of rows, channels] sums
   float *a, *b, *d;         // [channels] scale and offset; a * g + b * x + d
-  // Of all ranks' rows, where they are added up over ranks: forward rows * mean, then the squares about the mean; backward the sums of the gradients;
-  // and the rows.
+  // What is added up over ranks. Forward: rows * mean, and the squares about zero, which become those about the mean. Backward: the sums over a row's
+  // gradients. And the rows.
   double *first_sums, *second_sums, *rows;  // [channels], [channels], [1], one behind the other
 };
 

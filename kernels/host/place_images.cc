@@ -1,5 +1,5 @@
 // Images from their files' bytes to their places in a batch, pixel by pixel: what the device's kernel is compared with. Workers do
-// the same row by row, in a fraction of the time (src/data/transform.cc).
+// the same row by row (src/data/transform.cc).
 #include "core/parallel.h"
 #include "kernels/host/detection.h"
 #include "kernels/place_pixel.h"

@@ -35,8 +35,9 @@ std::string readable(const std::string& name) {
 
 }  // namespace
 
-ActivityReport summarise(std::vector<Activity> all, std::int64_t lost) {
-  ActivityReport r{.lost = lost};
+ActivityReport summarise(Recorded recorded) {
+  std::vector<Activity>& all = recorded.activities;
+  ActivityReport r{.lost = recorded.lost};
   if (all.empty()) return r;
   std::sort(all.begin(), all.end(), [](const Activity& a, const Activity& b) { return a.start_ns < b.start_ns; });
   std::map<std::string, ActivitySum> sums;

@@ -26,8 +26,11 @@ struct ActivityReport {
   std::vector<ActivitySum> sums;  // by falling seconds; those of several streams may overlap, so their sum may be above busy_s
 };
 
-// `lost`: records that did not fit the buffers.
-ActivityReport summarise(std::vector<Activity> activities, std::int64_t lost);
+struct Recorded {
+  std::vector<Activity> activities;  // in any order
+  std::int64_t lost = 0;             // that did not fit the buffers
+};
+ActivityReport summarise(Recorded recorded);
 
 // Records what runs on the devices of the process.
 class ActivityLog {
@@ -36,7 +39,7 @@ class ActivityLog {
   // Throws NotSupported where the device's tools do not let it (another profiler is at work).
   virtual void start() = 0;
   // What ran since. What was put on the device must have ended.
-  virtual ActivityReport stop() = 0;
+  virtual Recorded stop() = 0;
 };
 
 }  // namespace ttt::cuda

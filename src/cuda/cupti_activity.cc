@@ -4,7 +4,8 @@
 
 #include <cstdlib>
 #include <mutex>
-#include <unordered_map>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 #include "cuda/exports.h"
@@ -28,35 +29,35 @@ class CuptiActivityLog final : public ActivityLog {
   void start() override {
     {
       const std::lock_guard lock(mutex_);
-      activities_.clear(), lost_ = 0;
+      recorded_ = {};
     }
     if (!registered_) check(cuptiActivityRegisterCallbacks(give_buffer, take_buffer), "cuptiActivityRegisterCallbacks");
     registered_ = true;
     for (const CUpti_ActivityKind kind : kKinds) check(cuptiActivityEnable(kind), "cuptiActivityEnable");
   }
 
-  ActivityReport stop() override {
+  Recorded stop() override {
     check(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "cuptiActivityFlushAll");
     for (const CUpti_ActivityKind kind : kKinds) check(cuptiActivityDisable(kind), "cuptiActivityDisable");
     const std::lock_guard lock(mutex_);
-    return summarise(std::move(activities_), lost_);
+    return std::move(recorded_);
   }
 
   void add(const CUpti_Activity& record) {
     switch (record.kind) {
       case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: {
         const auto& k = reinterpret_cast<const CUpti_ActivityKernel10&>(record);
-        activities_.push_back({k.name, true, k.start, k.end});
+        recorded_.activities.push_back({k.name, true, k.start, k.end});
         break;
       }
       case CUPTI_ACTIVITY_KIND_MEMCPY: {
         const auto& c = reinterpret_cast<const CUpti_ActivityMemcpy6&>(record);
-        activities_.push_back({"copy", false, c.start, c.end});
+        recorded_.activities.push_back({"copy", false, c.start, c.end});
         break;
       }
       case CUPTI_ACTIVITY_KIND_MEMSET: {
         const auto& s = reinterpret_cast<const CUpti_ActivityMemset4&>(record);
-        activities_.push_back({"fill", false, s.start, s.end});
+        recorded_.activities.push_back({"fill", false, s.start, s.end});
         break;
       }
       default: break;
@@ -68,9 +69,8 @@ class CuptiActivityLog final : public ActivityLog {
   static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size, std::size_t valid);
 
   bool registered_ = false;
-  std::mutex mutex_;  // of the members below
-  std::vector<Activity> activities_;
-  std::int64_t lost_ = 0;
+  std::mutex mutex_;  // of recorded_
+  Recorded recorded_;
 };
 
 CuptiActivityLog& the_log() {
@@ -90,7 +90,7 @@ void CuptiActivityLog::take_buffer(CUcontext context, std::uint32_t stream, std:
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) log.add(*record);
   std::size_t dropped = 0;
-  if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) log.lost_ += static_cast<std::int64_t>(dropped);
+  if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) log.recorded_.lost += static_cast<std::int64_t>(dropped);
   std::free(buffer);
 }
 

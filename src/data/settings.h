@@ -47,7 +47,7 @@ struct DataSettings {
     v("boxes", s.boxes, "plain: x2 = x + w; legacy (MLPerf): x2 = x + max(w - 1, 0), borders at width - 1", one_of({"plain", "legacy"}));
     v("gt_capacity", s.gt_capacity, "room for objects per image; 0: the most in the shards, up to a multiple of 8", between(0, 65536));
     v("transform", s.transform,
-      "who resizes, flips and normalises: host (the workers) or device (a kernel, with the same results; decoded bytes are copied to it, a quarter of the size or less)",
+      "who resizes, flips and normalises: host (the workers) or device (a kernel, with the same results; decoded bytes are copied to it, where images are not shrunk a quarter of the size or less)",
       one_of({"host", "device"}));
     v("padding", s.padding, "padded size: fixed (one), two (landscape and portrait; needs group_by_aspect), batch (its largest image)",
       one_of({"fixed", "two", "batch"}));

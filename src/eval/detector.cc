@@ -11,8 +11,10 @@ namespace {
 model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device, const model::ImagePlacer& place) {
   model::DeviceBatch b = model::view_of(host);
   b = {.images = b.images, .image_size = b.image_size, .image_id = b.image_id, .raw = b.raw};
-  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.raw.bytes, &b.raw.offset, &b.raw.size, &b.raw.flipped})
-    if (t->defined()) *t = t->to(device);
+  const auto move = [&](at::Tensor* t) { *t = t->to(device); };
+  move(&b.image_size), move(&b.image_id);
+  if (!b.raw.defined()) move(&b.images);
+  else for (at::Tensor* t : b.raw.tensors()) move(t);
   place(b);
   return b;
 }

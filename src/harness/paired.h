@@ -47,7 +47,7 @@ inline constexpr std::int64_t kBuildTurns = 4;
 inline constexpr double kLongStep_s = 0.15;
 
 struct PairedSettings {
-  int block_steps = 0;        // 0: two, or one where a step takes kLongStep_s, beside which turning to the other side is nothing
+  int block_steps = 0;        // 0: two, or one where a step takes kLongStep_s: a round of eight such steps would be a second or more
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
   double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
+
 #include "data/host_batch.h"
 
 namespace ttt::model {
@@ -23,6 +25,8 @@ struct RawImages {
   at::Tensor size;     // [N, 2] int32
   at::Tensor flipped;  // [N] uint8
   std::int64_t height = 0, width = 0;
+  bool defined() const { return bytes.defined(); }
+  std::array<at::Tensor*, 4> tensors() { return {&bytes, &offset, &size, &flipped}; }
 };
 
 struct DeviceBatch {

@@ -13,7 +13,7 @@ ImagePlacer::ImagePlacer(const data::DataSettings& settings, const DetectionOps&
 }
 
 void ImagePlacer::operator()(DeviceBatch& batch) const {
-  if (batch.images.defined()) return;
+  if (!batch.raw.defined()) return;
   batch.images = place_(antialias_, bgr_, batch.raw, batch.image_size, values_);
   batch.raw = {};
 }

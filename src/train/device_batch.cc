@@ -37,9 +37,8 @@ void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
   if (!stream_) return placer_(inputs_->batch);
   const c10::StreamGuard guard(*stream_);
   const auto copy = [&](at::Tensor& t, bool = false) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); };
-  model::RawImages& raw = inputs_->batch.raw;
-  if (raw.bytes.defined()) {
-    for (at::Tensor* t : {&raw.bytes, &raw.offset, &raw.size, &raw.flipped}) copy(*t);
+  if (model::RawImages& raw = inputs_->batch.raw; raw.defined()) {
+    for (at::Tensor* t : raw.tensors()) copy(*t);
     copy(inputs_->batch.image_size);
     placer_(inputs_->batch);
   }

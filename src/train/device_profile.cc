@@ -29,7 +29,7 @@ void DeviceProfile::step_starts(const Position& at) {
 
 void DeviceProfile::step_ended(const Position& at, const result::StepSample&) {
   if (!started_ || at.step != from_ + steps_) return;
-  own_ = json_of(log_.stop(), steps_);
+  own_ = json_of(cuda::summarise(log_.stop()), steps_);
   started_ = false;
 }
 

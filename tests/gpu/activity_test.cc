@@ -16,7 +16,7 @@ using cuda::Activity;
 
 TEST(Activities, TimeInWhichSeveralRunCountsOnce) {
   // 10 .. 30 and 20 .. 25 within it, 28 .. 40 over its end, 50 .. 60: busy for 40 of 50.
-  const cuda::ActivityReport r = cuda::summarise({{"b", true, 20, 25}, {"a", true, 10, 30}, {"copy", false, 28, 40}, {"a", true, 50, 60}}, 3);
+  const cuda::ActivityReport r = cuda::summarise({{{"b", true, 20, 25}, {"a", true, 10, 30}, {"copy", false, 28, 40}, {"a", true, 50, 60}}, 3});
   EXPECT_DOUBLE_EQ(r.window_s, 50e-9);
   EXPECT_DOUBLE_EQ(r.busy_s, 40e-9);
   EXPECT_EQ(r.kernels, 3);
@@ -30,14 +30,14 @@ TEST(Activities, TimeInWhichSeveralRunCountsOnce) {
 }
 
 TEST(Activities, OfNothing) {
-  const cuda::ActivityReport r = cuda::summarise({}, 0);
+  const cuda::ActivityReport r = cuda::summarise({});
   EXPECT_EQ(r.window_s, 0);
   EXPECT_EQ(r.busy_s, 0);
   EXPECT_TRUE(r.sums.empty());
 }
 
 TEST(Activities, NamesArePeoples) {
-  const auto name = [](const char* mangled) { return cuda::summarise({{mangled, true, 0, 1}}, 0).sums.at(0).name; };
+  const auto name = [](const char* mangled) { return cuda::summarise({{{mangled, true, 0, 1}}}).sums.at(0).name; };
   EXPECT_EQ(name("_ZN3ttt7kernels4cuda12_GLOBAL__N_15matchEPKfi"), "ttt::kernels::cuda::(anonymous namespace)::match");
   EXPECT_EQ(name("_ZN2at6native6kernelIfLi4EEEvPfi"), "at::native::kernel<float, 4>");
   EXPECT_EQ(name("sm90_xmma_fprop_implicit_gemm"), "sm90_xmma_fprop_implicit_gemm");
@@ -51,9 +51,9 @@ class FakeLog final : public cuda::ActivityLog {
     EXPECT_FALSE(std::exchange(on_, true));
     ++started;
   }
-  cuda::ActivityReport stop() override {
+  cuda::Recorded stop() override {
     EXPECT_TRUE(std::exchange(on_, false));
-    return cuda::summarise({{"k", true, 0, 2'000'000'000}, {"fill", false, 3'000'000'000, 4'000'000'000}}, 0);
+    return {{{"k", true, 0, 2'000'000'000}, {"fill", false, 3'000'000'000, 4'000'000'000}}};
   }
   int started = 0;
 

@@ -102,7 +102,7 @@ TEST_F(Cupti, KernelsCopiesAndFillsAreSummed) {
     fake.dropped = 7;
     log.start();
     EXPECT_EQ(fake.enabled.size(), 3u);
-    const ActivityReport r = log.stop();
+    const ActivityReport r = summarise(log.stop());
     EXPECT_TRUE(fake.enabled.empty());
     EXPECT_EQ(r.kernels, 1);
     EXPECT_EQ(r.others, 2);
