@@ -2,6 +2,7 @@
 # (scripts/setup --tests); exit code 77, or no such Python, is a skip with a printed reason.
 function(ttt_python_test name)
   cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "COMMAND" ${ARGN})
+  ttt_time_limit(arg_TIMEOUT)
   set(cache $ENV{TTT_CACHE})
   if(NOT cache)
     set(cache $ENV{HOME}/.cache/ttt)
