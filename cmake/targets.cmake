@@ -26,7 +26,7 @@ function(ttt_rarely_run)
   endforeach()
 endfunction()
 
-# ttt_unity(name): sources that are short beside what they include are compiled several at a time.
+# ttt_unity(name): sources that are short beside what they include are compiled several at a time. What they name in anonymous namespaces must differ.
 function(ttt_unity name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

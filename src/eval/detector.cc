@@ -1,7 +1,6 @@
 #include "eval/detector.h"
 
 #include "data/image_batch.h"
-#include "eval/postprocess.h"
 #include "model/image_placer.h"
 
 namespace ttt::eval {
@@ -21,8 +20,8 @@ model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& devi
 
 }  // namespace
 
-std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-  return detections_of(model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device))), batch, category_of, legacy_boxes, pool.get());
+Predicted Detector::predict(const model::MaskRcnn& model, const data::HostBatch& batch) const {
+  return {model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device))), batch};
 }
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,

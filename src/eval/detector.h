@@ -10,6 +10,7 @@
 #include "data/jpeg.h"
 #include "data/settings.h"
 #include "eval/coco/detection.h"
+#include "eval/postprocess.h"
 #include "model/mask_rcnn.h"
 
 namespace ttt::eval {
@@ -21,8 +22,13 @@ struct Detector {
   data::DataSettings data;                // of the batches
   std::shared_ptr<ThreadPool> pool;
 
-  // Of all images of a batch, image by image, each with falling score.
-  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const;
+  // Of all images of a batch, image by image, each with falling score: what the model says, and where that is in the files.
+  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
+    return detections(predict(model, batch), pool.get());
+  }
+  Predicted predict(const model::MaskRcnn& model, const data::HostBatch& batch) const;
+  // On any thread.
+  std::vector<coco::Detection> detections(const Predicted& predicted, ThreadPool* threads) const { return detections_of(predicted, category_of, legacy_boxes, threads); }
   // Of one image by itself; image id 0. Throws UsageError where it does not fit the settings' padded size; `name` begins the sentence.
   std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,
                                           const std::string& name) const;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,21 +31,36 @@ struct EvaluatorConfig {
 };
 
 // Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP, which does
-// therefore not depend on the number of ranks; every rank returns the same numbers.
+// therefore not depend on the number of ranks; every rank returns the same numbers. Masks are pasted and encoded by threads of the host while a device
+// predicts the next batch, and AP is computed on a thread of rank 0's, beside whatever the caller does between start() and finish().
 class Evaluator {
  public:
+  // `comm` is used within the collective calls only.
   Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, std::shared_ptr<ThreadPool> pool,
             const at::Device& device);
-  AveragePrecision evaluate(const model::MaskRcnn& model);  // collective
+  // Collective. When it returns, the model may change.
+  void start(const model::MaskRcnn& model);
+  // Whether finish() would not wait; on ranks other than 0 always.
+  bool scored() const;
+  // Collective, once after each start().
+  AveragePrecision finish();
+  AveragePrecision evaluate(const model::MaskRcnn& model) {
+    start(model);
+    return finish();
+  }
   std::int64_t images() const { return images_.size(); }
   const Detector& detector() const { return detector_; }
 
  private:
+  std::vector<coco::Detection> detect(const model::MaskRcnn& model);  // in this rank's images
+
   const data::ShardSet& images_;
   EvaluatorConfig config_;
   comm::Communicator& comm_;
   Detector detector_;
+  std::unique_ptr<ThreadPool> beside_;        // for what runs while the device predicts; null on a CPU, whose cores predict
   std::unique_ptr<coco::GroundTruth> truth_;  // on rank 0
+  std::future<AveragePrecision> scoring_;     // on rank 0; last, so that its end is waited for before the rest goes
 };
 
 }  // namespace ttt::eval

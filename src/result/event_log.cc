@@ -15,6 +15,7 @@ constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"},
                                {EventKind::kEpochStart, "epoch_start"},
                                {EventKind::kEpochStop, "epoch_stop"},
                                {EventKind::kEvaluationStart, "evaluation_start"},
+                               {EventKind::kEvaluationPredicted, "evaluation_predicted"},
                                {EventKind::kEvaluationStop, "evaluation_stop"},
                                {EventKind::kCheckpointStart, "checkpoint_start"},
                                {EventKind::kCheckpointStop, "checkpoint_stop"},
@@ -53,6 +54,7 @@ Event event_from_json(const Json& object, const std::string& path) {
 std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events) {
   std::optional<double> start, stop;
   double paused_s = 0, since_s = 0;
+  bool beside = false;
   int depth = 0;  // a checkpoint within an evaluation is one pause, not two
   const auto pause = [&](double at, int change) {
     if (depth == 0) since_s = at;
@@ -63,7 +65,11 @@ std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events
     if (e.kind == EventKind::kRunStart && e.step == 0) start = e.clock_s;
     if (!start || stop) continue;
     if (e.kind == EventKind::kEvaluationStart || e.kind == EventKind::kCheckpointStart) pause(e.clock_s, +1);
-    if (depth > 0 && (e.kind == EventKind::kEvaluationStop || e.kind == EventKind::kCheckpointStop)) pause(e.clock_s, -1);
+    // Of an evaluation beside which training went on the end is no end of a pause.
+    if (e.kind == EventKind::kEvaluationStart) beside = false;
+    if (e.kind == EventKind::kEvaluationStop && beside) continue;
+    if (e.kind == EventKind::kEvaluationPredicted) beside = true;
+    if (depth > 0 && (e.kind == EventKind::kEvaluationPredicted || e.kind == EventKind::kEvaluationStop || e.kind == EventKind::kCheckpointStop)) pause(e.clock_s, -1);
     if (e.kind == EventKind::kRunStop) {
       stop = e.clock_s;
       if (depth > 0) paused_s += e.clock_s - since_s;

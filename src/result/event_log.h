@@ -14,7 +14,7 @@
 namespace ttt::result {
 
 enum class EventKind {
-  kProgramStart, kRunStart, kEpochStart, kEpochStop, kEvaluationStart, kEvaluationStop, kCheckpointStart, kCheckpointStop, kRunStop, kProgramStop
+  kProgramStart, kRunStart, kEpochStart, kEpochStop, kEvaluationStart, kEvaluationPredicted, kEvaluationStop, kCheckpointStart, kCheckpointStop, kRunStop, kProgramStop
 };
 std::string_view event_name(EventKind kind);              // "program_start", ...
 EventKind event_from_name(const std::string& name);       // throws DataError on another word

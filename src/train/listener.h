@@ -40,7 +40,8 @@ class Listener {
   virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }  // the same on every rank
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
-  virtual void evaluated(const Position&, const result::Evaluation&) {}
+  virtual void evaluation_predicted(const Position&, bool /*training_goes_on*/) {}  // the model is still the one that was evaluated; AP is not known yet
+  virtual void evaluated(const Position& /*of evaluation_started*/, const result::Evaluation&) {}
   virtual void checkpoint_started(const Position&) {}  // training stands still from here
   virtual void checkpoint_ended(const Position&) {}    // and goes on, while the file is written
   virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception, nor where the run is to be resumed

@@ -22,6 +22,7 @@ struct TrainConfig {
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
   std::int64_t eval_batch = 8;
+  bool eval_overlap = false;
   double target_box_ap = 0.377;
   double target_mask_ap = 0.339;
   std::int64_t threads = 0;
@@ -54,6 +55,7 @@ struct TrainConfig {
     v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit", at_least(0));
     v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", at_least(1e-3));
     v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", at_least(1));
+    v("eval_overlap", s.eval_overlap, "training goes on while a thread of rank 0 computes AP from an evaluation's detections; a run that has reached its target ends when that is known, after more steps, with the weights of the last");
     v("target_box_ap", s.target_box_ap, "box AP (IoU 0.50:0.95) at which the run has passed, together with target_mask_ap", between(0, 1));
     v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));

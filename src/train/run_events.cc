@@ -22,7 +22,7 @@ void RunEvents::tell(const result::Event& event) {
 }
 
 void RunEvents::add(EventKind kind, const Position& at, result::Json values) {
-  last_ = at;
+  if (at.step >= last_.step) last_ = at;  // of an evaluation that training went on beside: its own place, not the run's
   events_.add(kind, at.step, at.epoch, std::move(values));
 }
 
@@ -39,6 +39,10 @@ void RunEvents::epoch_started(const Position& at) {
 void RunEvents::epoch_ended(const Position& at) { add(EventKind::kEpochStop, at, {{"images", at.images - epoch_images_}}); }
 
 void RunEvents::evaluation_started(const Position& at) { add(EventKind::kEvaluationStart, at); }
+
+void RunEvents::evaluation_predicted(const Position& at, bool training_goes_on) {
+  if (training_goes_on) add(EventKind::kEvaluationPredicted, at);
+}
 
 void RunEvents::evaluated(const Position& at, const result::Evaluation& e) {
   add(EventKind::kEvaluationStop, at, {{"BBOX", e.bbox[0]}, {"SEGM", e.segm[0]}});

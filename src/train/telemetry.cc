@@ -163,7 +163,13 @@ void Telemetry::add_histograms(EventMessage& event) const {
   add("weights/", on_host(store.flat_values()), 1);
 }
 
-void Telemetry::evaluated(const Position& at, const result::Evaluation& e) {
+void Telemetry::evaluation_predicted(const Position& at, bool) {
+  if (subjects_.empty() || static_cast<double>(at.epoch) < next_pictures_epoch_) return;
+  next_pictures_epoch_ = static_cast<double>(at.epoch) + config_.pictures_every_epochs;
+  add_pictures(at.step);
+}
+
+void Telemetry::evaluated(const Position&, const result::Evaluation& e) {
   EventMessage event{.step = e.step};
   for (std::size_t i = 0; i < result::kCocoStatNames.size(); ++i) {  // -1: there is no such object
     if (e.bbox[i] >= 0) add_scalar(event, "box/" + std::string(result::kCocoStatNames[i]), e.bbox[i]);
@@ -171,9 +177,6 @@ void Telemetry::evaluated(const Position& at, const result::Evaluation& e) {
   }
   add_scalar(event, "evaluation_s", e.duration_s);
   writer_.add(std::move(event));
-  if (subjects_.empty() || static_cast<double>(at.epoch) < next_pictures_epoch_) return;
-  next_pictures_epoch_ = static_cast<double>(at.epoch) + config_.pictures_every_epochs;
-  add_pictures(e.step);
 }
 
 void Telemetry::choose_subjects() {

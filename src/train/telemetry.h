@@ -53,6 +53,7 @@ class Telemetry final : public Listener {
   void step_starts(const Position& at) override;
   void step_ended(const Position& at, const result::StepSample& sample) override;
   bool looks_at(const Position& at) const override { return is_sampled(at.step - 1); }
+  void evaluation_predicted(const Position& at, bool training_goes_on) override;
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
 
  private:

@@ -107,7 +107,7 @@ Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled, b
   // Signal names travel as a number: their order here.
   static constexpr std::array<const char*, 4> kSignals = {"", "SIGUSR1", "SIGTERM", "SIGINT"};
   // The greatest is the one that counts: of steps that are not finite the first, of its ranks the lowest.
-  double shared[3] = {0, 0, 0};
+  double shared[4] = {0, 0, 0, 0};
   for (std::size_t i = 1; i < kSignals.size(); ++i)
     if (signal == kSignals[i]) shared[0] = static_cast<double>(i);
   const int size = control_.size();
@@ -115,8 +115,9 @@ Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled, b
     for (double l : settled[i].loss)
       if (!std::isfinite(l)) shared[1] = static_cast<double>(settled.size() - 1 - i) * size + size - control_.rank();
   if (step_ends && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
-  control_.all_reduce_max(shared, 3);
-  Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .checkpoint = shared[2] != 0};
+  if (step_ends && evaluation_ && control_.rank() == 0 && parts_.evaluator->scored()) shared[3] = 1;
+  control_.all_reduce_max(shared, 4);
+  Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .checkpoint = shared[2] != 0, .scored = shared[3] != 0};
   if (shared[1] > 0) {
     const auto code = static_cast<std::int64_t>(shared[1]) - 1;
     agreed.step = settled[settled.size() - 1 - static_cast<std::size_t>(code / size)].step;
@@ -126,7 +127,11 @@ Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled, b
 }
 
 std::optional<Ending> Trainer::answer(const Agreement& agreed) {
-  if ((!agreed.interrupted.empty() || agreed.checkpoint) && !open_.empty()) settle(0, false);
+  const bool stands = !agreed.interrupted.empty() || agreed.checkpoint || agreed.scored;
+  if (stands && !open_.empty()) settle(0, false);
+  // What is saved has no open evaluation.
+  if (stands && evaluation_)
+    if (auto ending = finish_evaluation()) return ending;
   if (agreed.interrupted.empty()) {
     if (agreed.checkpoint) {
       save_checkpoint(after_step());
@@ -151,9 +156,14 @@ void Trainer::save_checkpoint(const Position& at) {
 
 std::optional<Ending> Trainer::evaluate_where_due() {
   if (!evaluation_is_due()) return std::nullopt;
-  const TrainConfig& t = recipe_.train;
-  last_ = evaluate();
-  if (last_->bbox[0] >= t.target_box_ap && last_->segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(*last_, t, "at or above")};
+  if (evaluation_)
+    if (auto ending = finish_evaluation()) return ending;
+  start_evaluation();
+  const bool goes_on = recipe_.train.eval_overlap && loop_.step() < total_steps_;
+  tell(&Listener::evaluation_predicted, evaluation_->at, goes_on);
+  if (!goes_on)
+    if (auto ending = finish_evaluation()) return ending;
+  loop_.phases().start_step();
   return loop_.step() < total_steps_ ? answer(agree({}, false)) : std::nullopt;
 }
 
@@ -162,24 +172,35 @@ bool Trainer::evaluation_is_due() const {
   return recipe_.train.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) && !(last_ && last_->step == step);
 }
 
-result::Evaluation Trainer::evaluate() {
-  const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, loop_.step() / steps_per_epoch_);
+void Trainer::start_evaluation() {
+  const std::int64_t epoch = loop_.step() / steps_per_epoch_;
+  const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, epoch);
+  evaluation_ = {.at = after_step(), .record = {.epoch = epoch, .step = loop_.step(), .images = images_}};
   observer_.clock.start_evaluation();
-  tell(&Listener::evaluation_started, after_step());
+  tell(&Listener::evaluation_started, evaluation_->at);
   average_running_statistics();
-  const eval::AveragePrecision ap = parts_.evaluator->evaluate(*parts_.model);
-  result::Evaluation e;
-  e.epoch = loop_.step() / steps_per_epoch_;
-  e.step = loop_.step();
-  e.images = images_;
-  e.bbox = ap.bbox;
-  e.segm = ap.segm;
-  e.duration_s = observer_.clock.end_evaluation();
+  parts_.evaluator->start(*parts_.model);
+  evaluation_->record.duration_s = observer_.clock.end_evaluation();
+}
+
+std::optional<Ending> Trainer::finish_evaluation() {
+  const TrainConfig& t = recipe_.train;
+  auto [at, e] = *std::exchange(evaluation_, std::nullopt);
+  {
+    const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, e.epoch);
+    observer_.clock.start_evaluation();
+    const eval::AveragePrecision ap = parts_.evaluator->finish();
+    e.bbox = ap.bbox;
+    e.segm = ap.segm;
+    e.duration_s += observer_.clock.end_evaluation();
+  }
   e.wall_s = observer_.clock.wall_s();
   observer_.recorder.evaluation(e);
-  tell(&Listener::evaluated, after_step(), e);
+  tell(&Listener::evaluated, at, e);
+  last_ = e;
   loop_.phases().start_step();
-  return e;
+  if (e.bbox[0] >= t.target_box_ap && e.segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(e, t, "at or above")};
+  return std::nullopt;
 }
 
 Position Trainer::position(std::int64_t steps_done, std::int64_t step_of_epoch) const {

@@ -43,6 +43,12 @@ class Trainer {
     int not_finite = -1;    // the lowest rank with a loss that is not finite
     std::int64_t step = 0;  // of it
     bool checkpoint = false;
+    bool scored = false;  // the AP of the open evaluation is known
+  };
+  // An evaluation whose AP is not known yet.
+  struct OpenEvaluation {
+    Position at;
+    result::Evaluation record;
   };
   Ending train();
   Agreement train_step();
@@ -54,7 +60,9 @@ class Trainer {
   std::optional<Ending> evaluate_where_due();
   bool evaluation_is_due() const;
   void save_checkpoint(const Position& at);
-  result::Evaluation evaluate();
+  void start_evaluation();
+  // Of the open evaluation; an ending where the target is reached.
+  std::optional<Ending> finish_evaluation();
   void average_running_statistics();
   Position position(std::int64_t steps_done, std::int64_t step_of_epoch) const;
   Position before_step() const { return position(loop_.step(), loop_.step()); }
@@ -73,6 +81,7 @@ class Trainer {
   std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
   std::int64_t images_ = 0;
   std::vector<result::StepSample> open_;  // steps taken whose losses are not on the host yet
+  std::optional<OpenEvaluation> evaluation_;
   std::optional<result::Evaluation> last_;  // evaluation, also of the run that this one goes on with
 };
 

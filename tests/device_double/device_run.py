@@ -75,7 +75,7 @@ def main():
         hosts = {}
         for ranks, watched, graphs in cases:
             # Where steps are recorded, the device also places the images, which are bytes until then.
-            settings = ["train.strict_sync=true"] * (not watched) + ["data.transform=device"] * (graphs != "none")
+            settings = ["train.strict_sync=true"] * (not watched) + ["data.transform=device"] * (graphs != "none") + ["train.eval_overlap=true"] * (graphs == "full")
             device, device_weights = run(double, data, folder, f"double-{ranks}-{watched}-{graphs}", ranks, watched=watched, graphs=graphs, settings=settings)
             if (ranks, watched) not in hosts:
                 hosts[ranks, watched] = run(program, data, folder, f"host-{ranks}-{watched}", ranks, watched=watched)

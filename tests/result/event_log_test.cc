@@ -41,6 +41,15 @@ TEST(BenchmarkClocks, ACheckpointWithinAnEvaluationIsOnePause) {
   EXPECT_EQ(clocks->dawnbench_s, 9 - 5 - 1);
 }
 
+TEST(BenchmarkClocks, WhereTrainingGoesOnAnEvaluationIsOverForThem) {
+  using enum EventKind;
+  // 2 to 3 and 6 to 7 training stood still; a checkpoint from 4 to 4.5; the second evaluation is waited for.
+  const auto clocks = benchmark_clocks(events({{kRunStart, 1}, {kEvaluationStart, 2}, {kEvaluationPredicted, 3}, {kCheckpointStart, 4}, {kCheckpointStop, 4.5},
+                                               {kEvaluationStop, 5}, {kEvaluationStart, 6}, {kEvaluationStop, 7}, {kRunStop, 10}}));
+  ASSERT_TRUE(clocks);
+  EXPECT_EQ(clocks->dawnbench_s, 9 - 1 - 0.5 - 1);
+}
+
 TEST(BenchmarkClocks, ARunThatStopsWithinAnEvaluationHasPausedUntilThen) {
   using enum EventKind;
   EXPECT_EQ(benchmark_clocks(events({{kRunStart, 1}, {kEvaluationStart, 4}, {kRunStop, 6}}))->dawnbench_s, 3);

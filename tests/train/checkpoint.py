@@ -2,7 +2,7 @@
 """Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
 
   checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at the end, every time
-  checkpoint.py ranks|format|signals|damaged|refusals|full_disk|stall --bin BUILD
+  checkpoint.py overlap|ranks|format|signals|damaged|refusals|full_disk|stall --bin BUILD
 """
 import argparse, copy, json, os, random, signal, subprocess, sys, tempfile, time
 
@@ -107,6 +107,40 @@ def case_kill(place, times, seed):
     if times >= 20:
         assert kinds.get("writing", 0) > 0 and kinds.get("evaluating", 0) > 0 and kinds.get("a step", 0) > 0, kinds
     assert resumed > 0
+
+
+# --- evaluations beside training -----------------------------------------------------------------------------------------------------
+
+
+def case_overlap(place, times, seed):
+    """With train.eval_overlap training goes on while AP is computed: the same run to the bit, also when it is killed, that ends later where it has passed."""
+    overlapping = [*SMALL, "train.eval_overlap=true"]
+    reference, run = place.run(), place.run(settings=overlapping)
+    reference.finish()
+    run.finish()
+    same_training(run, reference)
+    of = lambda r: [e["event"] for e in r.result()["events"] if e["event"].startswith("evaluation")]
+    assert of(reference) == ["evaluation_start", "evaluation_stop"] * (STEPS // EVALUATION), of(reference)
+    assert of(run) == ["evaluation_start", "evaluation_predicted", "evaluation_stop"] * (STEPS // EVALUATION - 1) + ["evaluation_start", "evaluation_stop"], of(run)
+
+    draw, kills = random.Random(seed), 0
+    while kills < times:
+        run = place.run(settings=overlapping, more=["--force"])
+        kills += kill_once(run, "evaluation", draw) != ""
+        if not os.path.exists(run.weights):
+            run.finish()
+        same_training(run, reference)
+
+    at_once = ["train.target_box_ap=0", "train.target_mask_ap=0"]
+    waits, goes_on = place.run(settings=[*SMALL, *at_once]), place.run(settings=[*overlapping, *at_once])
+    for r in (waits, goes_on):
+        r.finish(code=0)
+        assert r.result()["verdict"] == "passed" and [e["step"] for e in r.result()["accuracy"]] == [EVALUATION], r.result()["accuracy"]
+    a, b = (r.result()["steps"]["loss"]["values"]["mask"] for r in (waits, goes_on))
+    # A checkpoint, which waits for it, is due two steps after the evaluation.
+    assert len(a) == EVALUATION and EVALUATION < len(b) <= EVALUATION + 2 and b[:EVALUATION] == a, (a, b)
+    assert waits.result()["accuracy"][0]["bbox"] == goes_on.result()["accuracy"][0]["bbox"]
+    print(f"ok: {kills} kills; a run that had passed after {len(a)} steps knew it after {len(b)}")
 
 
 # --- other ranks ---------------------------------------------------------------------------------------------------------------------
