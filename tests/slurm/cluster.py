@@ -42,8 +42,13 @@ class Cluster:
         return self
 
     def __exit__(self, failed, *_):
+        known = ""
+        if failed:  # while there is somebody to ask
+            known = ("--- what Slurm says of the jobs\n" + self.run("scontrol", "show", "job").stdout + "--- the end of its controller's log\n"
+                     + self.read("cluster/log/slurmctld.log")[-4000:])
         subprocess.run([self.program, "stop"], env=self.environment, capture_output=True)
         if failed:
+            print(known)
             for file in sorted(os.listdir(self.folder)):
                 if file.endswith(".out"):
                     print(f"--- {file}\n" + self.read(file)[-6000:])
