@@ -55,7 +55,10 @@ void run(const World& world, const std::string& way) {
   }
   if (way == "stop") wait_for_silence(world, bad);
   if (way == "hang_gather" && bad) std::this_thread::sleep_for(std::chrono::seconds(100));
-  if (way == "hang_gather") comm->gather("hello", 0);
+  if (way == "hang_gather") {
+    comm->gather("hello", 0);
+    std::this_thread::sleep_for(std::chrono::seconds(100));  // whoever has delivered is not waited for; what it would wait for next must not fail first
+  }
   comm->all_reduce_sum(x.data(), 1000);
   comm->barrier();
 }

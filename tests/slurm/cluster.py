@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The job scripts in a real Slurm of eight and more nodes on this machine (fake_cluster).
 
-  cluster.py CASE SOURCE BIN      one of: job, launchers, hostfile, staging, requeue, node_failure, slow_node, scaling, score, ablations
+  cluster.py CASE SOURCE BIN      one of: remains, job, launchers, hostfile, staging, requeue, node_failure, slow_node, scaling, score, ablations
 """
 import fcntl, json, os, re, shutil, subprocess, sys, tempfile, time
 
@@ -30,7 +30,7 @@ class Cluster:
         fcntl.flock(self.lock, fcntl.LOCK_EX)  # there is one network for it on a machine: other runs of the tests take turns
         self.folder = tempfile.mkdtemp(prefix="ttt-slurm-")
         self.program = f"{source}/tests/slurm/fake_cluster"
-        self.environment = {**os.environ, "FAKE_CLUSTER": f"{self.folder}/cluster", "FAKE_NODES": str(nodes)}
+        self.environment = {**os.environ, "FAKE_CLUSTER": f"{self.folder}/cluster", "FAKE_NODES": str(nodes), "FAKE_OWNER": str(os.getpid())}
 
     def __enter__(self):
         started = subprocess.run([self.program, "start"], env=self.environment, capture_output=True, text=True)
@@ -111,6 +111,25 @@ def settings(*items):
 def load(path):
     with open(path) as f:
         return json.load(f)
+
+
+def case_remains(source, bin_folder):
+    """Who starts a cluster and is killed leaves its daemons and network: the next one removes them. Somebody's own cluster is left alone."""
+    lost = f"import sys, os, signal; sys.path[:0] = [{os.path.dirname(os.path.abspath(__file__))!r}]; import cluster; print(cluster.Cluster({source!r}, {bin_folder!r}, 2).__enter__().folder, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    killed = subprocess.run([sys.executable, "-B", "-c", lost], capture_output=True, text=True)
+    if "skipped" in killed.stdout:
+        print(killed.stdout.strip())
+        sys.exit(77)
+    assert killed.returncode == -9, killed.stdout + killed.stderr
+    with Cluster(source, bin_folder, 1) as c:
+        nodes = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True).stdout
+        assert "ttt-fake1" in nodes and "ttt-fake2" not in nodes, nodes
+        os.rmdir(killed.stdout.split()[-1])
+        del c.environment["FAKE_OWNER"]
+        second = c.command("start")
+        assert second.returncode == 1 and "another fake cluster is running" in second.stderr, second.stdout + second.stderr
+        assert c.run("sinfo", "--noheader", "--format=%D").stdout.strip() == "1"
+    print("ok: a cluster whose owner was killed was removed, one that is used was not")
 
 
 def case_job(source, bin_folder):
