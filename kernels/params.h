@@ -136,4 +136,19 @@ struct SgdTensor {
   float lr_factor, weight_decay;
 };
 
+// Where squares are summed: the flat parameters in pieces, by groups of layers.
+inline constexpr std::int64_t kNormPiece = 1024;
+struct NormPiece {
+  std::int64_t begin, size;  // in the flat parameters; at most kNormPiece of them
+};
+struct NormGroups {
+  const NormPiece* piece;           // [pieces] those of a group one after the other
+  const std::int64_t* group_begin;  // [groups + 1] a group's first piece; the last is `pieces`
+  std::int64_t pieces, groups;
+};
+// Sums of squares: of gradients, of weights after an update, of what it added to them.
+struct SquaredNorms {
+  double gradient, weight, change;
+};
+
 }  // namespace ttt::kernels

@@ -155,7 +155,7 @@ void add_growth(const RunRecord& r, const std::string& name, Document& d) {
   if (!rest.rows.empty()) d.push_back(std::move(rest));
 }
 
-void add_run(const NamedRun& run, Document& d) {
+void add_norms_of(const NamedRun& run, Document& d) {
   const TelemetrySeries& t = *run.record.telemetry;
   d.push_back(Heading{run.name});
   if (t.size() == 0) {
@@ -206,7 +206,7 @@ std::string why_no_telemetry(const NamedRun& run) {
 
 Document telemetry(const std::vector<NamedRun>& runs) {
   Document d;
-  for (const NamedRun& run : runs) add_run(run, d);
+  for (const NamedRun& run : runs) add_norms_of(run, d);
   return d;
 }
 

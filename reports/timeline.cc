@@ -113,7 +113,7 @@ double earliest_s(const TraceRecord& trace) {
   return first;
 }
 
-void add_run(const NamedRun& run, Document& d) {
+void add_timeline(const NamedRun& run, Document& d) {
   const TraceRecord& trace = *run.record.trace;
   const std::vector<Overlap> all = overlaps(trace);
   const std::int64_t steps = all.empty() ? 0 : all[0].steps;
@@ -153,7 +153,7 @@ std::string why_no_trace(const NamedRun& run) {
 
 Document timeline(const std::vector<NamedRun>& runs) {
   Document d;
-  for (const NamedRun& run : runs) add_run(run, d);
+  for (const NamedRun& run : runs) add_timeline(run, d);
   return d;
 }
 

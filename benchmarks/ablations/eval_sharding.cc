@@ -11,7 +11,7 @@ class Evaluation {
     if (sharded) return;
     const train::Recipe& r = run_.recipe;
     run_.parts.evaluator = std::make_unique<eval::Evaluator>(
-        *run_.eval_images, eval::EvaluatorConfig{.data = r.data, .batch = r.train.eval_batch, .legacy_boxes = r.model.legacy_boxes}, *alone_, run_.pool,
+        *run_.eval_images, eval::EvaluatorConfig{.data = r.data, .batch = r.train.eval_batch, .legacy_boxes = r.model.legacy_boxes}, *alone_, run_.pool->threads(),
         at::Device(r.device));
   }
   void step() {

@@ -9,7 +9,7 @@ sides disagree has no times, and the exit code is then 1. Needs torch and torchv
 libjpeg-turbo have is a peer inside the program itself.)
 
 paste_mask: torchvision pastes every mask into an image of its own, ours into the bitmap of its box alone, which is what
-RLE needs. The peer therefore does more: most of its time is the filling of images. The program's paste_mask/*/aten has
+RLE needs; on a device ours encodes it too, without a bitmap. The peer therefore does more: most of its time is the filling of images. The program's paste_mask/*/aten has
 no image either.
 """
 import argparse

@@ -1,15 +1,10 @@
 // micro_cuda: each CUDA kernel at the sizes of the recipes, on the first GPU: the names and inputs of micro, so that compare_kernels.py --device cuda puts
 // torchvision's operators on the same GPU beside them. bytes/s counts what must be read and written at least once; the context's copy_bytes_per_s is
 // what a copy within the device's memory reaches.
-#include <cuda_runtime_api.h>
-
 #include <cstring>
-#include <functional>
-#include <utility>
 
-#include "bench.h"
 #include "context.h"
-#include "core/error.h"
+#include "cuda_timing.h"
 #include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/detection.h"
 #include "rpn_inputs.h"
@@ -18,96 +13,6 @@ namespace ttt::micro {
 namespace {
 
 namespace cuda = kernels::cuda;
-
-void check(cudaError_t e, const char* what) {
-  if (e != cudaSuccess) throw Error(std::string(what) + ": " + cudaGetErrorString(e));
-}
-
-// An array in the device's memory.
-template <class T>
-class Device {
- public:
-  explicit Device(std::size_t n) : bytes_(n * sizeof(T)) {
-    void* memory = nullptr;
-    check(cudaMalloc(&memory, bytes_ + 1), "Memory of the device");
-    memory_.reset(static_cast<T*>(memory));
-    check(cudaMemset(memory, 0, bytes_), "Clearing memory of the device");
-  }
-  template <class Container>
-  static Device of(const Container& values) {
-    Device d(values.size());
-    check(cudaMemcpy(d, values.data(), d.bytes_, cudaMemcpyHostToDevice), "A copy to the device");
-    return d;
-  }
-  operator T*() const { return memory_.get(); }
-  double bytes() const { return static_cast<double>(bytes_); }
-
- private:
-  struct Free {
-    void operator()(void* p) const { cudaFree(p); }
-  };
-  std::size_t bytes_;
-  std::unique_ptr<T, Free> memory_;
-};
-Device<unsigned char> workspace(std::size_t bytes) { return Device<unsigned char>(bytes); }
-
-class Event {
- public:
-  Event() { check(cudaEventCreate(&event_), "An event"); }
-  ~Event() { cudaEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record() { check(cudaEventRecord(event_), "An event"); }
-  double ms_since(const Event& begin) const {
-    float ms = 0;
-    check(cudaEventSynchronize(event_), "The work before an event");
-    check(cudaEventElapsedTime(&ms, begin.event_, event_), "The time between two events");
-    return ms;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-// The device's time for one call of `run`: of many between two events, behind a few that warm up.
-double seconds_of(const std::function<void()>& run) {
-  constexpr int kWarmUp = 3, kCalls = 20;
-  for (int i = 0; i < kWarmUp; ++i) run();
-  Event begin, end;
-  begin.record();
-  for (int i = 0; i < kCalls; ++i) run();
-  end.record();
-  return end.ms_since(begin) * 1e-3 / kCalls;
-}
-
-// Work of one call: its items, their unit, and the bytes that it must move.
-struct Load {
-  double items;
-  const char* unit;
-  double bytes;
-};
-
-// prepare(): makes the inputs and returns one call of the kernel, which owns them.
-void add_kernel(const std::string& name, const Load& load, std::function<std::function<void()>()> prepare) {
-  benchmark::RegisterBenchmark((name + "/ours").c_str(), [load, prepare = std::move(prepare)](benchmark::State& state) {
-    const std::function<void()> run = prepare();
-    double total = 0;
-    for (auto _ : state) {
-      const double s = seconds_of(run);
-      state.SetIterationTime(s);
-      total += s;
-    }
-    const double calls = static_cast<double>(state.iterations());
-    state.counters[load.unit] = load.items * calls / total;
-    state.counters["bytes/s"] = load.bytes * calls / total;
-  })->Unit(benchmark::kMicrosecond)->UseManualTime()->Iterations(1);  // of many calls: repetitions are the library's
-}
-
-// `run` keeps what it captures alive, so what cannot be copied is held by a shared pointer.
-template <class Held, class Run>
-std::function<void()> owning(Held held, Run run) {
-  return [held = std::make_shared<Held>(std::move(held)), run] { run(*held); };
-}
 
 struct RoiInputs {
   explicit RoiInputs(const RoiShape& s) : out(static_cast<std::size_t>(s.rois * s.pooled * s.pooled * s.channels)), rois(0), image(0), scratch(0) {
@@ -237,16 +142,20 @@ struct Masks {
   Device<float> rois, out;
 };
 
+// Pasted and run-length encoded.
 struct Pasting {
   explicit Pasting(const Detector& s)
-      : p{.size = Masks::kSize, .masks = s.detections, .image_height = s.height, .image_width = s.width},
+      : p{.size = Masks::kSize, .masks = s.detections},
         masks(Device<float>::of(random_values(9, s.detections * Masks::kSize * Masks::kSize, 0, 1))),
-        boxes(Device<float>::of(random_boxes(10, s.detections, static_cast<double>(s.height), static_cast<double>(s.width), 16))), touched(static_cast<std::size_t>(4 * s.detections)),
-        bits(static_cast<std::size_t>(s.detections * s.height * s.width)) {}
-  cuda::PasteParams p;
+        boxes(Device<float>::of(random_boxes(10, s.detections, static_cast<double>(s.height), static_cast<double>(s.width), 16))), size(0),
+        begin(static_cast<std::size_t>(s.detections + 1)), changes(static_cast<std::size_t>(s.detections * s.width * (Masks::kSize + 3))) {
+    std::vector<std::int32_t> sizes;
+    for (std::int64_t i = 0; i < s.detections; ++i) sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
+    size = Device<std::int32_t>::of(sizes);
+  }
+  cuda::MaskChangesParams p;
   Device<float> masks, boxes;
-  Device<std::int32_t> touched;
-  Device<std::uint8_t> bits;
+  Device<std::int32_t> size, begin, changes;  // of a column no more than its probabilities cross the threshold
 };
 
 void add_heads(const Detector& s) {
@@ -263,7 +172,10 @@ void add_heads(const Detector& s) {
     });
   });
   add_kernel(std::string("paste_mask/") + s.name, {static_cast<double>(s.detections), "masks/s", static_cast<double>(s.detections) * 4 * Masks::kSize * Masks::kSize}, [&s] {
-    return owning(Pasting(s), [](Pasting& d) { cuda::paste_masks(d.p, d.masks, d.boxes, d.touched, d.bits, d.p.image_height * d.p.image_width, nullptr); });
+    return owning(Pasting(s), [](Pasting& d) {
+      cuda::count_mask_changes(d.p, d.masks, d.boxes, d.size, d.begin, nullptr);
+      cuda::write_mask_changes(d.p, d.masks, d.boxes, d.size, d.begin, d.changes, nullptr);
+    });
   });
 }
 
@@ -297,6 +209,32 @@ void add_sgd() {
   };
   add_kernel("sgd/resnet50", {static_cast<double>(kWeights), "weights/s", 20.0 * static_cast<double>(kWeights)}, [] {
     return owning(Inputs(), [](Inputs& d) { cuda::sgd(0.9f, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr); });
+  });
+}
+
+// Of as many weights in ten groups, as telemetry takes them.
+void add_squared_norms() {
+  static constexpr std::int64_t kWeights = 44'000'000, kGroups = 10;
+  struct Inputs {
+    Inputs() : gradient(kWeights), before(kWeights), after(kWeights), piece(0), group_begin(0), partial(0), out(kGroups) {
+      std::vector<kernels::NormPiece> pieces;
+      std::vector<std::int64_t> begin;
+      for (std::int64_t at = 0; at < kWeights; at += kernels::kNormPiece) {
+        if (std::ssize(begin) * kWeights / kGroups <= at) begin.push_back(std::ssize(pieces));
+        pieces.push_back({at, std::min(kernels::kNormPiece, kWeights - at)});
+      }
+      begin.push_back(std::ssize(pieces));
+      piece = Device<kernels::NormPiece>::of(pieces), group_begin = Device<std::int64_t>::of(begin), partial = Device<kernels::SquaredNorms>(pieces.size());
+      groups = {.piece = piece, .group_begin = group_begin, .pieces = std::ssize(pieces), .groups = kGroups};
+    }
+    Device<float> gradient, before, after;
+    Device<kernels::NormPiece> piece;
+    Device<std::int64_t> group_begin;
+    Device<kernels::SquaredNorms> partial, out;
+    kernels::NormGroups groups{};
+  };
+  add_kernel("squared_norms/resnet50", {static_cast<double>(kWeights), "weights/s", 12.0 * static_cast<double>(kWeights)}, [] {
+    return owning(Inputs(), [](Inputs& d) { cuda::squared_norms(d.groups, d.gradient, d.before, d.after, d.partial, d.out, nullptr); });
   });
 }
 
@@ -375,7 +313,7 @@ int run(int argc, char** argv) {
   add_context(), add_device_context();
   add_roi_align();
   for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
-  add_nms(), add_sgd(), add_norms(), add_place_images();
+  add_nms(), add_sgd(), add_squared_norms(), add_norms(), add_place_images();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

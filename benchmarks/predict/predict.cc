@@ -139,10 +139,9 @@ class Program {
     const int cores = std::max(1, usable_cores());
     const int threads = recipe_.train.threads > 0 ? static_cast<int>(recipe_.train.threads) : cores;
     at::set_num_threads(threads);
-    detector_.pool = std::make_shared<ThreadPool>(threads);
     detector_.legacy_boxes = recipe_.model.legacy_boxes;
     for (const coco::Category& c : categories_) detector_.category_of.push_back(c.id);
-    model_ = std::make_unique<model::MaskRcnn>(recipe_.model, model::host_ops(detector_.pool), 0, at::kCPU, nullptr);
+    model_ = std::make_unique<model::MaskRcnn>(recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
     train::load_weights(a.weights, model_->parameters());
   }
 

@@ -167,12 +167,12 @@ void set_model(Run& run, model::DetectionOps ops) {
   parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.sgd, parts.scaler.get());
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.parameters, parts.scaler.get());
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
                             .batches_done = &run.place->count}, *run.control,
-      run.pool, parts.device);
+      run.pool->threads(), parts.device);
 }
 
 result::Json describe_data(const Run& run) {
@@ -195,7 +195,7 @@ std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run
   if (recipe.train.telemetry.folder.empty()) return nullptr;
   if (run.control->rank() != 0) return std::make_unique<train::SampledSteps>(recipe.train.telemetry);
   train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
-                                  .detector = run.parts.evaluator->detector(), .ranks = run.control->size(), .scaler = run.parts.scaler.get(), .run_id = run_id, .recorder = recorder};
+                                  .detector = run.parts.evaluator->detector(), .kernels = run.accelerator.parameters, .ranks = run.control->size(), .scaler = run.parts.scaler.get(), .run_id = run_id, .recorder = recorder};
   return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
 }
 

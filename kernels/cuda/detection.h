@@ -67,14 +67,18 @@ void mask_targets_bitmap(const MaskTargetParams& p, std::int64_t longest_side, c
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object, const float* rois, float* out,
                           cudaStream_t stream);
 
-// The host twin's paste_mask for many masks of one image: masks [masks, size, size], boxes [masks, 4], box_out [masks, 4], bits
-// [masks, capacity] with capacity >= height * width. A box that is not finite touches nothing (w = h = 0).
-struct PasteParams {
+// The host twin's paste_mask and COCO's run-length encoding (coco/rle.h) in one, for many masks: masks [masks, size, size], boxes [masks, 4], image_size
+// [masks, 2] height, width. Positions, column by column, at which the pasted bit differs from the pixel before, the first from 0: the sums of COCO's run
+// lengths, but for the last run. Those of mask i are changes[begin[i]] to changes[begin[i + 1]]. A box that is not finite pastes nothing. Images have less
+// than 2^31 pixels.
+struct MaskChangesParams {
   int size = 28;
-  std::int64_t masks = 0, image_height = 0, image_width = 0;
+  std::int64_t masks = 0;
 };
-void paste_masks(const PasteParams& p, const float* masks, const float* boxes, std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity,
-                 cudaStream_t stream);
+// begin: [masks + 1]; the last says how much memory `changes` takes.
+void count_mask_changes(const MaskChangesParams& p, const float* masks, const float* boxes, const std::int32_t* image_size, std::int32_t* begin, cudaStream_t stream);
+void write_mask_changes(const MaskChangesParams& p, const float* masks, const float* boxes, const std::int32_t* image_size, const std::int32_t* begin,
+                        std::int32_t* changes, cudaStream_t stream);
 
 // images: [images, height, width, 3]. view: its members are device pointers. values: [3, 256] what a byte becomes, by channel of the output.
 void place_images(const PlaceImagesParams& p, const RawImagesView& view, const float* values, float* images, cudaStream_t stream);
@@ -83,5 +87,9 @@ void place_images(const PlaceImagesParams& p, const RawImagesView& view, const f
 void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream);
 // found: [1], set to 1 where a gradient is infinite or NaN, else left alone.
 void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream);
+
+// groups: its members are device pointers. partial: [pieces], scratch.
+void squared_norms(const NormGroups& groups, const float* gradient, const float* before, const float* after, SquaredNorms* partial, SquaredNorms* out,
+                   cudaStream_t stream);
 
 }  // namespace ttt::kernels::cuda

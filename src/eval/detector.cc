@@ -20,8 +20,9 @@ model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& devi
 
 }  // namespace
 
-Predicted Detector::predict(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-  return {model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device))), batch};
+std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
+  const model::Prediction prediction = model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device)));
+  return detections_of(prediction, batch, model.ops(), category_of, legacy_boxes);
 }
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,

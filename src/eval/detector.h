@@ -1,11 +1,9 @@
 // From images to detections in the pixels of their files: what evaluation, pictures and predictions share.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/parallel.h"
 #include "data/host_batch.h"
 #include "data/jpeg.h"
 #include "data/settings.h"
@@ -20,15 +18,9 @@ struct Detector {
   bool legacy_boxes = false;              // a box covers x2 - x1 + 1 pixels
   at::Device device{at::kCPU};
   data::DataSettings data;                // of the batches
-  std::shared_ptr<ThreadPool> pool;
 
-  // Of all images of a batch, image by image, each with falling score: what the model says, and where that is in the files.
-  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-    return detections(predict(model, batch), pool.get());
-  }
-  Predicted predict(const model::MaskRcnn& model, const data::HostBatch& batch) const;
-  // On any thread.
-  std::vector<coco::Detection> detections(const Predicted& predicted, ThreadPool* threads) const { return detections_of(predicted, category_of, legacy_boxes, threads); }
+  // Of all images of a batch, image by image, each with falling score.
+  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const;
   // Of one image by itself; image id 0. Throws UsageError where it does not fit the settings' padded size; `name` begins the sentence.
   std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,
                                           const std::string& name) const;

@@ -5,11 +5,9 @@
 
 namespace ttt::eval {
 
-Evaluator::Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, std::shared_ptr<ThreadPool> pool,
-                     const at::Device& device)
-    : images_(images), config_(config), comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .data = config.data, .pool = std::move(pool)} {
+Evaluator::Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads, const at::Device& device)
+    : images_(images), config_(config), comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .data = config.data}, threads_(threads) {
   for (const ttt::coco::Category& c : images.categories()) detector_.category_of.push_back(c.id);
-  if (!device.is_cpu()) beside_ = std::make_unique<ThreadPool>(detector_.pool ? detector_.pool->threads() : 1);
   if (comm.rank() == 0) truth_ = std::make_unique<coco::GroundTruth>(images.ground_truth());
 }
 
@@ -18,18 +16,11 @@ std::vector<coco::Detection> Evaluator::detect(const model::MaskRcnn& model) {
       images_, data::OrderSettings{.global_batch = config_.batch * comm_.size(), .rank = comm_.rank(), .ranks = comm_.size()});
   data::Loader loader(images_, config_.data, order, {.targets = false});
   std::vector<coco::Detection> mine;
-  std::future<std::vector<coco::Detection>> placing;  // of the batch before, by beside_
-  const auto add = [&](const std::vector<coco::Detection>& found) { mine.insert(mine.end(), found.begin(), found.end()); };
   while (const data::HostBatch* host = loader.next()) {
-    Predicted predicted = detector_.predict(model, *host);
-    if (placing.valid()) add(placing.get());
-    if (beside_)
-      placing = std::async(std::launch::async, [this, p = std::move(predicted)] { return detector_.detections(p, beside_.get()); });
-    else
-      add(detector_.detections(predicted, detector_.pool.get()));
+    std::vector<coco::Detection> found = detector_(model, *host);
+    std::move(found.begin(), found.end(), std::back_inserter(mine));
     if (config_.batches_done) ++*config_.batches_done;
   }
-  if (placing.valid()) add(placing.get());
   return mine;
 }
 
@@ -44,9 +35,8 @@ void Evaluator::start(const model::MaskRcnn& model) {
     }
     // By image, as one rank alone would list them: ties in score are broken by this order.
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.image_id < b.image_id; });
-    const int threads = detector_.pool ? detector_.pool->threads() : 1;
-    return AveragePrecision{.bbox = coco::evaluate(*truth_, all, coco::IouType::kBbox, {.threads = threads}).stats,
-                            .segm = coco::evaluate(*truth_, all, coco::IouType::kSegm, {.threads = threads}).stats};
+    return AveragePrecision{.bbox = coco::evaluate(*truth_, all, coco::IouType::kBbox, {.threads = threads_}).stats,
+                            .segm = coco::evaluate(*truth_, all, coco::IouType::kSegm, {.threads = threads_}).stats};
   });
 }
 

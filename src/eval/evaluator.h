@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "core/parallel.h"
 #include "data/loader.h"
 #include "data/shard_set.h"
 #include "eval/coco/evaluate.h"
@@ -31,13 +30,12 @@ struct EvaluatorConfig {
 };
 
 // Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP, which does
-// therefore not depend on the number of ranks; every rank returns the same numbers. Masks are pasted and encoded by threads of the host while a device
-// predicts the next batch, and AP is computed on a thread of rank 0's, beside whatever the caller does between start() and finish().
+// therefore not depend on the number of ranks; every rank returns the same numbers. AP is computed on threads of rank 0's, beside whatever the caller does
+// between start() and finish().
 class Evaluator {
  public:
-  // `comm` is used within the collective calls only.
-  Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, std::shared_ptr<ThreadPool> pool,
-            const at::Device& device);
+  // `comm` is used within the collective calls only. threads: that compute AP.
+  Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads, const at::Device& device);
   // Collective. When it returns, the model may change.
   void start(const model::MaskRcnn& model);
   // Whether finish() would not wait; on ranks other than 0 always.
@@ -58,7 +56,7 @@ class Evaluator {
   EvaluatorConfig config_;
   comm::Communicator& comm_;
   Detector detector_;
-  std::unique_ptr<ThreadPool> beside_;        // for what runs while the device predicts; null on a CPU, whose cores predict
+  int threads_;
   std::unique_ptr<coco::GroundTruth> truth_;  // on rank 0
   std::future<AveragePrecision> scoring_;     // on rank 0; last, so that its end is waited for before the rest goes
 };

@@ -20,7 +20,7 @@ std::string check_number(double value, const Limits& limits) {
   return "must be " + describe_limits(limits);
 }
 
-struct Check {
+struct WithinLimits {
   const Limits& limits;
 
   std::string operator()(bool) const { return {}; }
@@ -70,7 +70,7 @@ std::string describe_limits(const Limits& limits) {
   return {};
 }
 
-std::string check_limits(const FieldValue& value, const Limits& limits) { return std::visit(Check{limits}, value); }
+std::string check_limits(const FieldValue& value, const Limits& limits) { return std::visit(WithinLimits{limits}, value); }
 
 std::string type_name(const FieldValue& value) {
   static constexpr const char* kNames[] = {"boolean", "integer",          "number",

@@ -4,21 +4,15 @@
 #include <ATen/ops/zeros_like.h>
 #include <ATen/record_function.h>
 
-#include <cstring>
-
-#include "kernels/host/detection.h"
+#include <algorithm>
+#include <span>
+#include <vector>
 
 namespace ttt::train {
 namespace {
 
 // Of a launch's blocks none is without work where all tensors are of one size; a host's loop does not notice.
 constexpr std::int64_t kPiece = 1 << 15;
-
-SgdKernels or_host(SgdKernels kernels) {
-  if (kernels.sgd) return kernels;
-  return {.sgd = static_cast<void (*)(float, const kernels::SgdTensor*, std::int64_t, std::int64_t, const kernels::SgdControl&)>(kernels::host::sgd),
-          .find_nonfinite = kernels::host::find_nonfinite};
-}
 
 bool is_bias(const std::string& name) { return name.ends_with(".bias"); }
 
@@ -47,7 +41,7 @@ Rates rates_on_host(double lr, double gradient_scale) {
   return rates;
 }
 
-FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernels kernels, LossScaler* scaler)
+FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, ParameterKernels kernels, LossScaler* scaler)
     : store_(store), config_(config), kernels_(or_host(std::move(kernels))), scaler_(scaler), momentum_(at::zeros_like(store.flat_values())) {
   const float* gradients = store.flat_gradients().const_data_ptr<float>();
   float *momentum = momentum_.data_ptr<float>(), *values = store.flat_values().data_ptr<float>();
@@ -63,9 +57,7 @@ FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, 
     }
   }
   count_ = std::ssize(pieces);
-  const at::Tensor host = at::empty({count_ * static_cast<std::int64_t>(sizeof(kernels::SgdTensor))}, at::kByte);
-  std::memcpy(host.mutable_data_ptr(), pieces.data(), static_cast<std::size_t>(host.numel()));
-  tensors_ = host.to(momentum_.device());
+  tensors_ = bytes_on(momentum_.device(), std::as_bytes(std::span(pieces)));
 }
 
 void FusedSgd::step(const Rates& rates) {

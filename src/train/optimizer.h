@@ -1,13 +1,11 @@
 // Stochastic gradient descent over the flat parameters.
 #pragma once
 
-#include <functional>
-
 #include "core/fields.h"
-#include "kernels/params.h"
 #include "model/parameters.h"
 #include "result/json.h"
 #include "train/loss_scaler.h"
+#include "train/parameter_kernels.h"
 
 namespace ttt::train {
 
@@ -45,17 +43,11 @@ class Optimizer {
   virtual result::Json describe() const = 0;
 };
 
-// kernels/host/detection.h: sgd over tensors and find_nonfinite; or their twins for the memory in which the parameters lie.
-struct SgdKernels {
-  std::function<void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl&)> sgd;
-  std::function<void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found)> find_nonfinite;
-};
-
 // PyTorch's SGD, one fused pass, on a device in one launch; biases (names ending in "bias") form their own group.
 class FusedSgd final : public Optimizer {
  public:
   // `kernels`: empty ones are the host's. `scaler`: of the loss whose gradients it is given, null: they are not scaled; outlives the optimiser.
-  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, SgdKernels kernels = {}, LossScaler* scaler = nullptr);
+  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, ParameterKernels kernels = {}, LossScaler* scaler = nullptr);
   void step(const Rates& rates) override;
   at::Tensor momentum() const override { return momentum_; }
   result::Json describe() const override;
@@ -63,7 +55,7 @@ class FusedSgd final : public Optimizer {
  private:
   model::ParameterStore& store_;
   OptimizerConfig config_;
-  SgdKernels kernels_;
+  ParameterKernels kernels_;
   LossScaler* scaler_;
   at::Tensor momentum_;
   std::int64_t groups_ = 0;             // runs of consecutive parameters of one group

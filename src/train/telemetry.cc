@@ -63,9 +63,9 @@ void check(const TelemetryConfig& c) {
 
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model.parameters())),
+      update_(sources_.model.parameters(), groups_, sources_.kernels),
       writer_(examined(config.folder, sources_.recorder), sources_.run_id) {
   if (config_.pictures > 0) choose_subjects();
-  before_.resize(static_cast<std::size_t>(sources_.model.parameters().flat_values().numel()));
   if (!sources_.recorder) return;
   std::vector<std::string> names;
   std::vector<std::int64_t> counts;
@@ -85,8 +85,7 @@ Telemetry::~Telemetry() {
 void Telemetry::step_starts(const Position& at) {
   if (!is_sampled(at.step)) return;
   const double start_s = now_s();
-  const at::Tensor values = on_host(sources_.model.parameters().flat_values());
-  std::copy_n(values.const_data_ptr<float>(), before_.size(), before_.begin());
+  update_.step_starts();
   copy_s_ = now_s() - start_s;
 }
 
@@ -127,15 +126,12 @@ double Telemetry::gradient_scale() const {
 }
 
 result::TelemetrySample Telemetry::norms(std::int64_t step) const {
-  model::ParameterStore& store = sources_.model.parameters();
-  const at::Tensor gradients = on_host(store.flat_gradients()), values = on_host(store.flat_values());
   const double unscaled = gradient_scale();
   result::TelemetrySample s{.step = step};
-  for (const LayerGroup& g : groups_) {
-    const UpdateNorms update = squared_norms(g, before_, span_of(values));
-    s.gradient_norm.push_back(std::sqrt(squared_norm(g, span_of(gradients))) * unscaled);
-    s.weight_norm.push_back(std::sqrt(update.weights));
-    s.update_norm.push_back(std::sqrt(update.change));
+  for (const kernels::SquaredNorms& group : update_.step_ended()) {
+    s.gradient_norm.push_back(std::sqrt(group.gradient) * unscaled);
+    s.weight_norm.push_back(std::sqrt(group.weight));
+    s.update_norm.push_back(std::sqrt(group.change));
   }
   return s;
 }

@@ -14,10 +14,10 @@
 #include "eval/detector.h"
 #include "result/event_file.h"
 #include "result/run_recorder.h"
-#include "train/group_norms.h"
 #include "train/listener.h"
 #include "train/loss_scaler.h"
 #include "train/telemetry_config.h"
+#include "train/update_norms.h"
 
 namespace ttt::train {
 
@@ -27,6 +27,7 @@ struct TelemetrySources {
   const data::ShardSet& eval_images;
   const data::DataSettings& data;
   eval::Detector detector;
+  ParameterKernels kernels = {};  // of the model's; empty ones are the host's
   int ranks = 1;  // gradients are sums over so many
   const LossScaler* scaler = nullptr;  // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;
@@ -86,8 +87,8 @@ class Telemetry final : public Listener {
   std::vector<LayerGroup> groups_;
   std::vector<Subject> subjects_;
   std::vector<std::string> category_name_;  // by COCO's id; "" where there is none
-  std::vector<float> before_;               // the weights before the step that is sampled
-  double copy_s_ = 0;                       // what making them took
+  UpdateNorms update_;
+  double copy_s_ = 0;  // what keeping the weights took before the step that is sampled
   Since since_;
   double next_pictures_epoch_ = 0;
   result::EventWriter writer_;

@@ -17,7 +17,7 @@ train::Accelerator open_double(const std::string&, const comm::Team&, std::share
   return {.device = test::device_double(),
           .name = "double",
           .ops = test::ops_on(test::device_double()),
-          .sgd = test::sgd_on(test::device_double()),
+          .parameters = test::parameter_kernels_on(test::device_double()),
           .graphs = &test::graph_double(),
           .forbid_waits = test::forbid_waits,
           .memory = test::locked_memory(),

@@ -54,7 +54,7 @@ Outcome run(const Trial& setup, const Planned& batches) {
   if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer(train::ReducerConfig{}, parts.model->parameters(), *comm));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), train::OptimizerConfig{}, test::sgd_on(device), parts.scaler.get());
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), train::OptimizerConfig{}, test::parameter_kernels_on(device), parts.scaler.get());
   if (setup.change) setup.change(parts);
   const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
   result::PhaseClock clock;

@@ -41,7 +41,7 @@ struct Outcome {
 
 Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std::int64_t steps) {
   model::MaskRcnn net(config, test::ops_on(device), 5, device, nullptr);
-  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::sgd_on(device));
+  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::parameter_kernels_on(device));
   train::EagerStep step(net);
   result::PhaseClock clock;
   model::DeviceBatch batch = test::small_batch(device);

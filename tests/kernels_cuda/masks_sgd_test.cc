@@ -1,4 +1,4 @@
-// Mask targets, pasting and SGD against their host twins: to the bit.
+// Mask targets, masks' run lengths, SGD and its norms against their host twins: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <numbers>
 #include <vector>
 
+#include "coco/rle.h"
 #include "core/error.h"
 #include "inputs.h"
 #include "kernels/cuda/detection.h"
@@ -104,31 +105,50 @@ TEST(MaskTargets, BitmapsHaveTheHostTwinsBits) {
   EXPECT_THROW(cuda::mask_targets_bitmap({.rois = 1, .size = 28}, 7000, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
 }
 
-TEST(PasteMasks, HaveTheHostTwinsBits) {
+// What was before a mask's touched box, and behind it; from the host twin's bitmap, by the encoder that equals pycocotools.
+std::vector<std::int32_t> changes_of(int size, const float* mask, const float* box, std::int64_t height, std::int64_t width) {
+  std::vector<std::uint8_t> bits(height * width);
+  std::int32_t touched[4] = {0, 0, 0, 0};
+  if (std::isfinite(box[0])) host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
+  std::vector<std::int32_t> changes;
+  for (const std::uint32_t run : coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
+    changes.push_back((changes.empty() ? 0 : changes.back()) + static_cast<std::int32_t>(run));
+  changes.pop_back();  // the image's end
+  return changes;
+}
+
+TEST(MaskChanges, AreTheHostTwinsBitmapsEncodedByCocosRule) {
   Stream s = stream(1020);
-  for (const int size : {28, 1, 5}) {
-    const std::int64_t masks = 9, height = 37, width = 51, capacity = height * width + 3;
-    const std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
-    std::vector<float> boxes = boxes_in(s, masks, height, width, 0.5);
-    const float odd[] = {-30, -20, 100, 90, 60, 60, 70, 70, kNan, 1, 2, 3, 5, 5, 5, 5};
-    std::copy_n(odd, 16, boxes.begin());
-    under_all_schedules([&] {
-      auto m = input(mask, "masks"), b = input(boxes, "boxes");
-      auto touched = output<std::int32_t>(4 * masks, "box_out");
-      auto bits = in_out(std::vector<std::uint8_t>(masks * capacity, 9), "bits");
-      const cuda::PasteParams p{.size = size, .masks = masks, .image_height = height, .image_width = width};
-      cuda::paste_masks(p, m.get(), b.get(), touched.get(), bits.get(), capacity, nullptr);
-      const std::vector<std::uint8_t> got = bits.values();
+  for (const int size : {28, 1, 5})
+    for (const std::int64_t masks : {17, 0}) {
+      std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
+      // Full masks too: their runs go on from one column into the next where a box reaches from the image's top to its bottom.
+      if (masks > 0) std::fill(mask.begin(), mask.begin() + 8 * size * size, 1.0f);
+      std::vector<float> boxes = boxes_in(s, masks, 37, 51, 0.5);
+      const float odd[] = {-30, -20, 100, 90,  0, 0, 51, 37,  10, -5, 20, 60,  30, 20, 80, 60,  10, 20, 30, 50,  60, 60, 70, 70,  kNan, 1, 2, 3,  5, 5, 5, 5,
+                           -40, -40, 300, 90,  20, 20, 51, 37,  49, 0, 60, 40,  -10, 0, 4, 12};
+      if (masks > 0) std::copy_n(odd, std::size(odd), boxes.begin());
+      std::vector<std::int32_t> sizes, want, want_begin{0};
       for (std::int64_t i = 0; i < masks; ++i) {
-        std::vector<std::uint8_t> want(capacity, 9);
-        std::int32_t box[4] = {0, 0, 0, 0};
-        if (i != 2) host::paste_mask(size, &mask[i * size * size], &boxes[4 * i], height, width, box, want.data(), capacity);
-        for (int k = 0; k < 4; ++k) ASSERT_EQ(touched[4 * i + k], box[k]) << i;
-        ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + i * capacity)) << i;
+        const std::int64_t height = i == 8 ? 5 : 37, width = i == 8 ? 260 : 51;  // more columns than a block has threads
+        sizes.insert(sizes.end(), {static_cast<std::int32_t>(height), static_cast<std::int32_t>(width)});
+        const auto changes = changes_of(size, &mask[i * size * size], &boxes[4 * i], height, width);
+        want.insert(want.end(), changes.begin(), changes.end());
+        want_begin.push_back(static_cast<std::int32_t>(want.size()));
       }
-    });
-  }
-  EXPECT_THROW(cuda::paste_masks({.masks = 1, .image_height = 10, .image_width = 10}, nullptr, nullptr, nullptr, nullptr, 99, nullptr), UsageError);
+      ASSERT_GE(std::ssize(want), masks * 5);
+      under_all_schedules([&] {
+        auto m = input(mask, "masks"), b = input(boxes, "boxes");
+        auto extent = input(sizes, "image_size"), begin = output<std::int32_t>(masks + 1, "begin");
+        const cuda::MaskChangesParams p{.size = size, .masks = masks};
+        cuda::count_mask_changes(p, m.get(), b.get(), extent.get(), begin.get(), nullptr);
+        expect_same_bits(want_begin, begin, "begin");
+        auto changes = output<std::int32_t>(begin[masks], "changes");
+        cuda::write_mask_changes(p, m.get(), b.get(), extent.get(), begin.get(), changes.get(), nullptr);
+        expect_same_bits(want, changes, "changes");
+      });
+    }
+  EXPECT_THROW(cuda::count_mask_changes({.size = 0, .masks = 1}, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
 }
 
 class Sgd : public testing::Test {
@@ -199,6 +219,54 @@ TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
       host::find_nonfinite(list.data(), std::ssize(list), t.largest, &twin);
       EXPECT_EQ(found[0], twin);
     });
+}
+
+TEST(SquaredNorms, HaveTheHostTwinsBits) {
+  Stream s = stream(1060);
+  const std::int64_t n = 60'000;
+  std::vector<float> gradient = uniform(s, n, -1, 1), before = uniform(s, n, -1, 1), after = before;
+  for (std::int64_t i = 0; i < n; ++i) gradient[i] *= std::pow(10.0f, static_cast<float>(i % 40) - 30), after[i] += gradient[i];
+  // A group of more pieces than a warp has lanes, of one value, of none, of two ranges, of odd ends; in the last one a NaN.
+  const std::vector<std::vector<std::int64_t>> ranges{{7, 40'000}, {41'000, 41'001}, {}, {42'000, 43'100, 0, 5}, {44'000, 45'023, 45'023, 46'111}, {50'000, 50'040}};
+  gradient[50'033] = kNan;
+  std::vector<NormPiece> pieces;
+  std::vector<std::int64_t> begin{0};
+  for (const auto& group : ranges) {
+    for (std::size_t r = 0; r < group.size(); r += 2)
+      for (std::int64_t at = group[r]; at < group[r + 1]; at += kNormPiece) pieces.push_back({at, std::min(kNormPiece, group[r + 1] - at)});
+    begin.push_back(std::ssize(pieces));
+  }
+  const std::int64_t groups = std::ssize(ranges), count = std::ssize(pieces);
+  std::vector<SquaredNorms> want(groups);
+  host::squared_norms({pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(), want.data());
+  for (std::int64_t g = 0; g < groups; ++g) {
+    long double sum[3] = {};
+    for (std::size_t r = 0; r < ranges[g].size(); r += 2)
+      for (std::int64_t i = ranges[g][r]; i < ranges[g][r + 1]; ++i) {
+        const long double change = static_cast<long double>(after[i]) - before[i];
+        sum[0] += static_cast<long double>(gradient[i]) * gradient[i], sum[1] += static_cast<long double>(after[i]) * after[i], sum[2] += change * change;
+      }
+    const double got[3] = {want[g].gradient, want[g].weight, want[g].change};
+    for (int k = 0; k < 3; ++k) {
+      // A term meets at most 32 additions in its lane, 5 between lanes, and as many again over pieces: each rounds by half a unit in the last place.
+      if (std::isnan(sum[k])) {
+        EXPECT_TRUE(std::isnan(got[k])) << g;
+        continue;
+      }
+      EXPECT_NEAR(got[k], static_cast<double>(sum[k]), 80 * 0x1p-53 * static_cast<double>(sum[k])) << g << " " << k;
+    }
+  }
+  under_all_schedules([&] {
+    auto piece = input(pieces, "piece");
+    auto group = input(begin, "group_begin");
+    auto grad = input(gradient, "gradient"), old = input(before, "before"), now = input(after, "after");
+    auto out = output<double>(3 * groups, "out");
+    auto partial = scratch(count * sizeof(SquaredNorms));
+    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(), reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
+    std::vector<double> flat;
+    for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
+    expect_same_bits(flat, out, "sums");
+  });
 }
 
 }  // namespace

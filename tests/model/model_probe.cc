@@ -95,7 +95,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   out["detected.count"] = prediction.detected.count;
   out["detected.masks"] = prediction.masks;
 
-  ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, place.sgd);
+  ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, place.parameters);
   ttt::train::Rates rates = ttt::train::rates_on_host(in.at("lr").item<double>(), 1.0);
   rates.tensor = rates.tensor.to(place.device);
   const std::int64_t steps = in.at("steps").item<std::int64_t>();

@@ -77,6 +77,11 @@ void ttt_cuda_find_nonfinite(const ttt::kernels::SgdTensor* tensors, std::int64_
   ttt::kernels::cuda::find_nonfinite(tensors, count, largest, found, c10::cuda::getCurrentCUDAStream().stream());
 }
 
+void ttt_cuda_squared_norms(const ttt::kernels::NormGroups& groups, const float* gradient, const float* before, const float* after, ttt::kernels::SquaredNorms* partial,
+                            ttt::kernels::SquaredNorms* out) {
+  ttt::kernels::cuda::squared_norms(groups, gradient, before, after, partial, out, c10::cuda::getCurrentCUDAStream().stream());
+}
+
 std::pmr::memory_resource* ttt_cuda_pinned_memory() {
   return &pinned();
 }
@@ -87,3 +92,4 @@ static_assert(std::is_same_v<decltype(ttt_cuda_use_device), ttt::model::UseDevic
 static_assert(std::is_same_v<decltype(ttt_cuda_pinned_memory), ttt::model::PinnedMemoryFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_sgd), ttt::model::SgdFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_find_nonfinite), ttt::model::FindNonfiniteFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_squared_norms), ttt::model::SquaredNormsFunction>);

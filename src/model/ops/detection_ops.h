@@ -11,7 +11,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "coco/rle.h"
 #include "comm/communicator.h"
 #include "core/parallel.h"
 #include "kernels/params.h"
@@ -77,6 +79,9 @@ struct DetectionOps {
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size, std::int64_t longest_side)>
       mask_targets_bitmap;
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
+  // Masks [M, size, size] of probabilities, pasted where they are above 0.5 onto boxes [M, 4] in images of image_size [M, 2] int32 height, width; both in
+  // host memory, as the result is, for which the host waits. A box that is not finite gives an empty mask.
+  std::function<std::vector<coco::Rle>(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size)> encode_masks;
   // image_size: [N, 2] int32 after the resize; values: [3, 256] what a byte becomes, by channel of the output -> [N, 3, H, W] channels last
   std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)> place_images;
 };

@@ -75,6 +75,23 @@ class DeviceKernels {
                             float* out) const {
     kernels::cuda::mask_targets_polygon(p, polygons, object, rois, out, stream());
   }
+  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
+    const kernels::cuda::MaskChangesParams p{.size = static_cast<int>(masks.size(1)), .masks = masks.size(0)};
+    const at::Tensor box = boxes.to(device_), extent = image_size.to(device_), begin = at::empty({p.masks + 1}, extent.options());
+    kernels::cuda::count_mask_changes(p, floats(masks), floats(box), ints(extent), begin.mutable_data_ptr<std::int32_t>(), stream());
+    const at::Tensor first = begin.to(at::kCPU), changes = at::empty({ints(first)[p.masks]}, extent.options());
+    kernels::cuda::write_mask_changes(p, floats(masks), floats(box), ints(extent), ints(begin), changes.mutable_data_ptr<std::int32_t>(), stream());
+    const at::Tensor positions = changes.to(at::kCPU);
+    std::vector<coco::Rle> out;
+    for (std::int64_t i = 0; i < p.masks; ++i) {
+      coco::Rle& rle = out.emplace_back(coco::Rle{static_cast<std::uint32_t>(ints(image_size)[2 * i]), static_cast<std::uint32_t>(ints(image_size)[2 * i + 1]), {}});
+      std::uint32_t last = 0;
+      const auto run_to = [&](std::uint32_t position) { rle.counts.push_back(position - last), last = position; };
+      for (std::int32_t k = ints(first)[i]; k < ints(first)[i + 1]; ++k) run_to(static_cast<std::uint32_t>(ints(positions)[k]));
+      run_to(rle.height * rle.width);
+    }
+    return out;
+  }
   void place_images(const kernels::PlaceImagesParams& p, const kernels::RawImagesView& view, const float* values, float* images) const {
     kernels::cuda::place_images(p, view, values, images, stream());
   }

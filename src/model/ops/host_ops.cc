@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cmath>
+
+#include "coco/rle.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/host/batch_norm.h"
@@ -62,6 +66,20 @@ class HostKernels {
   void mask_targets_polygon(const kernels::MaskTargetParams& p, const kernels::PolygonView& polygons, const std::int32_t* object, const float* rois,
                             float* out) const {
     host::mask_targets_polygon(p, polygons, object, rois, out, pool_.get());
+  }
+  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
+    const int size = static_cast<int>(masks.size(1));
+    std::vector<coco::Rle> out(static_cast<std::size_t>(masks.size(0)));
+    parallel_for(pool_.get(), masks.size(0), [&](std::int64_t i) {
+      const float *mask = floats(masks) + i * size * size, *box = floats(boxes) + 4 * i;
+      const std::int64_t height = ints(image_size)[2 * i], width = ints(image_size)[2 * i + 1];
+      std::vector<std::uint8_t> bits(static_cast<std::size_t>(height * width));
+      std::int32_t touched[4] = {};
+      if (std::all_of(box, box + 4, [](float v) { return std::isfinite(v); }))
+        host::paste_mask(size, mask, box, height, width, touched, bits.data(), height * width);
+      out[i] = coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
+    });
+    return out;
   }
   void place_images(const kernels::PlaceImagesParams& p, const kernels::RawImagesView& view, const float* values, float* images) const {
     host::place_images(p, view, values, images, pool_.get());

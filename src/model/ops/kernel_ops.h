@@ -6,6 +6,7 @@
 //   scale_offset_relu(...)     in place
 //   batch_norm_*(..., sync)    takes a Communicator, null for one rank
 //   mask_targets_bitmap(..., longest_side, ...)   a bound of any bitmap's sides [pixel]
+//   encode_masks(...)          takes tensors: its memory depends on what it finds
 #pragma once
 
 #include <ATen/core/grad_mode.h>
@@ -286,6 +287,13 @@ class KernelOps {
     return out;
   }
 
+  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
+    check(masks, at::kFloat, "masks");
+    if (masks.size(0) == 0) return {};
+    TTT_ANNOUNCE("encode_masks", masks);
+    return kernels_.encode_masks(masks, boxes, image_size);
+  }
+
   at::Tensor place_images(bool antialias, bool bgr, const RawImages& raw, const at::Tensor& image_size, const at::Tensor& values) const {
     check(raw.bytes, at::kByte, "bytes");
     check(raw.offset, at::kLong, "offset");
@@ -332,6 +340,7 @@ DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
           .detections = bound(&Ops::detections),
           .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
           .mask_targets_polygon = bound(&Ops::mask_targets_polygon),
+          .encode_masks = bound(&Ops::encode_masks),
           .place_images = bound(&Ops::place_images)};
 }
 
