@@ -45,6 +45,9 @@ export OMP_NUM_THREADS TTT_CACHE
 : "${TTT_COMM_TIMEOUT_S:=120}"                 # a collective in which nothing arrives for so long ends the run
 export TTT_COMM_TIMEOUT_S
 
+# --- seconds that mpirun leaves the other ranks of one that died to write the result (1): more for a slow file system
+# export OMPI_MCA_odls_base_sigkill_timeout=5
+
 # --- interconnect: recorded in every result, set by nobody else
 # export NCCL_SOCKET_IFNAME=ib0 NCCL_IB_HCA=mlx5 NCCL_DEBUG=WARN
 # export OMPI_MCA_btl_tcp_if_include=ib0 OMPI_MCA_pml=ucx UCX_NET_DEVICES=mlx5_0:1

@@ -69,8 +69,8 @@ void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons
 
 // The host twin's paste_mask and COCO's run-length encoding (coco/rle.h) in one, for many masks: masks [masks, size, size], boxes [masks, 4], image_size
 // [masks, 2] height, width. Positions, column by column, at which the pasted bit differs from the pixel before, the first from 0: the sums of COCO's run
-// lengths, but for the last run. Those of mask i are changes[begin[i]] to changes[begin[i + 1]]. A box that is not finite pastes nothing. Images have less
-// than 2^31 pixels.
+// lengths, but for the last run. Those of mask i are changes[begin[i]] to changes[begin[i + 1]]. A box that is not finite, or beyond 1e8, pastes nothing.
+// Images have less than 2^31 pixels.
 struct MaskChangesParams {
   int size = 28;
   std::int64_t masks = 0;

@@ -86,9 +86,11 @@ Source plan(const PackSettings& s, PackResult& result) {
   std::sort(source.categories.begin(), source.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   if (source.categories.size() > 256) throw NotSupported(s.annotations + " has more than 256 categories, which a shard cannot hold: split the data set.");
   std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> of_image;
-  for (const coco::Image& image : source.dataset.images)
+  for (const coco::Image& image : source.dataset.images) {
+    if (image.id < 0) throw DataError("Image " + std::to_string(image.id) + " in " + s.annotations + " has a negative id, as only images that fill a batch up have: number it anew.");
     if (!of_image.try_emplace(image.id).second)
       throw DataError("Image " + std::to_string(image.id) + " stands twice in " + s.annotations + ": correct the file.");
+  }
   for (const coco::Annotation& a : source.dataset.annotations) {
     const auto found = of_image.find(a.image_id);
     const bool known = std::any_of(source.categories.begin(), source.categories.end(), [&](const auto& c) { return c.id == a.category_id; });

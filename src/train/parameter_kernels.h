@@ -19,7 +19,7 @@ struct ParameterKernels {
       squared_norms;
 };
 
-// The host's where `kernels` are empty.
+// The host's where all of `kernels` are empty; throws Error where some are.
 ParameterKernels or_host(ParameterKernels kernels);
 
 // [bytes] uint8 on `device`: what such a kernel is told of the tensors.

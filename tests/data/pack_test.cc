@@ -123,7 +123,9 @@ TEST_F(Packing, UnknownIdsDuplicatesFoldersAndNamesAreRefused) {
   edit("\"image_id\": 555,", "\"image_id\": 1,");
   edit("{\"id\": 2, \"file_name\"", "{\"id\": 1, \"file_name\"");
   fails<DataError>("Image 1 stands twice");
-  edit("{\"id\": 1, \"file_name\": \"000000000002", "{\"id\": 2, \"file_name\": \"000000000002");
+  edit("{\"id\": 1, \"file_name\": \"000000000002", "{\"id\": -2, \"file_name\": \"000000000002");
+  fails<DataError>("has a negative id");
+  edit("{\"id\": -2, \"file_name\"", "{\"id\": 2, \"file_name\"");
   settings_.split = "a/b";
   fails<UsageError>("split's name 'a/b'");
   settings_.split = "train";

@@ -2,10 +2,15 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
+#include "core/rng.h"
+#include "eval/postprocess.h"
 #include "tests/device_double/device_double.h"
 #include "tests/device_double/small_step.h"
 #include "train/step.h"
@@ -99,6 +104,62 @@ TEST(DeviceStep, HasTheHostsBits) {
     EXPECT_EQ(first_difference(host.weights, device.weights), static_cast<std::size_t>(host.weights.numel()));
     EXPECT_GT(host.gradients.abs().sum().item<float>(), 0);
   }
+}
+
+// Masks of images of different shapes, the same runs as the host's.
+TEST(DeviceMasks, AreEncodedAsOnTheHost) {
+  const float nan = std::nanf(""), inf = HUGE_VALF;
+  const std::vector<float> boxes = {2, 3, 20, 30,  -5, -5, 50, 80,  40, 60, 90, 99,  nan, 0, 9, 9,  0, 0, inf, 9,  60, 60, 80, 80,  10, -4, 20, 70,  0, 0, 1e9f, 4};
+  const std::vector<std::int32_t> sizes = {40, 30,  61, 37,  61, 37,  40, 30,  40, 30,  40, 30,  61, 37,  40, 30};
+  const std::int64_t masks = std::ssize(boxes) / 4, side = 28;
+  std::vector<float> probability(static_cast<std::size_t>(masks * side * side));
+  Stream draw(random_bits(4, Purpose::kTest, 0));
+  for (float& p : probability) p = static_cast<float>(draw.uniform());
+  std::fill(probability.begin() + side * side, probability.begin() + 3 * side * side, 1.0f);  // to the images' last pixels
+  const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType type) { return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, type).clone(); };
+  const at::Tensor mask = tensor(probability, {masks, side, side}, at::kFloat), box = tensor(boxes, {masks, 4}, at::kFloat), size = tensor(sizes, {masks, 2}, at::kInt);
+  const auto host = test::ops_on(at::kCPU).encode_masks(mask, box, size), device = test::ops_on(test::device_double()).encode_masks(mask.to(test::device_double()), box, size);
+  ASSERT_EQ(host.size(), device.size());
+  for (std::size_t i = 0; i < host.size(); ++i) {
+    EXPECT_EQ(host[i].height, device[i].height) << i;
+    EXPECT_EQ(host[i].width, device[i].width) << i;
+    EXPECT_EQ(host[i].counts, device[i].counts) << i;
+  }
+  EXPECT_GT(host[0].counts.size(), 20u);
+  EXPECT_EQ(host[3].counts.size(), 1u);
+  EXPECT_TRUE(test::ops_on(test::device_double()).encode_masks(mask.narrow(0, 0, 0).to(test::device_double()), box.narrow(0, 0, 0), size.narrow(0, 0, 0)).empty());
+}
+
+// Two images of a batch and a filler, in which the model found something too.
+TEST(DeviceMasks, FillersOfABatchGiveNothing) {
+  data::HostBatch batch = data::HostBatch::in(std::pmr::new_delete_resource());
+  batch.image_id = {11, 12, -1};
+  batch.image_size = {64, 48, 32, 64, 64, 64};
+  batch.original_size = {128, 96, 61, 122, 64, 64};
+  const std::vector<float> one = {4, 8, 30, 40};
+  const auto all = [&](const at::Device& device) {
+    const at::Tensor boxes = at::tensor(one).repeat({3, 2, 1}).to(device);
+    const model::Prediction found{.detected = {.boxes = boxes, .score = at::tensor(std::vector<float>{0.9f, 0.8f, 0.7f, 0, 0.6f, 0.5f}).view({3, 2}).to(device),
+                                               .label = at::tensor(std::vector<std::int32_t>{1, 2, 2, 0, 1, 1}, at::kInt).view({3, 2}).to(device),
+                                               .count = at::tensor(std::vector<std::int32_t>{2, 1, 2}, at::kInt).to(device)},
+                                  .masks = at::full({5, 28, 28}, 0.9f).to(device)};
+    return eval::detections_of(found, batch, test::ops_on(device), {101, 102}, false);
+  };
+  const auto host = all(at::kCPU), device = all(test::device_double());
+  ASSERT_EQ(host.size(), 3u);
+  ASSERT_EQ(device.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(host[i].image_id, i < 2 ? 11 : 12);
+    EXPECT_EQ(host[i].category_id, i == 0 ? 101 : 102);
+    EXPECT_EQ(device[i].image_id, host[i].image_id);
+    EXPECT_EQ(device[i].category_id, host[i].category_id);
+    EXPECT_EQ(device[i].score, host[i].score);
+    EXPECT_EQ(device[i].bbox, host[i].bbox);
+    EXPECT_EQ(device[i].mask.counts, host[i].mask.counts);
+  }
+  EXPECT_EQ(host[0].bbox, (std::array<double, 4>{8, 16, 52, 64}));  // twice as wide and high
+  EXPECT_EQ(host[2].mask.height, 61u);
+  EXPECT_EQ(host[2].mask.width, 122u);
 }
 
 // What the count is worth: each way to wait for the device is noticed.

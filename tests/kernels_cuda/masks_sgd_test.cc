@@ -109,7 +109,7 @@ TEST(MaskTargets, BitmapsHaveTheHostTwinsBits) {
 std::vector<std::int32_t> changes_of(int size, const float* mask, const float* box, std::int64_t height, std::int64_t width) {
   std::vector<std::uint8_t> bits(height * width);
   std::int32_t touched[4] = {0, 0, 0, 0};
-  if (std::isfinite(box[0])) host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
+  if (std::all_of(box, box + 4, [](float v) { return std::fabs(v) < 1e8f; })) host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
   std::vector<std::int32_t> changes;
   for (const std::uint32_t run : coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
     changes.push_back((changes.empty() ? 0 : changes.back()) + static_cast<std::int32_t>(run));
@@ -120,13 +120,13 @@ std::vector<std::int32_t> changes_of(int size, const float* mask, const float* b
 TEST(MaskChanges, AreTheHostTwinsBitmapsEncodedByCocosRule) {
   Stream s = stream(1020);
   for (const int size : {28, 1, 5})
-    for (const std::int64_t masks : {17, 0}) {
+    for (const std::int64_t masks : {20, 0}) {
       std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
       // Full masks too: their runs go on from one column into the next where a box reaches from the image's top to its bottom.
       if (masks > 0) std::fill(mask.begin(), mask.begin() + 8 * size * size, 1.0f);
       std::vector<float> boxes = boxes_in(s, masks, 37, 51, 0.5);
       const float odd[] = {-30, -20, 100, 90,  0, 0, 51, 37,  10, -5, 20, 60,  30, 20, 80, 60,  10, 20, 30, 50,  60, 60, 70, 70,  kNan, 1, 2, 3,  5, 5, 5, 5,
-                           -40, -40, 300, 90,  20, 20, 51, 37,  49, 0, 60, 40,  -10, 0, 4, 12};
+                           -40, -40, 300, 90,  20, 20, 51, 37,  49, 0, 60, 40,  -10, 0, 4, 12,  0, 0, kInf, 12,  -kInf, 0, 9, 9,  1e8f, 0, 2e8f, 9};
       if (masks > 0) std::copy_n(odd, std::size(odd), boxes.begin());
       std::vector<std::int32_t> sizes, want, want_begin{0};
       for (std::int64_t i = 0; i < masks; ++i) {

@@ -80,7 +80,8 @@ struct DetectionOps {
       mask_targets_bitmap;
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
   // Masks [M, size, size] of probabilities, pasted where they are above 0.5 onto boxes [M, 4] in images of image_size [M, 2] int32 height, width; both in
-  // host memory, as the result is, for which the host waits. A box that is not finite gives an empty mask.
+  // host memory, as the result is, for which the host waits. A box that is not finite, or beyond 1e8, gives an empty mask. On a device images have less than
+  // 2^31 pixels, else NotSupported.
   std::function<std::vector<coco::Rle>(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size)> encode_masks;
   // image_size: [N, 2] int32 after the resize; values: [3, 256] what a byte becomes, by channel of the output -> [N, 3, H, W] channels last
   std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)> place_images;

@@ -77,6 +77,9 @@ class DeviceKernels {
   }
   std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
     const kernels::cuda::MaskChangesParams p{.size = static_cast<int>(masks.size(1)), .masks = masks.size(0)};
+    for (std::int64_t i = 0; i < p.masks; ++i)
+      if (const std::int64_t height = ints(image_size)[2 * i], width = ints(image_size)[2 * i + 1]; height * width > INT32_MAX)
+        throw NotSupported("An image of " + std::to_string(height) + " x " + std::to_string(width) + " pixels has too many for a device's masks. Take it out of the data set.");
     const at::Tensor box = boxes.to(device_), extent = image_size.to(device_), begin = at::empty({p.masks + 1}, extent.options());
     kernels::cuda::count_mask_changes(p, floats(masks), floats(box), ints(extent), begin.mutable_data_ptr<std::int32_t>(), stream());
     const at::Tensor first = begin.to(at::kCPU), changes = at::empty({ints(first)[p.masks]}, extent.options());

@@ -289,6 +289,9 @@ class KernelOps {
 
   std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
     check(masks, at::kFloat, "masks");
+    const bool placed = boxes.is_cpu() && boxes.is_contiguous() && boxes.scalar_type() == at::kFloat && image_size.is_cpu() && image_size.is_contiguous() &&
+                        image_size.scalar_type() == at::kInt && boxes.numel() == 4 * masks.size(0) && image_size.numel() == 2 * masks.size(0);
+    if (!placed) throw Error(name_ + "_ops: each mask wants a box of float32 and a size of int32 in host memory. This is a mistake in the caller.");
     if (masks.size(0) == 0) return {};
     TTT_ANNOUNCE("encode_masks", masks);
     return kernels_.encode_masks(masks, boxes, image_size);
