@@ -95,6 +95,8 @@ class Cluster:
             state = self.state(job)
             return state["JobState"] == "PENDING" and int(state["Restarts"]) > 0
         took = self.wait_for("requeued", requeued)
+        # A node takes no start of the same second in which it was told that the job's earlier one is over ("Job credential revoked"): it cannot tell them apart.
+        time.sleep(2)
         self.run("scontrol", "update", f"JobId={job}", "StartTime=now")
         self.wait_for("started again", lambda: f"job {job}, start 2" in self.read(f"{script}-{job}.out"))  # its state may be any on the way there
         return took
