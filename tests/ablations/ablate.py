@@ -75,14 +75,17 @@ def small_data(ablate, folder):
     return shards
 
 
-def everything(ablate, folder):
+def everything(ablate, folder, data):
     """On two ranks: what can run keeps its promise, what cannot says why, and nobody waits for a rank that went another way."""
     done_before = {"reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums", "null", "planted", "initialisation"}
     names = sorted({os.path.basename(f)[:-3] for f in glob.glob(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations/*.cc")} - done_before)
-    done, result, _ = measure(ablate, folder, 2, *names, "--data", small_data(ablate, folder), settings=["ablate.limit_s=0.1", "data.workers=1"])
+    fewest_and_most = ["workers=1 worker prefetch 1", "workers=4 workers prefetch 2"]  # their blocks are the longest of all
+    asked = [n for n in names if n != "workers"] + fewest_and_most
+    done, result, _ = measure(ablate, folder, 2, *asked, "--data", data, settings=["ablate.limit_s=0.1", "data.workers=1"])
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
+    assert ["workers=" + r["variant"] for r in result["comparisons"] if r["ablation"] == "workers"] == fewest_and_most  # a variant that is named is measured alone
     assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"}, refused
     assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
     ok("everything on two ranks,", len(result["comparisons"]), "rows")
@@ -118,10 +121,10 @@ def designs(ablate, report, folder):
     ok("designs")
 
 
-def converge(ablate, report, folder):
+def converge(ablate, report, folder, data):
     """Seeds as trainings of their own; targets that the first evaluation meets and that nothing meets."""
-    small = ["train.epochs=1", "ablate.seeds=2", "data.short_side=64", "data.long_side=64", "model.roi.sample=16", "model.rpn.sample=16"]
-    done, result, out = measure(ablate, folder, 1, "initialisation", settings=[*small, "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
+    small = ["train.epochs=1", "ablate.seeds=2", "model.roi.sample=16", "model.rpn.sample=16"]
+    done, result, out = measure(ablate, folder, 1, "initialisation", "--data", data, settings=[*small, "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
     assert done.returncode == 0, done.stderr
     (row,) = result["convergence"]
     assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3 for t in row["trainings"]), row
@@ -198,9 +201,10 @@ def main():
         assert a == b == 3 * 2 * 32 * 64 * 64 * 64 * 64 * 9, (a, b)  # forward, gradients of input and of weight
         ok("operations")
 
-        everything(ablate, folder)
+        data = small_data(ablate, folder)
+        everything(ablate, folder, data)
         designs(ablate, report, folder)
-        converge(ablate, report, folder)
+        converge(ablate, report, folder, data)
 
         # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice, and no time is taken.
         done, result, _ = measure(ablate, folder, 1, "optimizer", settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])

@@ -16,9 +16,9 @@ Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& v
           .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
 }
 
-std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
+std::vector<Pairing> one_off(const std::vector<Ablation>& ablations, const Place& place, std::int64_t repetitions) {
   std::vector<Pairing> out;
-  for (const auto& [a, on] : chosen) {
+  for (const Ablation& a : ablations) {
     if (a.convergence.seeds > 0) continue;  // trainings, not steps
     const std::string reason = a.unsupported(place);
     const std::int64_t times = !reason.empty() ? 1 : repetitions > 0 ? repetitions : a.repetitions;
@@ -33,10 +33,10 @@ std::vector<Pairing> one_off(const std::vector<Chosen>& chosen, const Place& pla
   return out;
 }
 
-std::vector<Pairing> null(const std::vector<Chosen>& chosen, const Place& place, std::int64_t repetitions) {
+std::vector<Pairing> null(const std::vector<Ablation>& ablations, const Place& place, std::int64_t repetitions) {
   std::vector<Pairing> out;
   const std::int64_t times = std::max<std::int64_t>(1, repetitions);
-  for (const auto& [a, on] : chosen)
+  for (const Ablation& a : ablations)
     for (std::int64_t repetition = 0; repetition < times; ++repetition) {
       Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
       p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition, p.repetitions = times;
@@ -46,15 +46,17 @@ std::vector<Pairing> null(const std::vector<Chosen>& chosen, const Place& place,
   return out;
 }
 
-using Factors = std::vector<std::size_t>;  // indices into the chosen ablations, ascending
+using Factors = std::vector<std::size_t>;  // indices into the ablations, ascending
 
-Variant combined(const std::vector<Chosen>& chosen, const Factors& on) {
+const Variant& variant_of(const Ablation& factor, bool on) { return factor.variants[on ? 1 : 0]; }
+
+Variant combined(const std::vector<Ablation>& ablations, const Factors& on) {
   Variant v;
   std::vector<Variant> parts;
-  for (std::size_t f = 0; f < chosen.size(); ++f) {  // the baselines of the others: a baseline may set a key that the recipe has otherwise
+  for (std::size_t f = 0; f < ablations.size(); ++f) {  // the baselines of the others: a baseline may set a key that the recipe has otherwise
     const bool is_on = std::find(on.begin(), on.end(), f) != on.end();
-    parts.push_back(chosen[f].ablation.variants[is_on ? chosen[f].on : 0]);
-    if (is_on) v.name += (v.name.empty() ? "" : " + ") + chosen[f].ablation.name + "=" + parts.back().name;
+    parts.push_back(variant_of(ablations[f], is_on));
+    if (is_on) v.name += (v.name.empty() ? "" : " + ") + ablations[f].name + "=" + parts.back().name;
   }
   if (v.name.empty()) v.name = "none";
   v.change = [parts](train::Recipe& r) {
@@ -72,27 +74,27 @@ Variant combined(const std::vector<Chosen>& chosen, const Factors& on) {
   return v;
 }
 
-Pairing combination(const std::vector<Chosen>& chosen, const std::string& design, const Factors& from, const Factors& to, const Place& place) {
-  Pairing p{.design = design, .ablation = design, .baseline = combined(chosen, from), .variant = combined(chosen, to)};
-  for (const std::size_t f : to) p.factors.push_back(chosen[f].ablation.name);
-  for (std::size_t f = 0; f < chosen.size(); ++f) {
-    const Ablation& a = chosen[f].ablation;
+Pairing combination(const std::vector<Ablation>& ablations, const std::string& design, const Factors& from, const Factors& to, const Place& place) {
+  Pairing p{.design = design, .ablation = design, .baseline = combined(ablations, from), .variant = combined(ablations, to)};
+  for (const std::size_t f : to) p.factors.push_back(ablations[f].name);
+  for (std::size_t f = 0; f < ablations.size(); ++f) {
+    const Ablation& a = ablations[f];
     p.question += (p.question.empty() ? "" : " ") + a.question;
     p.expectation += (p.expectation.empty() ? "" : " ") + a.expectation;
     const bool differs = (std::find(from.begin(), from.end(), f) != from.end()) != (std::find(to.begin(), to.end(), f) != to.end());
     if (differs) p.promise = std::max(p.promise, a.promise), p.rtol += a.rtol;  // the weakest of them; differences add up
-    p.block_steps = std::max({p.block_steps, a.block_steps, a.variants[chosen[f].on].block_steps}), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
+    p.block_steps = std::max({p.block_steps, a.block_steps, variant_of(a, true).block_steps}), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
     if (p.unsupported.empty()) p.unsupported = a.unsupported(place);
   }
   return p;
 }
 
 // What a factor writes, on or off: keys of the recipe that any of its two variants changes, and parts that it exchanges.
-std::set<std::string> written(const Chosen& c, const train::Recipe& recipe) {
+std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   std::set<std::string> out;
   const result::FieldTable plain = result::field_table(recipe);
-  for (const std::size_t v : {std::size_t{0}, c.on}) {
-    const Variant& variant = c.ablation.variants[v];
+  for (const bool on : {false, true}) {
+    const Variant& variant = variant_of(a, on);
     train::Recipe changed = recipe;
     if (variant.change) variant.change(changed);
     const result::FieldTable table = result::field_table(changed);
@@ -106,50 +108,50 @@ std::set<std::string> written(const Chosen& c, const train::Recipe& recipe) {
   return out;
 }
 
-void check_disjoint(const std::vector<Chosen>& chosen, const train::Recipe& recipe) {
+void check_disjoint(const std::vector<Ablation>& ablations, const train::Recipe& recipe) {
   std::map<std::string, std::string> writer;
-  for (const Chosen& c : chosen)
-    for (const std::string& what : written(c, recipe))
-      if (const auto [at, fresh] = writer.emplace(what, c.ablation.name); !fresh)
-        throw UsageError("'" + at->second + "' and '" + c.ablation.name + "' both set " + what + ", so one would undo the other: combine only one of them.");
+  for (const Ablation& a : ablations)
+    for (const std::string& what : written(a, recipe))
+      if (const auto [at, fresh] = writer.emplace(what, a.name); !fresh)
+        throw UsageError("'" + at->second + "' and '" + a.name + "' both set " + what + ", so one would undo the other: combine only one of them.");
 }
 
-void check_factors(const std::vector<Chosen>& chosen, const std::string& design) {
-  if (chosen.size() < 2) throw UsageError("--design " + design + " combines ablations: name two or more.");
-  if (design == "factorial" && chosen.size() > 4)
-    throw UsageError("--design factorial compares every combination, " + std::to_string((1 << chosen.size()) - 1) + " of " + std::to_string(chosen.size()) +
+void check_factors(const std::vector<Ablation>& ablations, const std::string& design) {
+  if (ablations.size() < 2) throw UsageError("--design " + design + " combines ablations: name two or more.");
+  if (design == "factorial" && ablations.size() > 4)
+    throw UsageError("--design factorial compares every combination, " + std::to_string((1 << ablations.size()) - 1) + " of " + std::to_string(ablations.size()) +
                      " factors: name at most four.");
-  for (const auto& [a, on] : chosen) {
+  for (const Ablation& a : ablations) {
     if (a.convergence.seeds > 0 || a.built_alike) throw UsageError("'" + a.name + "' cannot be combined with others: leave it out, or use --design one_off.");
     for (const Variant& v : a.variants)
       if (v.arm) throw UsageError("'" + a.name + "' measures an operation by itself, so it cannot be combined: leave it out, or use --design one_off.");
   }
 }
 
-std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, const train::Recipe& recipe) {
-  check_factors(chosen, design);
-  check_disjoint(chosen, recipe);
+std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, const train::Recipe& recipe) {
+  check_factors(ablations, design);
+  check_disjoint(ablations, recipe);
   std::vector<Pairing> out;
-  const std::size_t n = chosen.size();
+  const std::size_t n = ablations.size();
   Factors all;
   for (std::size_t f = 0; f < n; ++f) all.push_back(f);
   if (design == "leave_one_out") {
     for (const std::size_t left_out : all) {
       Factors rest;
       std::copy_if(all.begin(), all.end(), std::back_inserter(rest), [&](std::size_t f) { return f != left_out; });
-      out.push_back(combination(chosen, design, all, rest, place));
-      out.back().ablation = "without " + chosen[left_out].ablation.name;
+      out.push_back(combination(ablations, design, all, rest, place));
+      out.back().ablation = "without " + ablations[left_out].name;
     }
   } else if (design == "ladder") {
     for (std::size_t rung = 1; rung <= n; ++rung)
-      out.push_back(combination(chosen, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), place));
-    out.push_back(combination(chosen, design, {}, all, place));
+      out.push_back(combination(ablations, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), place));
+    out.push_back(combination(ablations, design, {}, all, place));
   } else {
     for (std::uint32_t set = 1; set < (1u << n); ++set) {
       Factors on;
       for (std::size_t f = 0; f < n; ++f)
         if (set >> f & 1) on.push_back(f);
-      out.push_back(combination(chosen, design, {}, on, place));
+      out.push_back(combination(ablations, design, {}, on, place));
     }
   }
   return out;
@@ -157,11 +159,11 @@ std::vector<Pairing> combinations(const std::vector<Chosen>& chosen, const std::
 
 }  // namespace
 
-std::vector<Pairing> pairings(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, std::int64_t repetitions,
+std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, std::int64_t repetitions,
                               const train::Recipe& recipe) {
-  if (design == "one_off") return one_off(chosen, place, repetitions);
-  if (design == "null") return null(chosen, place, repetitions);
-  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(chosen, design, place, recipe);
+  if (design == "one_off") return one_off(ablations, place, repetitions);
+  if (design == "null") return null(ablations, place, repetitions);
+  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(ablations, design, place, recipe);
   throw UsageError("There is no design '" + design + "': one_off, leave_one_out, ladder, factorial or null.");
 }
 

@@ -21,17 +21,13 @@ struct Pairing {
 };
 
 // one_off: each variant against its ablation's baseline, under each setting. Of the others, an ablation is a factor, off (its baseline) or on
-// (its second variant, or the one that was named):
+// (its second variant):
 //   leave_one_out: all on, against all but one; so many comparisons as factors
 //   ladder: one after the other is added, each rung against the one before, in the order in which they were named; last, all against none
 //   factorial: every combination against none, of at most four factors
 //   null: each baseline against itself
 // Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe or exchange the same part.
-struct Chosen {
-  Ablation ablation;
-  std::size_t on = 1;  // the variant that stands for it in a combination
-};
-std::vector<Pairing> pairings(const std::vector<Chosen>& chosen, const std::string& design, const Place& place, std::int64_t repetitions,
+std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, std::int64_t repetitions,
                               const train::Recipe& recipe);
 
 }  // namespace ttt::ablations

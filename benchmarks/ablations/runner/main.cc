@@ -20,11 +20,11 @@ using namespace ttt::ablations;
 
 constexpr const char* kSummary =
     "Measures what a technique is worth: both variants in one process, in turns, on the same batches.\n"
-    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
+    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one; NAME=VARIANT: of that one, this variant alone\n"
     "  ablate --list    what there is, and the question of each\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
-    "  ablate NAME NAME=VARIANT... --design ladder | leave_one_out | factorial | null\n"
+    "  ablate NAME NAME... --design ladder | leave_one_out | factorial | null\n"
     "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1200. Then: report ablations FILE.";
 
 // Names before the options, and the name in the program's own, become the setting that the rest of the program knows.

@@ -33,20 +33,23 @@ void agree(std::vector<Pairing>& pairings, comm::Communicator& control) {
     if (refused[i] > 0 && pairings[i].unsupported.empty()) pairings[i].unsupported = "another rank cannot: its node or environment differs from this one's";
 }
 
-std::size_t variant_index(const Ablation& a, const std::string& name) {
+Ablation of_one_variant(Ablation a, const std::string& name) {
   std::vector<std::string> known;
   for (std::size_t v = 1; v < a.variants.size(); ++v) {
-    if (a.variants[v].name == name) return v;
+    if (a.variants[v].name == name) {
+      a.variants = {a.variants[0], a.variants[v]};
+      return a;
+    }
     known.push_back(a.variants[v].name);
   }
   throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
-Chosen find(const std::vector<Ablation>& all, const std::string& word) {
+Ablation find(const std::vector<Ablation>& all, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   std::vector<std::string> known;
   for (const Ablation& a : all) {
-    if (a.name == name) return {a, word.size() > name.size() ? variant_index(a, word.substr(name.size() + 1)) : 1};
+    if (a.name == name) return word.size() > name.size() ? of_one_variant(a, word.substr(name.size() + 1)) : a;
     known.push_back(a.name);
   }
   throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
@@ -83,13 +86,13 @@ void make_steps_small(train::Recipe& r) {
   r.train.images_per_rank = r.train.threads = 1;
 }
 
-std::vector<Chosen> chosen(const RunnerConfig& config) {
+std::vector<Ablation> chosen(const RunnerConfig& config) {
   const std::vector<Ablation> all = all_ablations();
-  std::vector<Chosen> out;
+  std::vector<Ablation> out;
   if (config.names.empty()) throw UsageError("Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
   if (config.names == "all") {
     for (const Ablation& a : all)
-      if (a.repetitions == 1) out.push_back({a});
+      if (a.repetitions == 1) out.push_back(a);
     return out;
   }
   std::istringstream names(config.names);
@@ -105,7 +108,7 @@ void relax(std::vector<Pairing>& pairings, const Place& place) {
     if (p.promise == Promise::kBitwise) p.promise = Promise::kClose, p.rtol = kRounding;
 }
 
-Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world) {
+Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world) {
   if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
     throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
   const auto control = world.communicator();
@@ -114,8 +117,8 @@ Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe,
   relax(plan.pairings, place);
   agree(plan.pairings, *control);
   if (recipe.ablate.design == "one_off")
-    for (const Chosen& c : ablations)
-      if (c.ablation.convergence.seeds > 0) plan.trainings.push_back(c.ablation);
+    for (const Ablation& a : ablations)
+      if (a.convergence.seeds > 0) plan.trainings.push_back(a);
   std::int64_t measured = 0, trainings = 0;
   for (const Pairing& p : plan.pairings) measured += p.unsupported.empty();
   for (const Ablation& a : plan.trainings)

@@ -23,7 +23,7 @@ struct RunnerConfig {
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
     v("names", s.names,
-      "which ablations, separated by commas; NAME=VARIANT chooses what stands for it in a combination; all: every one of --list but those that test the measuring");
+      "which ablations, separated by commas; NAME=VARIANT: of that one, this variant alone; all: every one of --list but those that test the measuring");
     v("design", s.design,
       "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself",
       one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
@@ -56,8 +56,9 @@ struct AblateRecipe : train::Recipe {
   }
 };
 
-// The ablations of RunnerConfig::names. Throws UsageError naming an unknown one and the nearest known.
-std::vector<Chosen> chosen(const RunnerConfig& config);
+// The ablations of RunnerConfig::names; one of which a variant is named has its baseline and that one left. Throws UsageError naming an unknown one and
+// the nearest known.
+std::vector<Ablation> chosen(const RunnerConfig& config);
 
 // What is going to be done.
 struct Plan {
@@ -65,7 +66,7 @@ struct Plan {
   std::vector<Ablation> trainings;  // of which convergence is compared
   std::string text;                 // for people: how much, and how long at most
 };
-Plan make_plan(const std::vector<Chosen>& ablations, const AblateRecipe& recipe, const comm::World& world);
+Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world);
 
 // Who is told, as it happens.
 struct Listener {
