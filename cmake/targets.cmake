@@ -26,9 +26,9 @@ function(ttt_rarely_run)
   endforeach()
 endfunction()
 
-# ttt_unity(name): sources that are short beside what they include are compiled several at a time. What they name in anonymous namespaces must differ.
-function(ttt_unity name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+# ttt_no_unity(name...): whose sources must be compiled one by one (cmake/settings.cmake).
+function(ttt_no_unity)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
 # What every test runs with: Open MPI as root, with more ranks than cores; what is not ours is hidden from the sanitizers.

@@ -155,7 +155,10 @@ Check frequency(const Cluster& c) {
   bool unread = true, slow = false;
   for (const Json& g : governors) {
     std::string text;
-    for (const Json& name : g.is_array() ? g : Json::array()) text += (text.empty() ? "" : ",") + name.get<std::string>();
+    for (const Json& name : g.is_array() ? g : Json::array()) {
+      if (!text.empty()) text += ',';
+      text += name.get<std::string>();
+    }
     check.facts["governors_of_node"].push_back(text.empty() ? "unknown" : text);
     unread &= text.empty();
     slow |= !text.empty() && text != "performance";

@@ -24,6 +24,9 @@ constexpr int kSuccess = 0, kTemperatureOfGpu = 0, kClockOfSm = 1, kUncorrected 
 constexpr std::array<std::pair<unsigned long long, const char*>, 4> kSlowdowns = {
     {{0x8, "hardware slowdown"}, {0x20, "heat (software)"}, {0x40, "heat (hardware)"}, {0x80, "power brake"}}};
 
+}  // namespace
+
+// Named, since GpuMeter::State has one.
 class Nvml {
  public:
   Nvml() : handle_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), &::dlclose) {
@@ -48,6 +51,8 @@ class Nvml {
  private:
   std::unique_ptr<void, int (*)(void*)> handle_;
 };
+
+namespace {
 
 std::vector<std::string> slowed_by(const Nvml& nvml, Device device) {
   std::vector<std::string> reasons;

@@ -97,7 +97,9 @@ TEST_F(LoaderTest, RecordsEveryImageAndEveryBatch) {
       EXPECT_EQ(images[b], 4) << "batch " << b << ", " << workers << " workers";
       EXPECT_EQ(batches[b], 1);
     }
-    if (workers == 0) EXPECT_EQ(waits, 0);
+    if (workers == 0) {
+      EXPECT_EQ(waits, 0);
+    }
   }
 }
 

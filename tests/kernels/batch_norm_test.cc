@@ -76,7 +76,9 @@ void expect_right(const Case& k, const Inputs& in, Outputs& out) {
       if (k.relu) y = std::max(y, 0.0);
       ASSERT_NEAR(out.y[i], y, (256 * unit + 4 * shift) * (std::abs(w) + 2)) << r;
       const double g = k.relu && !(out.y[i] > 0) ? 0 : in.grad[i];
-      if (k.residual) ASSERT_EQ(out.grad_residual[i], static_cast<float>(g));
+      if (k.residual) {
+        ASSERT_EQ(out.grad_residual[i], static_cast<float>(g));
+      }
       dxhat[r] = g * w;
       dweight += g * xhat[r];
       dbias += g;

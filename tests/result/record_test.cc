@@ -10,12 +10,15 @@
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
 #include "tests/message_of.h"
+#include "tests/result/fake_clock.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 
 namespace ttt::result {
 namespace {
 
+using test::fake_now;
+using test::fake_now_s;
 using test::toy_evaluation;
 using test::message_of;
 using test::toy_record;
@@ -257,9 +260,6 @@ TEST(Journal, AFolderThatCannotBeMadeCostsAWarningOnly) {
   ASSERT_EQ(recorder.snapshot().warnings.size(), 1u);
   EXPECT_NE(recorder.snapshot().warnings[0].find("Cannot write the journal"), std::string::npos);
 }
-
-double fake_now_s = 0;
-double fake_now() { return fake_now_s; }
 
 TEST(PhaseClock, PhasesAddUpToTheStep) {
   fake_now_s = 10;

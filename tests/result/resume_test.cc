@@ -6,12 +6,15 @@
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
 #include "tests/message_of.h"
+#include "tests/result/fake_clock.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 
 namespace ttt::result {
 namespace {
 
+using test::fake_now;
+using test::fake_now_s;
 using test::message_of;
 using test::toy_record;
 using test::toy_step;
@@ -53,9 +56,6 @@ TEST(RunRecorder, GoesOnWithTheSamplesOfAnEarlierProcess) {
   EXPECT_EQ(recovered.at("steps").at("step"), Json::parse("[0, 1, 2, 3, 4]"));
   for (const char* key : {"accuracy", "checkpoints"}) EXPECT_EQ(recovered.at(key), whole.at(key)) << key;
 }
-
-double fake_now_s = 0;
-double fake_now() { return fake_now_s; }
 
 // First process: 5 s of start-up, 20 s of run with 2 s of evaluation up to the checkpoint. 100 s later the second is about to go on.
 TEST(RunClock, GoesOnAfterAnInterruption) {
