@@ -48,7 +48,9 @@ std::string utc_now() {
 }
 
 std::string version_text() {
-  return std::string(provenance::kVersion) + " (" + provenance::kCommit + (provenance::kDirty ? ", dirty)" : ")");
+  std::string text = provenance::kVersion;
+  text.append(" (").append(provenance::kCommit).append(provenance::kDirty ? ", dirty)" : ")");
+  return text;
 }
 
 Json provenance_json(const std::vector<std::string>& command, const std::map<std::string, LibraryVersion>& libraries) {

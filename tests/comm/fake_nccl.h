@@ -1,16 +1,18 @@
-// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up: every call is written down, and any of them can be told to fail, to stay under way,
-// or never to end. Linked instead of the libraries, whose headers declare them.
+// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up: calls are written down and counted, and any of them can be told to fail, to stay
+// under way, or never to end. Linked instead of the libraries, whose headers declare them.
 #pragma once
 
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace fake {
 
 struct State {
   std::mutex mutex;
+  std::thread::id caller;          // who called reset(): of other threads (the watchdog, which begins when it likes) no call is written down
   std::vector<std::string> calls;  // "ncclAllReduce 12 floats on stream 2", in order
   std::string fails;               // the function that fails; "" none
   int fails_at = 1;                // its call that does
@@ -35,7 +37,7 @@ void reset();  // nothing fails, nothing was called
 
 // How often a function was called.
 int count(const std::string& function);
-// The calls, without those of the watchdog's turns (queries).
+// The calls of the thread that called reset(), without queries.
 std::vector<std::string> calls();
 // All functions that were called since the reset.
 std::vector<std::string> functions();

@@ -54,7 +54,8 @@ TEST_F(NcclCalls, CollectivesAreOrderedByEvents) {
   const Calls all = fake::calls();
   const Calls started(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
   ASSERT_EQ(started.size(), 4u);
-  const std::string ready = started[0].substr(std::string("cudaEventRecord ").size(), 3), done = started[3].substr(std::string("cudaEventRecord ").size(), 3);
+  const auto event = [](const std::string& record) { return record.substr(record.find(' ') + 1, record.find(" on ") - record.find(' ') - 1); };
+  const std::string ready = event(started[0]), done = event(started[3]);
   EXPECT_EQ(started, (Calls{"cudaEventRecord " + ready + " on stream 50", "cudaStreamWaitEvent " + ready + " on stream " + stream,
                             "ncclAllReduce 12 floats, sum on stream " + stream, "cudaEventRecord " + done + " on stream " + stream}));
   work->wait();

@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "core/temp_folder.h"
+#include "tests/fake_clock.h"
 #include "tests/result/python.h"
 
 namespace ttt::harness {
 namespace {
 
-double fake_now_s = 0;
-double fake_now() { return fake_now_s; }
+using test::fake_now;
+using test::fake_now_s;
 
 class ProgressTest : public testing::Test {
  protected:

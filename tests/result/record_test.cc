@@ -9,8 +9,8 @@
 #include "core/temp_folder.h"
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
+#include "tests/fake_clock.h"
 #include "tests/message_of.h"
-#include "tests/result/fake_clock.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 

@@ -20,7 +20,8 @@ using namespace ttt::ablations;
 
 constexpr const char* kSummary =
     "Measures what a technique is worth: both variants in one process, in turns, on the same batches.\n"
-    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one; NAME=VARIANT: of that one, this variant alone\n"
+    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
+    "  ablate NAME=VARIANT   one of its variants alone, in every design\n"
     "  ablate --list    what there is, and the question of each\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"

@@ -1,11 +1,9 @@
-#include <algorithm>
-#include <cmath>
-
 #include "coco/rle.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/host/batch_norm.h"
 #include "kernels/host/detection.h"
+#include "kernels/paste_box.h"
 #include "model/ops/kernel_ops.h"
 
 namespace ttt::model {
@@ -75,7 +73,7 @@ class HostKernels {
       const std::int64_t height = ints(image_size)[2 * i], width = ints(image_size)[2 * i + 1];
       std::vector<std::uint8_t> bits(static_cast<std::size_t>(height * width));
       std::int32_t touched[4] = {};
-      if (std::all_of(box, box + 4, [](float v) { return std::fabs(v) < 1e8f; }))
+      if (kernels::can_be_pasted(box))
         host::paste_mask(size, mask, box, height, width, touched, bits.data(), height * width);
       out[i] = coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
     });
