@@ -1,84 +1,76 @@
 #include "cuda/cuda_graphs.h"
 
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
-#include <optional>
 #include <string>
+
+#include "cuda/recorded_graphs.h"
 
 namespace ttt::cuda {
 namespace {
 
-// Torch's errors go on with a trace of the stack.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+static_assert(std::is_same_v<PoolId, at::cuda::MempoolId_t>);
 
-std::int64_t free_bytes() {
-  std::size_t free = 0, total = 0;
-  return cudaMemGetInfo(&free, &total) == cudaSuccess ? static_cast<std::int64_t>(free) : 0;
+void check(cudaError_t status, const std::string& what) {
+  if (status != cudaSuccess) throw Error(what + ": " + cudaGetErrorString(status));
 }
 
-class CudaGraph final : public Graph {
+// Where torch's graph fails it takes nothing back: in 2.11 capture_begin() has the allocators record before the stream does, capture_end() throws before they
+// are told that it is over, and reset() gives the pool back only after a capture_end() that came to its end. How far it came its members say.
+class TorchGraph final : public GraphCalls, private at::cuda::CUDAGraph {
  public:
-  void record(const at::cuda::MempoolId_t& pool, const std::function<void()>& work) {
-    // Everything allocated so far goes back, so that what the recording takes shows; and nothing may be under way on its stream.
+  TorchGraph() : CUDAGraph(/*keep_graph=*/true) {}
+
+  void settle() override {
     c10::cuda::device_synchronize();
     c10::cuda::CUDACachingAllocator::emptyCache();
-    const std::int64_t before = free_bytes();
-    // Threads of loaders lock memory meanwhile, which a capture in the global mode would not survive.
-    graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
-    try {
-      work();
-    } catch (...) {
-      abandon();
-      throw;
-    }
-    graph_.capture_end();
-    graph_.instantiate();
+  }
+  std::int64_t free_bytes() override {
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "the device's free memory cannot be asked for");
+    return static_cast<std::int64_t>(free);
+  }
+  // Threads of loaders lock memory meanwhile, which a capture in the global mode would not survive.
+  void begin(const PoolId& pool) override { capture_begin(pool, cudaStreamCaptureModeThreadLocal); }
+  void end() override { capture_end(); }
+  void instantiate() override { CUDAGraph::instantiate(); }
+  std::int64_t count_nodes() override {
     std::size_t nodes = 0;
-    if (const cudaError_t e = cudaGraphGetNodes(graph_.raw_cuda_graph(), nullptr, &nodes); e != cudaSuccess)
-      throw Error(std::string("the nodes of the recorded graph cannot be counted: ") + cudaGetErrorString(e));
-    size_ = {.nodes = static_cast<std::int64_t>(nodes), .bytes = before - free_bytes()};
+    check(cudaGraphGetNodes(raw_cuda_graph(), nullptr, &nodes), "the nodes of the recorded graph cannot be counted");
+    return static_cast<std::int64_t>(nodes);
   }
-  void replay() override { graph_.replay(); }
-  GraphSize size() const override { return size_; }
+  void replay() override { CUDAGraph::replay(); }
 
- private:
-  // Ends the recording that failed, whose error has said all that there is to say, and takes back the errors that it left.
-  void abandon() noexcept {
-    try {
-      graph_.capture_end();
-    } catch (...) {
-    }
-    cudaGetLastError();
+  bool holds(const PoolId& pool) const override { return mempool_id_ == pool; }
+  bool ended() const override { return capture_ended_; }
+  void end_stream() override {
+    if (graph_ && !has_graph_) cudaGraphDestroy(graph_), graph_ = nullptr;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(capture_stream_.stream(), &status), "the stream cannot be asked whether it records");
+    if (status == cudaStreamCaptureStatusNone) return;
+    cudaGraph_t left = nullptr;
+    cudaStreamEndCapture(capture_stream_.stream(), &left);  // of an invalid capture an error, and its end all the same
+    if (left) cudaGraphDestroy(left);
   }
-
-  at::cuda::CUDAGraph graph_{/*keep_graph=*/true};
-  GraphSize size_;
-};
-
-class CudaGraphs final : public GraphDevice {
- public:
-  std::unique_ptr<Graph> capture(const std::function<void()>& work) override {
-    if (!pool_) pool_ = at::cuda::graph_pool_handle();
-    auto graph = std::make_unique<CudaGraph>();
-    try {
-      graph->record(*pool_, work);
-    } catch (const std::exception& e) {
-      throw NotCapturable(first_line(e.what()));
-    }
-    return graph;
+  void end_device_allocations(const PoolId& pool) override { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, pool); }
+  void end_host_allocations(const PoolId& pool) override { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); }
+  void release_device_pool(const PoolId& pool) override { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, pool); }
+  void release_host_pool(const PoolId& pool) override { at::getHostAllocator(at::kCUDA)->release_pool(pool); }
+  void end_random_numbers() override {
+    for (const auto& [state, increment] : captured_generator_states_) state->capturing_ = false;
   }
-
- private:
-  std::optional<at::cuda::MempoolId_t> pool_;
+  void forget_error() override { cudaGetLastError(); }
 };
 
 }  // namespace
 
 GraphDevice& cuda_graphs() {
-  static auto& all = *new CudaGraphs;  // as long as the process: its graphs end when their owners do
+  static auto& all = *make_recorded_graphs(at::cuda::graph_pool_handle, [] { return std::make_unique<TorchGraph>(); }).release();  // as long as the process: its graphs end when their owners do
   return all;
 }
 
