@@ -97,12 +97,11 @@ launch() {
 
 # wait_for PID: its exit code, whatever signals arrive meanwhile.
 wait_for() {
-  local rc
   while :; do
     wait "$1"
-    rc=$?
-    kill -0 "$1" 2> /dev/null || return "$rc"
+    kill -0 "$1" 2> /dev/null || break
   done
+  wait "$1" # once more: the wait before may have ended with a signal to this shell, and the process right after it
 }
 
 # run NODES PROGRAM ARGUMENTS... --out FILE ...: launch, up to three times where the ranks die before the program begins (neither a result nor a journal is
@@ -125,17 +124,24 @@ run() {
 # run_once NODES PROGRAM ARGUMENTS...: launch, with SIGUSR1 and SIGTERM passed on. Returns its exit code. srun's is
 # not always the program's (exit code 3 of a rank may come as 143): the result file is what says why.
 run_once() {
+  local pid="" rc ended=no
+  # Set before the launch: a signal that comes between the two is passed on after it.
+  trap 'asked=yes; [ -z "$pid" ] || ask_to_stop "$pid"' USR1
+  trap 'ended=yes; [ -z "$pid" ] || kill -TERM "$pid" 2> /dev/null' TERM
   launch "$@" &
-  local pid=$! rc
-  # shellcheck disable=SC2064 # the process of now
-  trap "asked=yes; say 'time is nearly up: the run is asked to stop'; kill -USR1 $pid 2> /dev/null" USR1
-  # shellcheck disable=SC2064
-  trap "kill -TERM $pid 2> /dev/null" TERM
+  pid=$!
+  [ "$asked" = no ] || ask_to_stop "$pid"
+  [ "$ended" = no ] || kill -TERM "$pid" 2> /dev/null
   wait_for "$pid"
   rc=$?
   trap 'asked=yes' USR1
   trap - TERM
   return "$rc"
+}
+
+ask_to_stop() {
+  say "time is nearly up: the run is asked to stop"
+  kill -USR1 "$1" 2> /dev/null
 }
 
 # Looks at the nodes before the run; ends the job where something is wrong.
@@ -172,12 +178,28 @@ on_each_node() { srun --mpi=none --kill-on-bad-exit=1 "--nodes=$nodes" "--ntasks
 # "" of a job's first start, "-start2" of the next.
 leg() { [ "$restarts" -eq 0 ] || echo "-start$((restarts + 1))"; }
 
-# What stands in the way of a result of this name is of an earlier start of this job: kept, under another name.
+# What stands in the way of a training of this name is of an earlier start of this job: kept, under another name. A training whose MLPerf log names a division
+# is to be submitted, and its clock does not pause: its checkpoints are set aside too, and it starts anew.
 set_aside() {
-  local file
-  for file in "$1" "$1.journal"; do
-    [ ! -e "$file" ] || mv "$file" "${file%.json*}-until-start$((restarts + 1)).json${file##*.json}"
+  local file until=-until-start$((restarts + 1))
+  if is_submission "$1"; then
+    say "$1 is to be submitted (mlperf.division), so it starts anew: its clock does not pause"
+    mv "$out/$1.checkpoint" "$out/$1$until.checkpoint"
+  fi
+  for file in json json.journal mllog.txt; do
+    [ ! -e "$out/$1.$file" ] || mv "$out/$1.$file" "$out/$1$until.$file"
   done
+}
+is_submission() { [ -d "$out/$1.checkpoint" ] && grep -qs '"submission_division"' "$out/$1.mllog.txt"; }
+
+# Flushes the nodes' caches of the shards, where the site says that it is to be done (MLPerf asks for it), and tells the program so.
+clear_caches() {
+  [ "$TTT_CLEAR_CACHES" = yes ] || return 0
+  [ -n "$TTT_DATA" ] || die "TTT_CLEAR_CACHES=yes, but TTT_DATA names no shards whose pages could be dropped: set it in $TTT_SITE, or unset TTT_CLEAR_CACHES"
+  on_each_node "$TTT_ROOT/slurm/clear_caches" "$TTT_DATA" || {
+    requeue_where_a_node_failed
+    die "the caches could not be cleared of $TTT_DATA: see above, or unset TTT_CLEAR_CACHES in $TTT_SITE"
+  }
 }
 
 # train NAME NODES [ARGUMENTS OF ttt_maskrcnn]: one training with its result $out/NAME.json, resumed where an earlier start of the job left a checkpoint.
@@ -192,6 +214,7 @@ train() {
   [ "$asked" = no ] || requeue "time was up before $name began"
   local result=$out/$name.json checkpoint=$out/$name.checkpoint
   local arguments=(--out "$result")
+  set_aside "$name"
   [ -z "$TTT_RECIPE" ] || arguments+=(--recipe "$TTT_RECIPE")
   [ -z "$TTT_DATA" ] || arguments+=(--data "$TTT_DATA")
   if [ "$TTT_CHECKPOINT" = yes ]; then
@@ -199,14 +222,21 @@ train() {
     rm -f "$checkpoint/REQUEUE"
     arguments+=(--set "train.checkpoint.folder=$checkpoint" --set train.checkpoint.resume=auto "${TTT_CHECKPOINT_FLAGS[@]}")
   fi
-  set_aside "$result"
+  clear_caches
+  [ "$TTT_CLEAR_CACHES" != yes ] || arguments+=(--set mlperf.cache_cleared=true)
   run "$on" ttt_maskrcnn "${arguments[@]}" "$@"
   rc=$?
-  if [ "$rc" -eq 0 ] && [ -e "$checkpoint/REQUEUE" ]; then
+  if [ -e "$checkpoint/REQUEUE" ]; then # the program stopped as asked, whatever became of its launcher
     rm "$checkpoint/REQUEUE"
+    ! is_submission "$name" || die "$name did not reach its end in the time of this job, and a run to be submitted cannot go on in another: give it more (sbatch --time)"
     requeue "the run stopped at a checkpoint before the time limit"
   fi
-  if [ "$rc" -eq 0 ]; then touch "$out/$name.done"; else requeue_where_a_node_failed; fi
+  if [ "$rc" -eq 0 ]; then
+    touch "$out/$name.done"
+  else
+    [ "$asked" = no ] || [ -e "$result" ] || requeue "time was up before $name could stop by itself"
+    requeue_where_a_node_failed
+  fi
   report_on "$name"
   return "$rc"
 }

@@ -34,6 +34,7 @@ export OMP_NUM_THREADS TTT_CACHE
 [ -v TTT_CONTAINER_FLAGS ] || TTT_CONTAINER_FLAGS=()   # e.g. (--nv) with GPUs
 
 # --- before the run
+: "${TTT_CLEAR_CACHES:=no}"                    # yes: each node drops the pages of its shards right before a training (MLPerf: mlperf.cache_cleared)
 : "${TTT_PREFLIGHT:=yes}"                      # no: start without looking
 [ -v TTT_PREFLIGHT_FLAGS ] || TTT_PREFLIGHT_FLAGS=()   # e.g. (--set gpus_per_node=4 --set least_bus_bytes_per_s=1e9); preflight --print-recipe lists them
 

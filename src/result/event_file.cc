@@ -84,6 +84,15 @@ fs::path new_file(const fs::path& folder, const std::string& run) {
 }  // namespace
 
 std::string encode_event(const EventMessage& event) {
+  Message m;
+  m.real(1, event.wall_time_s);
+  m.number(2, static_cast<std::uint64_t>(event.step));
+  if (event.starts_again) {
+    Message session;
+    session.number(1, 1);  // START
+    m.bytes(7, session.text());
+    return m.text();
+  }
   Message summary;
   for (const Summary& s : event.values) {
     Message value;
@@ -91,9 +100,6 @@ std::string encode_event(const EventMessage& event) {
     std::visit([&](const auto& v) { add_value(value, v); }, s.value);
     summary.bytes(1, value.text());
   }
-  Message m;
-  m.real(1, event.wall_time_s);
-  m.number(2, static_cast<std::uint64_t>(event.step));
   m.bytes(5, summary.text());
   return m.text();
 }

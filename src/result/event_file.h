@@ -32,6 +32,7 @@ struct Summary {
 struct EventMessage {
   std::int64_t step = 0;
   std::vector<Summary> values;
+  bool starts_again = false;  // without values: the run goes on here, so what earlier files say of this step and later ones is void (SessionLog START)
   double wall_time_s = unix_s();
 };
 

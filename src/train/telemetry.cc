@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "core/clock.h"
@@ -45,11 +46,11 @@ double total(const std::vector<double>& norms) {
 }
 
 // The folder, after a warning where it holds another run's curves.
-const std::string& examined(const std::string& folder, result::RunRecorder* recorder) {
+const std::string& examined(const std::string& folder, const std::string& run_id, result::RunRecorder* recorder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (recorder && entry.path().filename().string().find("tfevents") != std::string::npos)
-      recorder->warn("train.telemetry.folder '" + folder + "' had event files before this run: TensorBoard shows all of a folder as one run.");
+    if (const std::string name = entry.path().filename(); recorder && name.find("tfevents") != std::string::npos && name.find("." + run_id) == std::string::npos)
+      recorder->warn("train.telemetry.folder '" + folder + "' had event files of another run: TensorBoard shows all of a folder as one run.");
   return folder;
 }
 
@@ -64,7 +65,7 @@ void check(const TelemetryConfig& c) {
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model.parameters())),
       update_(sources_.model.parameters(), groups_, sources_.kernels),
-      writer_(examined(config.folder, sources_.recorder), sources_.run_id) {
+      writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
   if (config_.pictures > 0) choose_subjects();
   if (!sources_.recorder) return;
   std::vector<std::string> names;
@@ -80,6 +81,27 @@ Telemetry::~Telemetry() {
   writer_.close();
   if (const std::string failure = writer_.failure(); !failure.empty() && sources_.recorder)
     sources_.recorder->warn("Telemetry is not complete: " + failure + ". The norms in this result are.");
+}
+
+// What an interrupted run did after its checkpoint is done again, beginning with the evaluation after as many steps: unless the checkpoint has it already.
+void Telemetry::run_started(const Position& at) {
+  if (at.step == 0 || !sources_.recorder) return;
+  const std::vector<result::Evaluation> evaluations = sources_.recorder->past().accuracy;
+  const bool evaluated = !evaluations.empty() && evaluations.back().step == at.step;
+  writer_.add(EventMessage{.step = evaluated ? at.step + 1 : at.step, .starts_again = true});
+}
+
+void Telemetry::save(Sections& sections) {
+  std::string& bytes = sections["telemetry"];
+  bytes.append(reinterpret_cast<const char*>(&since_), sizeof since_);
+  bytes.append(reinterpret_cast<const char*>(&next_pictures_epoch_), sizeof next_pictures_epoch_);
+}
+
+void Telemetry::restore(const Sections& sections) {
+  const auto own = sections.find("telemetry");
+  if (own == sections.end() || own->second.size() != sizeof since_ + sizeof next_pictures_epoch_) return;  // a run that began without telemetry, or with another version
+  std::memcpy(&since_, own->second.data(), sizeof since_);
+  std::memcpy(&next_pictures_epoch_, own->second.data() + sizeof since_, sizeof next_pictures_epoch_);
 }
 
 void Telemetry::step_starts(const Position& at) {

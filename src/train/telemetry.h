@@ -51,6 +51,9 @@ class Telemetry final : public Listener {
   Telemetry(const TelemetryConfig& config, TelemetrySources sources);
   ~Telemetry() override;  // when everything is written
 
+  void run_started(const Position& at) override;
+  void save(Sections& sections) override;
+  void restore(const Sections& sections) override;
   void step_starts(const Position& at) override;
   void step_ended(const Position& at, const result::StepSample& sample) override;
   bool looks_at(const Position& at) const override { return is_sampled(at.step - 1); }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The job scripts in a real Slurm of eight and more nodes on this machine (fake_cluster).
 
-  cluster.py CASE SOURCE BIN      one of: remains, job, launchers, hostfile, staging, requeue, node_failure, slow_node, scaling, score, ablations
+  cluster.py CASE SOURCE BIN      one of: remains, job, launchers, hostfile, staging, requeue, submission, node_failure, slow_node, scaling, score, ablations
 """
 import fcntl, json, os, re, shutil, subprocess, sys, tempfile, time
 
@@ -274,6 +274,40 @@ def case_requeue(source, bin_folder):
             result = whole_run(folder, 250)
             assert result["resumes"][0]["signal"] == "SIGUSR1", result["resumes"]
             print(f"ok: {launcher}: USR1, checkpoint, requeue, on from step {result['resumes'][0]['step']} to {len(result['steps']['step'])}")
+
+
+def case_submission(source, bin_folder):
+    """A run to be submitted does not go on: put back into the queue it starts anew, with a log of its own, and what the time limit interrupts has failed."""
+    rules = "data_set,preprocessing,image_size,data_order,model,initial_weights,base_learning_rate,decay_steps,num_image_candidates,quality_target,evaluation,optimizer"
+    closed = settings("train.max_steps=120", "train.checkpoint.every_s=1", "mlperf.division=closed", "mlperf.organisation=example", "mlperf.platform=two nodes", "mlperf.draw_seed=true",
+                      f"mlperf.relax={rules}", *SMALL)
+    for requeued in (True, False):
+        with Cluster(source, bin_folder, 2) as c:
+            shards = dataset(c)
+            job = c.submit("maskrcnn_8node", ["--nodes=2", "--ntasks-per-node=1"], closed, f"TTT_DATA={shards} TTT_CLEAR_CACHES=yes")
+            folder = c.results(job, "maskrcnn_8node")
+            c.wait_for("twenty steps", lambda: steps_taken(folder) > 20)
+            if requeued:
+                c.run("scontrol", "requeue", str(job))  # what Slurm does where a node fails
+                c.skip_hold(job, "maskrcnn_8node")
+            else:
+                c.run("scancel", "--batch", "--signal=USR1", str(job))
+            state = c.end(job)
+            said = c.read(f"maskrcnn_8node-{job}.out")
+            assert all(f"fake{n}: the caches hold nothing of {shards}" in said for n in (1, 2)), said
+            if requeued:
+                assert state["JobState"] == "COMPLETED" and "is to be submitted (mlperf.division), so it starts anew" in said, said
+                result = load(f"{folder}/maskrcnn.json")
+                assert result["steps"]["step"] == list(range(120)) and "resumes" not in result, result.get("resumes")
+                assert result["recipe"]["settings"]["mlperf"]["cache_cleared"] is True
+                for log, runs in (("maskrcnn", 1), ("maskrcnn-until-start2", 0)):
+                    with open(f"{folder}/{log}.mllog.txt") as f:
+                        stops = sum('"run_stop"' in line and "INTERVAL_END" in line for line in f)
+                    assert stops == runs, (log, stops)
+                print("ok: put back into the queue, a run to be submitted starts anew")
+            else:
+                assert state["JobState"] == "FAILED" and "a run to be submitted cannot go on in another: give it more (sbatch --time)" in said, said
+                print("ok: what the time limit interrupts is not started again")
 
 
 def case_node_failure(source, bin_folder):

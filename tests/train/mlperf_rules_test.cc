@@ -100,7 +100,12 @@ TEST(ClosedRules, LeaveWhatChangesNoNumberOrIsTunable) {
   Recipe r = closed();
   r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7, r.model.shapes = "dynamic", r.train.threads = 3, r.train.reducer.kind = "blocking";
   r.train.schedule.warmup_steps = 2300, r.train.epochs = 99, r.model.rpn.post_nms_train = 1000, r.train.trace_steps = 5;
+  r.data.transform = "device";
   EXPECT_EQ(broken(r), std::set<std::string>{});
+  for (const char* format : {"fp32", "tf32", "bf16", "fp16"}) {
+    r.model.precision = format;
+    EXPECT_EQ(broken(r), std::set<std::string>{}) << format;
+  }
 }
 
 // The hyper-parameters of the reference convergence points are within the rules.

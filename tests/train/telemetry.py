@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Telemetry of whole runs: what TensorBoard reads is what the result says, and what the weights that the run leaves say.
 
-  telemetry.py series|norms|same_bits|pictures|refusals PROGRAM
+  telemetry.py series|norms|same_bits|pictures|resumed|refusals PROGRAM
 """
 import glob, io, json, os, pathlib, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "result"))
-from events import check_histogram, events, scalars  # skips where TensorBoard is missing
+from events import EVERYTHING, check_histogram, event_accumulator, events, scalars  # skips where TensorBoard is missing
 
 import h5py
 import numpy as np
 from PIL import Image
 
+from restarted import NOT_CONVERGED, SMALL as RESTARTED, STEPS, Place
 from runs import command, losses, train
 
 SMALL = ["data.short_side=64", "data.long_side=64"]
@@ -187,6 +188,36 @@ def case_pictures(program, folder):
     print(f"ok: accuracy, {len(tags)} pictures in {result['telemetry']['pictures']['cost_s'][0]:.2f} s")
 
 
+def case_resumed(program, folder):
+    """A run that is killed and goes on: TensorBoard shows what it shows of a run in one piece."""
+    place = Place(os.path.dirname(os.path.dirname(program)), folder)
+    shown, steps = [], []
+    for kill in ((), ("--inject", "rank=0,step=7,kind=kill")):  # after the checkpoint at step 4
+        logs = f"{folder}/logs{len(shown)}"
+        run = place.run(settings=[*RESTARTED, f"train.telemetry.folder={logs}", "train.telemetry.every_steps=2", "train.telemetry.histograms_every=0", "train.telemetry.pictures=1",
+                                  "train.checkpoint.every_epochs=0.5"], more=kill)
+        if kill:
+            assert subprocess.run(run.command(), capture_output=True).returncode != 0
+            assert len(os.listdir(logs)) == 1
+        run.finish(NOT_CONVERGED)
+        result = run.result()
+        assert not any("event files" in w for w in result["warnings"]), result["warnings"]
+        steps.append([r["step"] for r in result.get("resumes", [])])
+        read = event_accumulator.EventAccumulator(logs, size_guidance=EVERYTHING).Reload()  # as TensorBoard does, without what was taken back
+        shown.append({tag: [(s, np.float32(v)) for s, v, _ in values] for tag, values in scalars(read).items()} | {tag: [i.step for i in read.Images(tag)] for tag in read.Tags()["images"]})
+    whole, resumed = shown
+    assert steps == [[], [4]] and len(os.listdir(f"{folder}/logs1")) == 2, steps
+    assert whole.keys() == resumed.keys() and any(tag.startswith("picture/") for tag in whole)
+    for tag, values in whole.items():
+        if tag.startswith(("phase_s/", "telemetry/", "images_per", "evaluation_s")):  # times
+            assert [s for s, _ in resumed[tag]] == [s for s, _ in values], tag
+            continue
+        assert resumed[tag] == values, (tag, values, resumed[tag])
+    everything = events(f"{folder}/logs1")
+    assert [s for s, _, _ in scalars(everything)["loss/total"]] == [*range(0, 7, 2), *range(4, STEPS, 2)], "steps 4 to 6 were taken twice"
+    print(f"ok: {len(whole)} tags of {STEPS} steps")
+
+
 def case_refusals(program, folder):
     def refused(words, *settings):
         done = subprocess.run(command(program, 2, f"{folder}/r{len(os.listdir(folder))}.json", ["train.max_steps=2", *settings]), capture_output=True, text=True)
@@ -199,7 +230,7 @@ def case_refusals(program, folder):
     # Another run's curves in the folder: said in the result.
     shared = [*SMALL, f"train.telemetry.folder={folder}/shared"]
     assert train(program, folder, 1, shared, 2)["warnings"] == []
-    assert "had event files before this run" in train(program, folder, 1, shared, 2)["warnings"][0]
+    assert "had event files of another run" in train(program, folder, 1, shared, 2)["warnings"][0]
 
 
 if __name__ == "__main__":
