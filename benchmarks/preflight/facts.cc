@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "core/error.h"
+#include "cuda/devices.h"
 #include "cuda/nvml.h"
 #include "data/shapes.h"
 #include "preflight/cpu_list.h"
@@ -106,6 +108,19 @@ Json gpus() {
   }
 }
 
+Json gpu_of(const Place& place) {
+  try {
+    const std::vector<std::string> visible = cuda::visible_devices();
+    const std::string& id = visible[static_cast<std::size_t>(cuda::device_of_rank(static_cast<int>(visible.size()), place.local_rank, place.local_size))];
+    std::string file = id;
+    std::transform(file.begin(), file.end(), file.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::string numa = first_line("/sys/bus/pci/devices/" + file + "/numa_node");
+    return {{"bus_id", id}, {"numa", numa.empty() ? -1 : std::atoi(numa.c_str())}};
+  } catch (const NotSupported& e) {
+    return {{"reason", e.what()}};
+  }
+}
+
 // Variables that a launcher forwards or not. What is of one rank or one node (SLURM_JOB_..., devices, the launcher's own) may differ.
 Json shared_environment(const Json& all) {
   Json kept = Json::object();
@@ -131,6 +146,7 @@ Json rank_facts(const Place& place, const std::string& result_folder, const std:
   facts["cpus"] = cpu_list(cpus);
   facts["cores"] = cpu_list(cores_of(cpus));
   facts["numa"] = cpu_list(numa_nodes_of(cpus));
+  facts["gpu"] = gpu_of(place);
   if (place.local_rank != 0) return facts;
   const Json node = result::node_json();
   for (const char* name : {"cpu", "kernel", "logical_cores"}) facts[name] = node.at(name);

@@ -20,6 +20,7 @@ struct Place {
 //   build*               of result/provenance.h: version, commit, dirty, compiler, flags, build_type, sanitize, libraries
 //   environment*         of result/provenance.h, without what each rank or node may have for itself
 //   cpus*, cores*, numa* lists: the logical CPUs on which this rank may run, their physical cores, their NUMA nodes
+//   gpu*                 {"bus_id", "numa" (-1: not told)} of the GPU on which a run's rank would compute, or {"reason": why there is none}
 //   cpu, kernel, logical_cores
 //   memory_available_bytes
 //   disk                 [{"folder": what it is for, "path", "free_bytes" or "problem"}]

@@ -201,6 +201,47 @@ Check gpus(const Cluster& c, const Settings& s) {
   return check;
 }
 
+// Ranks that see one GPU each cannot know whether it is the same one.
+Check gpu_binding(const Cluster& c, const Settings& s) {
+  Check check = named("gpu_binding");
+  Json ids = Json::array(), numa = Json::array();
+  std::vector<int> without, far;
+  for (int r = 0; r < c.ranks(); ++r) {
+    const Json gpu = c.rank(r).value("gpu", Json::object());
+    ids.push_back(gpu.value("bus_id", Json())), numa.push_back(gpu.value("numa", -1));
+    if (ids.back().is_null()) without.push_back(r);
+    const CpuSet cores = parse_cpu_list(c.rank(r).value("numa", ""));
+    if (const int of_gpu = numa.back().get<int>(); of_gpu >= 0 && !cores.empty() && !cores.contains(of_gpu)) far.push_back(r);
+  }
+  check.facts = {{"gpu_of_rank", ids}, {"numa_of_gpu", numa}};
+  if (!without.empty()) {
+    const std::string reason = c.rank(without[0]).value("gpu", Json::object()).value("reason", "The CUDA driver finds no GPU.");
+    const bool all = without.size() == ids.size(), none = c.node(0).value("gpus", Json::object()).value("devices", Json::array()).empty();
+    check.status = all && none ? "not_supported" : all && s.gpus_per_node == 0 ? "warning" : "failed";  // a run on CPUs may be meant
+    check.sentence = all && none ? reason : capital(c.names(without)) + " would have no GPU: " + reason;
+    return check;
+  }
+  for (int n = 0; n < c.nodes(); ++n)
+    for (const int a : c.ranks_of(n))
+      for (const int b : c.ranks_of(n))
+        if (a < b && ids[a] == ids[b]) {
+          check.status = "failed";
+          check.sentence = "Ranks " + std::to_string(a) + " and " + std::to_string(b) + " (node " + std::to_string(n) + ") would both compute on GPU " + ids[a].get<std::string>() +
+                           ": let each rank see all GPUs of its node (SBATCH_GPUS_PER_NODE), or each one of its own (srun --gpus-per-task=1).";
+          return check;
+        }
+  if (!far.empty()) {
+    const int r = far[0];
+    check.status = "warning";
+    check.sentence = capital(c.names(far)) + (far.size() == 1 ? " runs" : " run") + " on cores of NUMA node " + c.rank(r).value("numa", "") + ", while GPU " + ids[r].get<std::string>() +
+                     " is at node " + numa[r].dump() + ": copies cross the link between them. Bind ranks to the cores that are near their GPUs (srun --gpu-bind=closest).";
+    return check;
+  }
+  for (const int r : c.ranks_of(0)) check.sentence += (check.sentence.empty() ? "" : ", ") + std::to_string(r) + " " + ids[r].get<std::string>();
+  check.sentence = "Each rank has a GPU of its own; on node 0: " + check.sentence + ".";
+  return check;
+}
+
 }  // namespace
 
 std::string difference_text(const Json& value, const Json& usual) {
@@ -232,7 +273,7 @@ std::string capital(std::string text) {
 }
 
 std::vector<Check> judge_nodes(const Cluster& c, const Settings& s) {
-  return {versions(c), environment(c), hosts(c, s), binding(c, s), memory(c, s), disk(c, s), frequency(c), gpus(c, s)};
+  return {versions(c), environment(c), hosts(c, s), binding(c, s), memory(c, s), disk(c, s), frequency(c), gpus(c, s), gpu_binding(c, s)};
 }
 
 }  // namespace ttt::preflight

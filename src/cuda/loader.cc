@@ -5,34 +5,13 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "cuda/devices.h"
 #include "cuda/exports.h"
 
 namespace ttt::cuda {
-namespace {
-
-constexpr const char* kRemedy = " Run on a machine with an NVIDIA GPU and its driver, or set device=cpu.";
-
-// Asks the driver itself, by the two entry points of the driver API that need nothing else.
-int count_devices() {
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
-  if (driver == nullptr)
-    throw NotSupported(std::string("device=cuda: this machine has no CUDA driver (") + dlerror() + ")." + kRemedy);
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  int devices = 0, status = -1;
-  if (init != nullptr && count != nullptr) {
-    status = init(0);
-    if (status == 0) status = count(&devices);
-  }
-  if (status != 0 || devices == 0)
-    throw NotSupported("device=cuda: the CUDA driver finds no device here (status " + std::to_string(status) + ")." + kRemedy);
-  return devices;
-}
-
-}  // namespace
 
 std::unique_ptr<CudaLibrary> open_cuda_library() {
-  const int devices = count_devices();
+  const auto devices = static_cast<int>(visible_devices().size());
   // Beside the program (build/bin, build/tests -> build/lib), else wherever the dynamic linker finds it.
   const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib/libttt_cuda.so";
   const bool there = std::filesystem::exists(beside);

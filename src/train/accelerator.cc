@@ -1,6 +1,6 @@
 #include "train/accelerator.h"
 
-#include "core/error.h"
+#include "cuda/devices.h"
 #include "cuda/exports.h"
 #include "cuda/loader.h"
 #include "model/ops/cuda_exports.h"
@@ -10,11 +10,7 @@ namespace {
 
 Accelerator open_cuda(const comm::Team& team) {
   const std::shared_ptr<const cuda::CudaLibrary> library = cuda::open_cuda_library();
-  const bool own = library->devices() == 1;  // of several ranks' GPUs each sees its own, as Slurm's --gpus-per-task arranges it; NCCL refuses a shared one
-  if (!own && team.local_size > library->devices())
-    throw NotSupported("device = \"cuda\": " + std::to_string(team.local_size) + " ranks on this node, and " + std::to_string(library->devices()) +
-                       " GPUs that they may use. Start one rank for each GPU.");
-  const int index = own ? 0 : team.local_rank;
+  const int index = cuda::device_of_rank(library->devices(), team.local_rank, team.local_size);
   Accelerator a{.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index))};
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
   library->function<cuda::BusIdFunction>(cuda::kBusIdName)(index, &a.bus_id);

@@ -26,7 +26,7 @@ class Judge : public ::testing::Test {
                 {"cpus", r % 2 ? "2-3" : "0-1"}, {"cores", r % 2 ? "2-3" : "0-1"}, {"numa", "0"},
                 {"cpu", "Some CPU"}, {"kernel", "Linux 6"}, {"logical_cores", 4}, {"memory_available_bytes", 8ll << 30},
                 {"disk", Json::array({{{"folder", "result"}, {"path", "/shared"}, {"free_bytes", 2ll << 30}}, {{"folder", "cache"}, {"path", "/cache"}, {"free_bytes", 2ll << 30}}})},
-                {"governors", {"performance"}}, {"gpus", {{"reason", "no driver"}}}};
+                {"governors", {"performance"}}, {"gpus", {{"reason", "no driver"}}}, {"gpu", {{"reason", "no CUDA driver."}}}};
       facts.push_back(f);
       shards.push_back({{"folder", "/data"}, {"manifest_sha256", "aa"}, {"bytes", 1000}, {"read_bytes", 500}, {"read_s", 0.5}, {"problems", Json::array()}});
     }
@@ -63,7 +63,7 @@ class Judge : public ::testing::Test {
 TEST_F(Judge, ASoundClusterHasNoFault) {
   const Cluster cluster(facts);
   EXPECT_EQ(cluster.nodes(), 4);
-  for (const Check& c : judge_nodes(cluster, settings)) EXPECT_EQ(c.status, c.name == "gpus" ? "not_supported" : "ok") << c.name << ": " << c.sentence;
+  for (const Check& c : judge_nodes(cluster, settings)) EXPECT_EQ(c.status, c.name.starts_with("gpu") ? "not_supported" : "ok") << c.name << ": " << c.sentence;
   for (const Check& c : judge_measured(cluster, shards, generated, measured, settings)) EXPECT_EQ(c.status, "ok") << c.name << ": " << c.sentence;
   EXPECT_NE(node_check("hosts").sentence.find("8 ranks on 4 nodes, 2 on each"), std::string::npos);
 }
@@ -144,6 +144,25 @@ TEST_F(Judge, GpusAreCountedAndTheirFaultsNamed) {
   settings.gpus_per_node = 0;
   gpu(3, Json::array({sound}));
   EXPECT_CHECK(node_check("gpus"), "failed", "Node 3 has 1 GPUs, not 2");
+}
+
+TEST_F(Judge, EveryRankNeedsAGpuOfItsOwn) {
+  EXPECT_CHECK(node_check("gpu_binding"), "not_supported", "no CUDA driver");
+  gpu(0, Json::array({{{"name", "GPU X"}}}));
+  EXPECT_CHECK(node_check("gpu_binding"), "warning", "Ranks 0, 1, 2, 3, 4, 5, 6, 7 would have no GPU: no CUDA driver.");
+  settings.gpus_per_node = 1;
+  EXPECT_CHECK(node_check("gpu_binding"), "failed", "would have no GPU: no CUDA driver.");
+  settings.gpus_per_node = 0;
+  for (int r = 0; r < 8; ++r) facts[r]["gpu"] = {{"bus_id", r % 2 ? "0000:65:00.0" : "0000:17:00.0"}, {"numa", 0}};
+  EXPECT_CHECK(node_check("gpu_binding"), "ok", "on node 0: 0 0000:17:00.0, 1 0000:65:00.0.");
+  facts[5]["gpu"]["numa"] = 1;
+  EXPECT_CHECK(node_check("gpu_binding"), "warning", "Rank 5 (node 2) runs on cores of NUMA node 0, while GPU 0000:65:00.0 is at node 1");
+  facts[5]["gpu"]["numa"] = -1;  // not told
+  EXPECT_CHECK(node_check("gpu_binding"), "ok", "Each rank has a GPU of its own");
+  facts[7]["gpu"]["bus_id"] = "0000:17:00.0";
+  EXPECT_CHECK(node_check("gpu_binding"), "failed", "Ranks 6 and 7 (node 3) would both compute on GPU 0000:17:00.0");
+  facts[7]["gpu"] = {{"reason", "3 ranks on this node, and 2 GPUs."}};
+  EXPECT_CHECK(node_check("gpu_binding"), "failed", "Rank 7 (node 3) would have no GPU: 3 ranks on this node, and 2 GPUs.");
 }
 
 TEST_F(Judge, ShardsThatDifferAreNamed) {

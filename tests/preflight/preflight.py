@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The preflight from outside: what it says of this machine beside what the system's own tools say, and faults that are planted.
 
-  preflight.py facts|faults|gpus PREFLIGHT REPORT MAKE_SHAPES PACK_COCO CHECK_SCHEMA SCHEMA FAKE_NVML
+  preflight.py facts|faults|gpus PREFLIGHT REPORT MAKE_SHAPES PACK_COCO CHECK_SCHEMA SCHEMA FAKE_NVML FAKE_CUDA
 """
 import hashlib, json, os, re, shutil, subprocess, sys, tempfile
 
@@ -9,10 +9,10 @@ QUICK = ["memory_per_rank_bytes=1000000", "disk_bytes=1000000", "all_reduce_byte
 
 
 class Suite:
-    def __init__(self, folder, preflight, report, make_shapes, pack_coco, check_schema, schema, fake_nvml):
+    def __init__(self, folder, preflight, report, make_shapes, pack_coco, check_schema, schema, fake_nvml, fake_cuda):
         self.folder, self.preflight, self.report = folder, preflight, report
         self.make_shapes, self.pack_coco = make_shapes, pack_coco
-        self.check_schema, self.schema, self.fake_nvml = check_schema, schema, fake_nvml
+        self.check_schema, self.schema, self.fake_nvml, self.fake_cuda = check_schema, schema, fake_nvml, fake_cuda
 
     def look(self, sides, settings=("cores=shared",), data=None, mpirun=("--bind-to", "none")):
         """`sides`: the command of each rank. Returns the finished process and the result."""
@@ -151,6 +151,19 @@ def case_gpus(suite):
     expect(suite, "gpus", ["GPU 1 of node 0 (Fake GPU) has 7 uncorrected memory errors"], ranks(DEVICES=2, ECC=7))
     expect(suite, "gpus", ["GPU 1 of node 0 (Fake GPU) is slowed down by heat (hardware) at 50 degrees"], ranks(DEVICES=2, REASONS=0x44), status="warning")
     expect(suite, "gpus", ["Node 0 has 0 GPUs, not 1"], ranks(), settings=["cores=shared", "gpus_per_node=1"])
+
+    def seeing(*lists, devices=4):
+        """A command for each rank, which sees these GPUs."""
+        libraries = f"LD_LIBRARY_PATH={suite.fake_nvml}:{suite.fake_cuda}:" + os.environ.get("LD_LIBRARY_PATH", "")
+        return [["env", libraries, f"FAKE_NVML_DEVICES={devices}", f"FAKE_CUDA_DEVICES={devices}", *([f"CUDA_VISIBLE_DEVICES={seen}"] if seen else []), suite.preflight] for seen in lists]
+
+    for lists, ids in (((None, None), [0, 1]), (("2,3", "2,3"), [2, 3]), (("3", "1"), [3, 1])):
+        _, result, _ = suite.look(seeing(*lists))
+        found = check(result, "gpu_binding")
+        assert found["status"] == "ok" and found["facts"]["gpu_of_rank"] == [f"0000:{i:02x}:00.0" for i in ids], found
+    expect(suite, "gpu_binding", ["Ranks 0 and 1 (node 0) would both compute on GPU 0000:02:00.0"], seeing("2", "2"))
+    expect(suite, "gpu_binding", ["would have no GPU", "3 ranks on this node, and 2 GPUs"], seeing("0,1", "0,1", "0,1"), settings=["cores=shared", "gpus_per_node=4"])
+    expect(suite, "gpu_binding", ["Ranks 0, 1 would have no GPU"], ranks(DEVICES=2), status="warning")
 
 
 if __name__ == "__main__":
