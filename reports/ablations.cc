@@ -16,7 +16,6 @@ namespace {
 using result::Comparison;
 
 std::string change_percent(double x) { return fixed("%+.2f %%", 100 * x); }
-std::string change_ms(double s) { return fixed("%+.2f ms", 1e3 * s); }
 
 std::string promise_text(const Comparison& c) {
   if (c.gate_steps == 0) return "not checked";
@@ -64,13 +63,24 @@ void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
   d.push_back(std::move(t));
 }
 
+// By how much the phase changed, and the whole step.
+Cell part_cell(const Comparison& c) {
+  const auto found = cause(c);
+  const auto step = result::step_change(c.samples);
+  if (!found || !step) return "";
+  const Interval ms = {1e3 * found->change_s.estimate, 1e3 * found->change_s.low, 1e3 * found->change_s.high};
+  Cell cell(fixed("%+.2f ms (%+.2f to %+.2f) of %+.2f ms", ms.estimate, ms.low, ms.high, 1e3 * step->estimate));
+  cell.values = {ms.estimate, ms.low, ms.high}, cell.unit = "ms";
+  return cell;
+}
+
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
-  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-", promise_text(c), "", ""};
+  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-", promise_text(c), "", "", ""};
   const std::size_t builds = c.samples.builds(), pairs = c.samples.size();
   return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"}, {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"},
-          finding_text(*e), {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)}, promise_text(c), cause_text(c), counters_text(c, record.peaks)};
+          finding_text(*e), {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)}, promise_text(c), cause_text(c), part_cell(c), counters_text(c, record.peaks)};
 }
 
 }  // namespace
@@ -90,15 +100,29 @@ std::string finding_text(const Interval& e) {
   return "no difference shown at this precision";
 }
 
-std::string cause_text(const Comparison& c) {
-  double total = 0, largest = 0;
-  for (const auto& [phase, pair] : c.phases.items()) total += pair[1].get<double>() - pair[0].get<double>();
-  std::string name;
-  for (const auto& [phase, pair] : c.phases.items()) {
-    const double change = pair[1].get<double>() - pair[0].get<double>();
-    if (change * total > 0 && std::abs(change) > std::abs(largest)) largest = change, name = phase;  // only what goes the same way explains
+std::optional<PhaseChange> cause(const Comparison& c) {
+  const auto e = measured_effect(c);
+  const auto step = result::step_change(c.samples);
+  if (!e || !step || (e->low <= 0 && e->high >= 0)) return std::nullopt;
+  std::optional<PhaseChange> largest;
+  const auto changes = result::phase_changes(c.samples);
+  for (const auto& [phase, change] : changes) {
+    const bool with_the_effect = e->low > 0 ? change.low > 0 : change.high < 0;
+    // Of n parts of a sum the largest is an n-th or more: less is not the one that explains most, however well it is known.
+    const bool large_enough = change.estimate / step->estimate * static_cast<double>(changes.size()) >= 1;
+    if (with_the_effect && large_enough && (!largest || std::abs(change.estimate) > std::abs(largest->change_s.estimate))) largest = {phase, change};
   }
-  return name.empty() ? "" : name + " " + change_ms(largest) + " of " + change_ms(total);
+  return largest;
+}
+
+std::string cause_text(const Comparison& c) {
+  const auto e = measured_effect(c);
+  if (!e) return "";
+  if (e->low <= 0 && e->high >= 0) return "no difference to explain";
+  if (c.phases.empty()) return "the operation itself";
+  if (c.samples.phases.empty()) return "not known: an earlier program sampled no phases";
+  const auto found = cause(c);
+  return found ? found->phase : "no phase can be told apart";
 }
 
 std::string counters_text(const Comparison& c, const std::vector<result::Peak>& peaks) {
@@ -140,13 +164,23 @@ Document comparison_blocks(const result::RunRecord& record) {
     d.push_back(Heading{name + ": " + first.question});
     const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
     d.push_back(Paragraph{"Expected: " + first.expectation + " Step time" + (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
-    Table t{.header = {"variant", "step time", "95 % interval", "finding", "builds", "pairs", "numbers", "largest change of a phase", "counters that changed"},
-            .right = {false, true, true, false, true, true, false, false, false}};
+    Table t{.header = {"variant", "step time", "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
+            .right = {false, true, true, false, true, true, false, false, true, false}};
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
     if (std::any_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
       d.push_back(Paragraph{"Of one build, an interval is over its rounds: by how much two builds of the same thing differ, some tenths of a per cent, is not in it."});
-    if (first.design == "factorial") add_factorial(by_name[name], d);
+    if (first.design != "factorial") continue;
+    std::vector<std::string> settings;
+    std::map<std::string, std::vector<const Comparison*>> by_setting;
+    for (const Comparison* c : by_name[name]) {
+      if (by_setting[c->setting].empty()) settings.push_back(c->setting);
+      by_setting[c->setting].push_back(c);
+    }
+    for (const std::string& setting : settings) {
+      if (!setting.empty()) d.push_back(Paragraph{"With " + setting + ":"});
+      add_factorial(by_setting[setting], d);
+    }
   }
   return d;
 }

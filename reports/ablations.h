@@ -16,7 +16,15 @@ Document comparison_blocks(const result::RunRecord& record);
 // Each result under its system; where there are several, every heading has the file's name.
 Document ablations(const std::vector<NamedRun>& runs);
 
-// The phase that explains most of a measured difference: "backward -3.10 ms of -3.42 ms"; "" where nothing was measured.
+// A phase and by how much it changed in a step, seconds.
+struct PhaseChange {
+  std::string phase;
+  Interval change_s;
+};
+// What explains a difference that was shown: of the phases that were shown to change in its direction, the one that changed most, by an equal share or
+// more. Nothing where there is none, or no difference.
+std::optional<PhaseChange> cause(const result::Comparison& comparison);
+// The phase's name, or in words why none is named; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
 
 // The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137"; and the variant's share of the peak.

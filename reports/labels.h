@@ -27,7 +27,7 @@ inline constexpr std::string_view kLabels[] = {
     // What ran on a device.
     "steps", "time of a step", "device busy", "kernels of a step", "copies and fills", "on rank 0", "calls of a step", "of all",
     // Ablations.
-    "variant", "95 % interval", "finding", "builds", "pairs", "numbers", "largest change of a phase", "counters that changed", "factor", "main effect", "alone", "beside all others",
+    "variant", "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed", "factor", "main effect", "alone", "beside all others",
     "reached", "change of epochs",
     // Peaks of a machine.
     "peak", "best", "samples", "work",

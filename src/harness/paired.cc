@@ -10,6 +10,15 @@ double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.e
 
 constexpr double kSteady = 0.03;  // turns differ by as much without being warmer
 
+struct Block {
+  std::vector<double> step_s;
+  std::vector<PhaseTimes> phase_s;
+};
+Block block_of(Arm& arm, int steps) {
+  std::vector<double> step_s = arm.block(steps);  // before its phases are asked for
+  return {std::move(step_s), arm.phases()};
+}
+
 // The rounds of one build.
 class Rounds {
  public:
@@ -28,11 +37,13 @@ class Rounds {
   double run(std::int64_t round, result::PairedSamples& samples) {
     const bool b_begins = begins() != (counted_++ % 2 == 1);
     const auto [first, second] = in_order(b_begins);
-    const std::vector<double> f1 = first.block(length_), s1 = second.block(length_), s2 = second.block(length_), f2 = first.block(length_);
-    add(samples, round, 0, b_begins, b_begins ? s1 : f1, b_begins ? f1 : s1);
-    add(samples, round, 1, !b_begins, b_begins ? s2 : f2, b_begins ? f2 : s2);
+    const Block f1 = block_of(first, length_), s1 = block_of(second, length_), s2 = block_of(second, length_), f2 = block_of(first, length_);
+    const Block &a1 = b_begins ? s1 : f1, &b1 = b_begins ? f1 : s1, &a2 = b_begins ? s2 : f2, &b2 = b_begins ? f2 : s2;
+    add(samples, round, 0, b_begins, a1.step_s, b1.step_s);
+    add(samples, round, 1, !b_begins, a2.step_s, b2.step_s);
+    add_phases(samples, {&a1, &a2}, {&b1, &b2});
     step_ += 2 * length_;
-    return sum(f1) + sum(s1) + sum(s2) + sum(f2);
+    return sum(f1.step_s) + sum(s1.step_s) + sum(s2.step_s) + sum(f2.step_s);
   }
 
  private:
@@ -54,6 +65,24 @@ class Rounds {
       s.baseline_s.push_back(a[i]);
       s.variant_s.push_back(b[i]);
     }
+  }
+  using Halves = std::array<const Block*, 2>;  // of a round, one side's
+  // What only one side has cannot be compared.
+  void add_phases(result::PairedSamples& s, const Halves& a, const Halves& b) const {
+    if (a[0]->phase_s.empty() || b[0]->phase_s.empty()) return;
+    const PhaseTimes mean_a = mean(a), mean_b = mean(b);
+    for (std::size_t p = 0; p < mean_a.size(); ++p) {
+      result::PhaseSamples& phase = s.phases[std::string(result::kPhaseNames[p])];
+      phase.baseline_s.push_back(mean_a[p]), phase.variant_s.push_back(mean_b[p]);
+    }
+  }
+  // Over the steps that count.
+  PhaseTimes mean(const Halves& halves) const {
+    PhaseTimes m{};
+    for (const Block* half : halves)
+      for (int i = settle_; i < length_; ++i)
+        for (std::size_t p = 0; p < m.size(); ++p) m[p] += half->phase_s[static_cast<std::size_t>(i)][p] / (2 * (length_ - settle_));
+    return m;
   }
 
   Sides sides_;
@@ -125,6 +154,11 @@ class Measurement {
 };
 
 }  // namespace
+
+const std::vector<PhaseTimes>& Arm::phases() const {
+  static const std::vector<PhaseTimes> kNone;
+  return kNone;
+}
 
 result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings) { return Measurement(builder, settings).run(); }
 

@@ -8,11 +8,16 @@
 // So the interval is taken over builds (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "result/comparison.h"
+#include "result/run_record.h"
 
 namespace ttt::harness {
+
+// Seconds of one step by phase, in the order of result::kPhaseNames.
+using PhaseTimes = std::array<double, result::kPhaseNames.size()>;
 
 // One side. Both sides of a comparison run the same work in the same order.
 class Arm {
@@ -21,6 +26,8 @@ class Arm {
   // Runs the next `steps` steps and returns the seconds of each, all positive. Under several ranks: collective, and the same numbers on every
   // rank, because the ranks decide by them when to stop.
   virtual std::vector<double> block(int steps) = 0;
+  // Of the steps of the last block, mean over ranks; empty where steps have no phases. Not collective.
+  virtual const std::vector<PhaseTimes>& phases() const;
 };
 
 // A build of both sides.

@@ -1,5 +1,6 @@
 #include "result/comparison.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "result/members.h"
@@ -7,8 +8,20 @@
 namespace ttt::result {
 namespace {
 
+// To the nanosecond, which is what clocks resolve: a mean of steps has twice as many digits, of which none says more.
+std::vector<double> nanoseconds(std::vector<double> seconds) {
+  for (double& s : seconds) s = std::round(1e9 * s) / 1e9;
+  return seconds;
+}
+
+Json phase_samples_json(const std::map<std::string, PhaseSamples>& phases) {
+  Json values = Json::object();
+  for (const auto& [name, s] : phases) values[name] = {{"baseline", nanoseconds(s.baseline_s)}, {"variant", nanoseconds(s.variant_s)}};
+  return {{"ranks", "mean"}, {"values", values}};
+}
+
 Json samples_json(const PairedSamples& s) {
-  return {{"ranks", "max"},
+  Json j = {{"ranks", "max"},
           {"warmup_turns", s.warmup_turns},
           {"stopped", s.stopped},
           {"build", s.build},
@@ -17,6 +30,21 @@ Json samples_json(const PairedSamples& s) {
           {"variant_first", s.variant_first},
           {"baseline_s", s.baseline_s},
           {"variant_s", s.variant_s}};
+  if (!s.phases.empty()) j["phase_s"] = phase_samples_json(s.phases);
+  return j;
+}
+
+std::map<std::string, PhaseSamples> phase_samples_from_json(const Json& j, const std::string& path, std::size_t rounds) {
+  std::map<std::string, PhaseSamples> phases;
+  const Json& values = get_object(j, "values", path);
+  for (const auto& [name, sides] : values.items()) {
+    const std::string at = path + ".values." + name;
+    if (!sides.is_object()) throw DataError("'" + at + "' in the result is no object. Take the original file.");
+    PhaseSamples& s = phases[name] = {get_list<double>(sides, "baseline", at), get_list<double>(sides, "variant", at)};
+    if (s.baseline_s.size() != rounds || s.variant_s.size() != rounds)
+      throw DataError("'" + at + "' of the result does not have one number for each round: lists of different lengths. Take the original file.");
+  }
+  return phases;
 }
 
 PairedSamples samples_from_json(const Json& j, const std::string& path) {
@@ -39,7 +67,37 @@ PairedSamples samples_from_json(const Json& j, const std::string& path) {
   for (std::size_t i = 0; i < n; ++i)
     if (!(s.baseline_s[i] > 0 && s.variant_s[i] > 0))
       throw DataError("A time in '" + path + "' of the result is not positive. Take the original file.");
+  if (j.contains("phase_s")) s.phases = phase_samples_from_json(get_object(j, "phase_s", path), path + ".phase_s", s.rounds());
   return s;
+}
+
+bool begins_build(const PairedSamples& s, std::size_t i) { return i == 0 || s.build[i] != s.build[i - 1]; }
+bool begins_round(const PairedSamples& s, std::size_t i) { return begins_build(s, i) || s.round[i] != s.round[i - 1]; }
+
+// Means over the steps of each round, build by build.
+template <class Value>
+std::vector<std::vector<double>> by_round(const PairedSamples& s, Value&& value) {
+  std::vector<std::vector<double>> builds;
+  double total = 0;
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (begins_build(s, i)) builds.emplace_back();
+    total += value(i), ++n;
+    if (i + 1 < s.size() && !begins_round(s, i + 1)) continue;
+    builds.back().push_back(total / static_cast<double>(n));
+    total = 0, n = 0;
+  }
+  return builds;
+}
+
+// Of several builds, over their Hodges-Lehmann estimates; of one, over its rounds. Nothing of numbers that are not finite: no interval holds them.
+std::optional<Interval> over_builds(const std::vector<std::vector<double>>& builds) {
+  for (const auto& rounds : builds)
+    if (!std::all_of(rounds.begin(), rounds.end(), [](double x) { return std::isfinite(x); })) return std::nullopt;
+  if (builds.size() == 1) return signed_rank_interval(builds[0]);
+  std::vector<double> centres;
+  for (const auto& rounds : builds) centres.push_back(hodges_lehmann(rounds));
+  return signed_rank_interval(centres);
 }
 
 // {"name": [baseline, variant], ...}
@@ -55,32 +113,43 @@ const Json& pairs_of_numbers(const Json& j, const std::string& key, const std::s
 
 std::size_t PairedSamples::builds() const {
   std::size_t n = 0;
-  for (std::size_t i = 0; i < build.size(); ++i) n += i == 0 || build[i] != build[i - 1];
+  for (std::size_t i = 0; i < build.size(); ++i) n += begins_build(*this, i);
+  return n;
+}
+
+std::size_t PairedSamples::rounds() const {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < round.size(); ++i) n += begins_round(*this, i);
   return n;
 }
 
 std::vector<std::vector<double>> round_effects(const PairedSamples& s) {
-  std::vector<std::vector<double>> builds;
-  for (std::size_t i = 0; i < s.size();) {
-    if (i == 0 || s.build[i] != s.build[i - 1]) builds.emplace_back();
-    double total = 0;
-    std::size_t n = 0;
-    for (const std::size_t first = i; i < s.size() && s.build[i] == s.build[first] && s.round[i] == s.round[first]; ++i, ++n)
-      total += std::log(s.variant_s[i] / s.baseline_s[i]);
-    builds.back().push_back(total / static_cast<double>(n));
-  }
-  return builds;
+  return by_round(s, [&](std::size_t i) { return std::log(s.variant_s[i] / s.baseline_s[i]); });
 }
 
 std::optional<Interval> effect(const PairedSamples& samples) {
-  const auto builds = round_effects(samples);
-  std::vector<double> effects;
-  if (builds.size() == 1) effects = builds[0];
-  else
-    for (const auto& rounds : builds) effects.push_back(hodges_lehmann(rounds));
-  std::optional<Interval> i = signed_rank_interval(effects);
+  std::optional<Interval> i = over_builds(round_effects(samples));
   if (i) *i = {std::expm1(i->estimate), std::expm1(i->low), std::expm1(i->high)};
   return i;
+}
+
+std::optional<Interval> step_change(const PairedSamples& s) {
+  return over_builds(by_round(s, [&](std::size_t i) { return s.variant_s[i] - s.baseline_s[i]; }));
+}
+
+std::map<std::string, Interval> phase_changes(const PairedSamples& s) {
+  std::map<std::string, Interval> changes;
+  for (const auto& [name, phase] : s.phases) {
+    std::vector<std::vector<double>> builds;
+    for (std::size_t i = 0, round = 0; i < s.size(); ++i) {
+      if (!begins_round(s, i)) continue;
+      if (begins_build(s, i)) builds.emplace_back();
+      builds.back().push_back(phase.variant_s[round] - phase.baseline_s[round]);
+      ++round;
+    }
+    if (const auto change = over_builds(builds)) changes[name] = *change;
+  }
+  return changes;
 }
 
 Json comparison_json(const Comparison& c) {

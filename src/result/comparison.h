@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,11 @@
 #include "result/json.h"
 
 namespace ttt::result {
+
+// Seconds of a step in one phase, a number for each round: the mean over its steps that count, and over ranks.
+struct PhaseSamples {
+  std::vector<double> baseline_s, variant_s;
+};
 
 // Each entry is one step that both sides ran on the same batch. Times in seconds: between the moments at which the last rank had finished the
 // step before and this one. `build` says which making of both sides they are of, and `step` counts that build's steps, those that do not count
@@ -19,9 +25,11 @@ struct PairedSamples {
   std::vector<double> baseline_s, variant_s;
   std::int64_t warmup_turns = 0;  // blocks of either side before rounds counted, over all builds
   std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
+  std::map<std::string, PhaseSamples> phases;  // by name; none where a side has none, and of earlier versions of the program
 
   std::size_t size() const { return step.size(); }
   std::size_t builds() const;
+  std::size_t rounds() const;
 };
 
 // One number for each round, build by build: the mean of log(variant / baseline) over its steps. A round has both orders, so drift of the machine
@@ -32,6 +40,12 @@ std::vector<std::vector<double>> round_effects(const PairedSamples& samples);
 // of its rounds; nothing from two to five builds. Of one build, an interval over its rounds, from six rounds on: it says how well the difference of
 // these two is known, and leaves out by how much another build of them would differ.
 std::optional<Interval> effect(const PairedSamples& samples);
+
+// The change of each phase, variant - baseline in seconds of a step, by the same estimator as the effect: of a round the difference of its means, of a
+// build the Hodges-Lehmann estimate of its rounds, over builds estimate and 95 % interval. Empty where phases were not sampled, or `effect` is nothing.
+std::map<std::string, Interval> phase_changes(const PairedSamples& samples);
+// The same of the whole step.
+std::optional<Interval> step_change(const PairedSamples& samples);
 
 // One row of an ablation.
 struct Comparison {
@@ -48,7 +62,7 @@ struct Comparison {
   double promised_difference = 0, largest_difference = 0;  // relative, of a loss, over gate_steps; promised: of close
   std::int64_t gate_steps = 0;
   Json built = Json::object();               // what differs: {"reducer": [baseline, variant]}
-  // Mean seconds of a step by phase, settling steps included, mean over ranks.
+  // Mean seconds of a step by phase: over the rounds of samples.phases. Of earlier versions, without these, settling steps included.
   Json phases = Json::object();              // {"forward": [baseline, variant]}
   // Means over a step, sums over ranks: {"page_faults": [baseline, variant]}. Absent: not counted. Operators: of the last build.
   Json counters = Json::object();

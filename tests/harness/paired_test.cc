@@ -3,63 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "core/rng.h"
+#include "core/temp_folder.h"
+#include "tests/harness/scripted_sides.h"
+#include "tests/result/python.h"
 
 namespace ttt::harness {
 namespace {
 
-// Says what each of its steps takes; counts on a clock that both sides share, as a machine that drifts would.
-class Scripted final : public Arm {
- public:
-  Scripted(std::int64_t& clock, std::function<double(std::int64_t step, std::int64_t clock)> seconds) : clock_(clock), seconds_(std::move(seconds)) {}
-  std::vector<double> block(int steps) override {
-    std::vector<double> out;
-    for (int i = 0; i < steps; ++i) out.push_back(seconds_(step_++, clock_++));
-    blocks.push_back(steps);
-    return out;
-  }
-  std::vector<int> blocks;
-
- private:
-  std::int64_t& clock_;
-  std::function<double(std::int64_t, std::int64_t)> seconds_;
-  std::int64_t step_ = 0;
-};
-
-// Makes the sides anew by a function, and remembers what it was asked.
-class Scripts final : public Builder {
- public:
-  using Seconds = std::function<double(std::int64_t step, std::int64_t clock)>;
-  Scripts(std::function<std::pair<Seconds, Seconds>(std::int64_t build)> make, double seconds = 0) : make_(std::move(make)), seconds_(seconds) {}
-  explicit Scripts(const Seconds& a, const Seconds& b) : Scripts([=](std::int64_t) { return std::pair(a, b); }) {}
-
-  Sides build(std::int64_t number, bool variant_first) override {
-    EXPECT_EQ(number, static_cast<std::int64_t>(first.size()));
-    EXPECT_EQ(warmed, number);
-    EXPECT_EQ(rounds.size(), first.size());
-    first.push_back(variant_first);
-    const auto [sa, sb] = make_(number);
-    a = std::make_unique<Scripted>(clock_, sa), b = std::make_unique<Scripted>(clock_, sb);
-    return {*a, *b, seconds_, step_s};
-  }
-  void warm() override { ++warmed; }
-  void measured(std::int64_t n) override { rounds.push_back(n); }
-  bool interrupted() override { return ++asked == interrupt_at; }
-
-  std::unique_ptr<Scripted> a, b;
-  std::vector<bool> first;
-  std::vector<std::int64_t> rounds;
-  std::int64_t warmed = 0, asked = 0, interrupt_at = -1;
-  double step_s = 0;  // what a build says that a step takes
-
- private:
-  std::function<std::pair<Seconds, Seconds>(std::int64_t)> make_;
-  double seconds_;
-  std::int64_t clock_ = 0;
-};
+using test::Scripted;
+using test::Scripts;
 
 TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
   const auto by_step = [](std::int64_t step, std::int64_t) { return 1.0 + static_cast<double>(step); };
@@ -201,6 +157,54 @@ TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
   // Of one build, the interval reaches 0.5 % to either side, and the two sides' luck has a standard deviation of 0.5 % about a shift of 0.35 %: four in
   // ten miss (172 of 400). Half of that is asked for.
   EXPECT_GT(missed(1), 80);
+}
+
+TEST(Paired, PhasesAreMeansOfARoundOverTheStepsThatCount) {
+  const auto by_step = [](double factor) { return [factor](std::int64_t step, std::int64_t) { return PhaseTimes{0, factor * static_cast<double>(step + 1), 0, 0, 0, 1}; }; };
+  Scripts sides(by_step(1), by_step(3));
+  const auto s = measure_pairs(sides, {.block_steps = 2, .settle_steps = 1, .limit_s = 1e9, .builds = 8, .min_rounds = 2});
+  ASSERT_EQ(s.phases.size(), result::kPhaseNames.size());
+  const result::PhaseSamples &forward = s.phases.at("forward"), &other = s.phases.at("other");
+  ASSERT_EQ(forward.baseline_s.size(), s.rounds());
+  for (std::size_t round = 0, i = 0; round < s.rounds(); ++round, i += 4) {  // four steps of a round count
+    double mean = 0;
+    for (std::size_t k = i; k < i + 4; ++k) mean += static_cast<double>(s.step[k] + 1) / 4;
+    EXPECT_NEAR(forward.baseline_s[round], mean, 1e-12);
+    EXPECT_NEAR(forward.variant_s[round], 3 * mean, 1e-12);
+    EXPECT_NEAR(other.variant_s[round], 1, 1e-12);
+  }
+  const auto whole = [](std::int64_t, std::int64_t) { return 1.0; };
+  for (const bool baseline : {false, true}) {  // what one side does not have cannot be compared
+    Scripts one(baseline ? test::Script(by_step(1)) : test::Script(whole), baseline ? test::Script(whole) : test::Script(by_step(1)));
+    EXPECT_TRUE(measure_pairs(one, {.limit_s = 1e9}).phases.empty());
+  }
+}
+
+// Estimates and intervals of the whole way, from times to result, against numpy and scipy's signed-rank test; several rounds a build, and one build.
+TEST(Paired, EffectAndChangesOfPhasesEqualAnIndependentEstimate) {
+  TTT_NEED_PYTHON("numpy, scipy");
+  TempFolder folder;
+  Stream draw(random_bits(1, Purpose::kTest, 11));
+  for (const std::int64_t builds : {1, 8, 12}) {
+    Scripts sides([&](std::int64_t) { return std::pair(test::noisy(draw, {0.01, 0.4, 0.5, 0.02, 0.05, 0.02}), test::noisy(draw, {0.01, 0.42, 0.5, 0.01, 0.05, 0.02})); }, 30);
+    result::Comparison c{.ablation = "toy", .promise = "bitwise", .gate_steps = 1};
+    c.samples = measure_pairs(sides, {.half_width = 1e-9, .limit_s = builds == 1 ? 80.0 : 500.0, .builds = builds});
+    test::write_text(folder / "row.json", result::comparison_json(c).dump());
+    const auto read = result::comparison_from_json(result::Json::parse(test::read_text(folder / "row.json")), "row");
+    auto intervals = result::phase_changes(read.samples);
+    EXPECT_EQ(intervals.size(), result::kPhaseNames.size());
+    const auto e = result::effect(read.samples), step = result::step_change(read.samples);
+    ASSERT_TRUE(e && step);
+    intervals["log"] = {std::log1p(e->estimate), std::log1p(e->low), std::log1p(e->high)}, intervals["step"] = *step;
+    std::string input;
+    char text[160];
+    for (const auto& [name, i] : intervals) std::snprintf(text, sizeof text, "%s %a %a %a\n", name.c_str(), i.estimate, i.low, i.high), input += text;
+    test::write_text(folder / "intervals", input);
+    const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/harness/builds_oracle.py " + (folder / "row.json").string() + " < " +
+                                          (folder / "intervals").string() + " 2>&1");
+    EXPECT_EQ(oracle.status, 0) << oracle.output;
+    EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), 8) << oracle.output;
+  }
 }
 
 }  // namespace

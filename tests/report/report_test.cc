@@ -211,7 +211,7 @@ TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
 
 TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
   const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
-  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms of +312.50 ms");
+  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms (+187.50 to +187.50) of +296.88 ms");
   EXPECT_NE(line_with(text, "full").find("not_supported: CUDA Graphs exists on CUDA devices only"), std::string::npos);
   EXPECT_NE(text.find("reducer: What is overlap worth?"), std::string::npos);
   // The same rows in the report of the run.
@@ -249,12 +249,35 @@ TEST(Convergence, MediansAreOfTheTrainingsThatReachedTheTarget) {
   EXPECT_NE(render_csv(d).find(",3,2,4,30,"), std::string::npos) << render_csv(d);
 }
 
+// Main effects of each setting by itself: 1.25 and 1.5 times as long under one, half as long under the other.
+TEST(Ablations, MainEffectsAreOfOneSetting) {
+  result::RunRecord r = test::toy_ablation();
+  const result::Comparison toy = r.comparisons[0];
+  r.comparisons.clear();
+  const auto add = [&](const char* setting, std::vector<std::string> factors, double ratio) {
+    result::Comparison c = toy;
+    c.ablation = c.design = "factorial", c.setting = setting, c.factors = std::move(factors);
+    for (std::size_t i = 0; i < c.samples.size(); ++i) c.samples.variant_s[i] = ratio * c.samples.baseline_s[i];
+    r.comparisons.push_back(c);
+  };
+  add("1 image", {"a"}, 1.25), add("1 image", {"b"}, 1.5), add("1 image", {"a", "b"}, 1.25 * 1.5);
+  add("4 images", {"a"}, 0.5), add("4 images", {"b"}, 1), add("4 images", {"a", "b"}, 0.5);
+  const std::string text = render_text(ablations({{"a.json", r}}), 250);
+  const std::size_t first = text.find("With 1 image:"), second = text.find("With 4 images:");
+  ASSERT_TRUE(first != std::string::npos && second != std::string::npos && first < second) << text;
+  EXPECT_EQ(line_with(text.substr(first, second - first), "  a "), "a +25.00 % +25.00 % +25.00 %");
+  EXPECT_EQ(line_with(text.substr(first, second - first), "  b "), "b +50.00 % +50.00 % +50.00 %");
+  EXPECT_EQ(line_with(text.substr(second), "  a "), "a -50.00 % -50.00 % -50.00 %");
+}
+
 TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {
   result::RunRecord r = test::toy_ablation();
   result::PairedSamples& s = r.comparisons[0].samples;
   for (std::size_t i = 0; i < s.size(); ++i) s.variant_s[i] = s.baseline_s[i] * (s.round[i] % 2 == 0 ? 1.25 : 0.8);
   const std::string line = line_with(render_text(ablations({{"a.json", r}}), 200), "bucketed");
   EXPECT_NE(line.find("-20.00 % to +25.00 % no difference shown at this precision"), std::string::npos) << line;
+  EXPECT_NE(line.find("no difference to explain"), std::string::npos) << line;
+  EXPECT_EQ(line.find("comm_exposed"), std::string::npos) << line;
 }
 
 TEST(Show, PrintsTheKnownNumbersVerdictFirst) {

@@ -49,8 +49,8 @@ def main():
     checked = 0
     for path in paths(result):
         name = ".".join(map(str, path))
-        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and ("phase_s" in path[:-1] or "counters" in path[:-1]) or "slowed_by" in path[:-1]
-        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1
+        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and (path[2:-1] in (("phase_s",), ("counters",), ("samples", "phase_s", "values"))) or "slowed_by" in path[:-1]
+        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1 or path[0] == "comparisons" and path[2:] == ("samples", "phase_s")
         if not isinstance(path[-1], int) and not open_map and not optional_here and path[-1] not in node_free:
             broken = copy.deepcopy(result)
             del parent(broken, path)[path[-1]]

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "result/run_record.h"
 #include "tests/message_of.h"
@@ -25,6 +26,8 @@ TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
   EXPECT_NE(changed("/samples/baseline_s/3", 0).find("comparisons[0].samples"), std::string::npos);  // a missing sample is not zero
   EXPECT_NE(changed("/samples/round", Json::array({1})).find("different lengths"), std::string::npos);
   EXPECT_NE(changed("/phase_s/forward", Json::array({1})).find("phase_s.forward"), std::string::npos);
+  EXPECT_NE(changed("/samples/phase_s/values/forward", 1).find("samples.phase_s.values.forward"), std::string::npos);
+  EXPECT_NE(changed("/samples/phase_s/values/forward/variant", Json::array({1})).find("different lengths"), std::string::npos);
   EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
 }
 
@@ -65,10 +68,30 @@ TEST(Comparison, TheIntervalIsOverBuildsNotOverTheirRounds) {
   EXPECT_GT(effect(s)->low, 0.015);
 }
 
+TEST(Comparison, ChangesOfPhasesAreInSecondsAndOverBuilds) {
+  const PairedSamples s = test::toy_ablation().comparisons[0].samples;
+  const auto changes = phase_changes(s);
+  EXPECT_EQ(changes.at("comm_exposed").estimate, 0.1875);
+  EXPECT_EQ(changes.at("forward").high, 0);
+  EXPECT_EQ(step_change(s)->estimate, 0.25 * (1 + 1.125 + 1.25 + 1.375) / 4);
+  PairedSamples more = s;
+  more.phases["forward"].variant_s[2] += 9;  // of one build of seven
+  EXPECT_EQ(phase_changes(more).at("forward").estimate, 0);
+  EXPECT_EQ(phase_changes(more).at("forward").low, 0);
+  EXPECT_GT(phase_changes(more).at("forward").high, 1);
+}
+
+TEST(Comparison, WhatIsNotFiniteHasNoInterval) {
+  PairedSamples s = test::toy_ablation().comparisons[0].samples;
+  s.variant_s[5] = std::nan("");
+  EXPECT_FALSE(effect(s));
+  EXPECT_FALSE(step_change(s));
+}
+
 TEST(Comparison, OfEarlierVersionsIsOneBuild) {
   Json j = to_json(test::toy_ablation());
   Json& samples = j["comparisons"][0]["samples"];
-  samples.erase("build"), samples.erase("warmup_turns");
+  samples.erase("build"), samples.erase("warmup_turns"), samples.erase("phase_s");
   samples["warmup_rounds"] = 3;
   const RunRecord r = run_record_from_json(j);
   EXPECT_EQ(round_effects(r.comparisons[0].samples).size(), 1u);

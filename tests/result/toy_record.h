@@ -153,8 +153,9 @@ inline result::RunRecord toy_ablation() {
   result::Comparison c{.ablation = "reducer", .question = "What is overlap worth?", .expectation = "Little.", .baseline = "blocking",
                        .variant = "bucketed", .promise = "bitwise", .gate_steps = 3};
   c.built = {{"reducer", {"a", "b"}}};
-  c.phases = {{"forward", {0.25, 0.25}}, {"comm_exposed", {0.5, 0.625}}, {"backward", {0.25, 0.375}}};
-  c.phases["comm_exposed"] = {0.5, 0.6875};
+  c.phases = {{"forward", {0.25, 0.25}}, {"comm_exposed", {0.5, 0.6875}}, {"backward", {0.25, 0.375}}};
+  for (const auto& [phase, sides] : c.phases.items())
+    c.samples.phases[phase] = {std::vector<double>(7, sides[0].get<double>()), std::vector<double>(7, sides[1].get<double>())};
   c.samples.warmup_turns = 2;
   c.samples.stopped = "precise";
   for (std::int64_t i = 0; i < 28; ++i) {

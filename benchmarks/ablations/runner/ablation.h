@@ -44,6 +44,7 @@ struct Variant {
 struct Setting {
   std::string name;
   std::function<void(train::Recipe&)> change;
+  std::function<std::unique_ptr<Arm>(const Bench&)> arm = {};  // what both sides run under it, instead of what the variants say; their `change`s are applied
 };
 
 // Where an ablation is asked to run.

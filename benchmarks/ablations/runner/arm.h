@@ -25,10 +25,8 @@ class Arm : public harness::Arm {
   virtual std::string place_of(std::size_t output) const = 0;  // "step 12", the gate's steps included
   virtual comm::Communicator& control() = 0;  // over all ranks of the launch
 
-  // From here on, phases and usage count.
+  // From here on, usage counts.
   virtual void start_counting() {}
-  // Since then, seconds of a step by phase, mean over ranks; empty where a step has no phases. Collective.
-  virtual std::map<std::string, double> phases() { return {}; }
   // Since then, what the operating system counted for a step, sum over ranks, and how uneven the ranks were. Collective.
   virtual Counters usage() = 0;
   // What `steps` more, which are observed closely and not timed, ask of LibTorch and of the network. Collective.

@@ -70,6 +70,9 @@ std::vector<double> AloneArm::block(int steps) {
   control_->all_reduce_max(seconds.data(), seconds.size());
   if (seconds.back() > 0) throw Incorrect(error.empty() ? "The rank that trains alone has a loss that is not finite." : error);
   seconds.pop_back();
+  phases_.assign(static_cast<std::size_t>(steps), {});
+  if (inner_) phases_ = inner_->phases();
+  control_->broadcast(phases_.data(), phases_.size() * sizeof phases_.front(), 0);
   return seconds;
 }
 
@@ -83,10 +86,6 @@ const std::vector<double>& AloneArm::outputs() const { return inner_ ? inner_->o
 
 void AloneArm::start_counting() {
   if (inner_) inner_->start_counting();
-}
-
-std::map<std::string, double> AloneArm::phases() {
-  return on_every_rank(inner_ ? inner_->phases() : std::map<std::string, double>{}, *control_);
 }
 
 // Those who stand by have nothing to add, under the same names.

@@ -62,9 +62,10 @@ std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, co
   set.seed += build;
   if (pairing.setting.change) pairing.setting.change(set);
   const Bench bench{set, world, context};
-  if (!variant.arm) return std::make_unique<TrainArm>(bench, variant, world.team());
+  const auto& arm = pairing.setting.arm ? pairing.setting.arm : variant.arm;
+  if (!arm) return std::make_unique<TrainArm>(bench, variant, world.team());
   if (variant.change) variant.change(set);
-  return variant.arm(bench);
+  return arm(bench);
 }
 
 // Means over steps of several builds, of each side.
@@ -101,7 +102,9 @@ class PairRun final : public harness::Builder {
       row_.samples = harness::measure_pairs(*this, limits_.timing);
       // Both are collective: one after the other, in the same order on every rank.
       const Counters operators_a = a_->operators(limits_.observed_steps), operators_b = b_->operators(limits_.observed_steps);
-      phases_.write(row_.phases), usage_.write(row_.counters);
+      for (const auto& [phase, s] : row_.samples.phases)
+        row_.phases[phase] = {sum(s.baseline_s) / static_cast<double>(s.baseline_s.size()), sum(s.variant_s) / static_cast<double>(s.variant_s.size())};
+      usage_.write(row_.counters);
       SideMeans operators;
       operators.add(operators_a, operators_b, 1);
       operators.write(row_.counters);
@@ -135,8 +138,6 @@ class PairRun final : public harness::Builder {
       throw Refused{"promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step"};
     }
     const auto weight = static_cast<double>(rounds);
-    const auto phases_a = a_->phases(), phases_b = b_->phases();
-    phases_.add(phases_a, phases_b, weight);
     const Counters usage_a = a_->usage(), usage_b = b_->usage();
     usage_.add(usage_a, usage_b, weight);
   }
@@ -169,7 +170,7 @@ class PairRun final : public harness::Builder {
   const std::unique_ptr<comm::Communicator> control_;
   std::unique_ptr<Arm> a_, b_;
   double step_s_ = 0;  // the last one of the gate
-  SideMeans phases_, usage_;
+  SideMeans usage_;
   Comparison row_;
 };
 

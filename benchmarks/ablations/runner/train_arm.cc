@@ -33,6 +33,7 @@ TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team&
 std::vector<double> TrainArm::block(int steps) {
   std::vector<double> seconds, busy;
   bool finite = true;
+  phases_.clear();
   set_process(run_.recipe);  // the other side may have set its own
   if (enter_) enter_();
   run_.parts.loader->pause(false);  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
@@ -51,7 +52,7 @@ std::vector<double> TrainArm::block(int steps) {
     loop_.phases().end_step(sample);
     seconds.push_back(sample.step_s);
     busy.push_back(sample.step_s - sample.phase_s[static_cast<std::size_t>(result::Phase::kCommExposed)]);
-    for (std::size_t p = 0; p < phase_s_.size(); ++p) phase_s_[p] += sample.phase_s[p];
+    phases_.push_back(sample.phase_s);
     losses_.insert(losses_.end(), sample.loss.begin(), sample.loss.end());
     for (const double loss : sample.loss) finite &= std::isfinite(loss);
   }
@@ -59,6 +60,9 @@ std::vector<double> TrainArm::block(int steps) {
   run_.parts.loader->pause(true);
   counted_ += steps;
   straggler_sum_ += straggler_indices(busy);
+  if (!phases_.empty()) run_.control->all_reduce_sum(phases_.front().data(), phases_.size() * phases_.front().size());
+  for (harness::PhaseTimes& step : phases_)
+    for (double& phase : step) phase /= run_.control->size();
   // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where ranks do not wait for
   // each other in every step.
   std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
@@ -79,15 +83,6 @@ double TrainArm::straggler_indices(const std::vector<double>& busy) {
   double sum = 0;
   for (std::size_t i = 0; i < busy.size(); ++i) sum += largest[i] / (mean[i] / run_.control->size());
   return sum;
-}
-
-std::map<std::string, double> TrainArm::phases() {
-  auto mean = phase_s_;
-  run_.control->all_reduce_sum(mean.data(), mean.size());
-  std::map<std::string, double> out;
-  for (std::size_t p = 0; p < mean.size(); ++p)
-    out[std::string(result::kPhaseNames[p])] = mean[p] / (static_cast<double>(counted_) * run_.control->size());
-  return out;
 }
 
 Counters TrainArm::usage() {

@@ -17,8 +17,9 @@ class TrainArm final : public Arm {
   std::string place_of(std::size_t output) const override { return "step " + std::to_string(output / model::kLosses); }
   comm::Communicator& control() override { return *run_.control; }
 
-  void start_counting() override { phase_s_ = {}, usage_ = {}, counted_ = 0, straggler_sum_ = 0; }
-  std::map<std::string, double> phases() override;
+  const std::vector<harness::PhaseTimes>& phases() const override { return phases_; }
+
+  void start_counting() override { usage_ = {}, counted_ = 0, straggler_sum_ = 0; }
   Counters usage() override;
   Counters operators(int steps) override;
 
@@ -31,7 +32,7 @@ class TrainArm final : public Arm {
   std::function<void()> enter_;
   train::StepLoop loop_;
   std::vector<double> losses_;
-  std::array<double, result::kPhaseNames.size()> phase_s_{};
+  std::vector<harness::PhaseTimes> phases_;  // of the last block's steps
   Usage usage_;
   double straggler_sum_ = 0;
   std::int64_t counted_ = 0;
