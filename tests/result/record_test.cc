@@ -107,6 +107,11 @@ TEST(RunRecord, AnotherSchemaVersionSaysWhatToDo) {
   EXPECT_EQ(message_of([&] { run_record_from_json(j); }),
             "The result has schema version 7, this program reads version 1. Use the report of the newer build that "
             "wrote it.");
+  j["schema_version"] = 0;
+  EXPECT_EQ(message_of([&] { run_record_from_json(j); }),
+            "The result has schema version 0, this program reads version 1. Use the report of the build that wrote it (provenance.commit).");
+  // A version is looked at before anything that it may have otherwise.
+  EXPECT_NE(message_of([] { run_record_from_json(Json{{"schema_version", 0}}); }).find("schema version 0"), std::string::npos);
 }
 
 TEST(RunRecord, VerdictsHaveNamesAndExitCodes) {

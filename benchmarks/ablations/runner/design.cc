@@ -16,13 +16,16 @@ Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& v
           .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
 }
 
+// Those of the ablation, or the recipe as it is.
+std::vector<Setting> settings_of(const Ablation& a) { return a.settings.empty() ? std::vector<Setting>{{}} : a.settings; }
+
 std::vector<Pairing> one_off(const std::vector<Ablation>& ablations, const Place& place, std::int64_t repetitions) {
   std::vector<Pairing> out;
   for (const Ablation& a : ablations) {
     if (a.convergence.seeds > 0) continue;  // trainings, not steps
     const std::string reason = a.unsupported(place);
     const std::int64_t times = !reason.empty() ? 1 : repetitions > 0 ? repetitions : a.repetitions;
-    for (const Setting& setting : a.settings.empty() ? std::vector<Setting>{{}} : a.settings)
+    for (const Setting& setting : settings_of(a))
       for (std::size_t v = 1; v < a.variants.size(); ++v)
         for (std::int64_t repetition = 0; repetition < times; ++repetition) {
           Pairing p = of_ablation(a, a.variants[0], a.variants[v], place);
@@ -37,12 +40,13 @@ std::vector<Pairing> null(const std::vector<Ablation>& ablations, const Place& p
   std::vector<Pairing> out;
   const std::int64_t times = std::max<std::int64_t>(1, repetitions);
   for (const Ablation& a : ablations)
-    for (std::int64_t repetition = 0; repetition < times; ++repetition) {
-      Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
-      p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.repetition = repetition, p.repetitions = times;
-      p.variant.name += " again";
-      out.push_back(std::move(p));
-    }
+    for (const Setting& setting : settings_of(a))
+      for (std::int64_t repetition = 0; repetition < times; ++repetition) {
+        Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
+        p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.setting = setting, p.repetition = repetition, p.repetitions = times;
+        p.variant.name += " again";
+        out.push_back(std::move(p));
+      }
   return out;
 }
 
@@ -89,17 +93,21 @@ Pairing combination(const std::vector<Ablation>& ablations, const std::string& d
   return p;
 }
 
-// What a factor writes, on or off: keys of the recipe that any of its two variants changes, and parts that it exchanges.
+// What a factor writes, on or off: keys of the recipe that any of its two variants or of its settings changes, and parts that it exchanges.
 std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   std::set<std::string> out;
   const result::FieldTable plain = result::field_table(recipe);
-  for (const bool on : {false, true}) {
-    const Variant& variant = variant_of(a, on);
+  const auto add_changed = [&](const std::function<void(train::Recipe&)>& change) {
     train::Recipe changed = recipe;
-    if (variant.change) variant.change(changed);
+    if (change) change(changed);
     const result::FieldTable table = result::field_table(changed);
     for (std::size_t i = 0; i < plain.fields.size(); ++i)
       if (table.fields[i].value != plain.fields[i].value) out.insert(plain.fields[i].key);
+  };
+  for (const Setting& setting : a.settings) add_changed(setting.change);
+  for (const bool on : {false, true}) {
+    const Variant& variant = variant_of(a, on);
+    add_changed(variant.change);
     for (const std::string& part : variant.replaces) {
       out.insert("the " + part);
       if (part == "model") out.insert({"the step", "the optimizer"});
@@ -123,14 +131,25 @@ void check_factors(const std::vector<Ablation>& ablations, const std::string& de
                      " factors: name at most four.");
   for (const Ablation& a : ablations) {
     if (a.convergence.seeds > 0 || a.built_alike) throw UsageError("'" + a.name + "' cannot be combined with others: leave it out, or use --design one_off.");
-    for (const Variant& v : a.variants)
-      if (v.arm) throw UsageError("'" + a.name + "' measures an operation by itself, so it cannot be combined: leave it out, or use --design one_off.");
+    const auto by_itself = [](const auto& side) { return static_cast<bool>(side.arm); };
+    if (std::any_of(a.variants.begin(), a.variants.end(), by_itself) || std::any_of(a.settings.begin(), a.settings.end(), by_itself))
+      throw UsageError("'" + a.name + "' measures an operation by itself, so it cannot be combined: leave it out, or use --design one_off.");
   }
 }
 
-std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, const train::Recipe& recipe) {
-  check_factors(ablations, design);
-  check_disjoint(ablations, recipe);
+// Under which every comparison of a combination is made. Of two ablations' settings, every one with every other would be asked for, which nobody means
+// who names two ablations.
+std::vector<Setting> common_settings(const std::vector<Ablation>& ablations) {
+  const Ablation* with = nullptr;
+  for (const Ablation& a : ablations) {
+    if (a.settings.empty()) continue;
+    if (with) throw UsageError("'" + with->name + "' and '" + a.name + "' both have settings of their own (" + a.settings[0].name + ", ...): combine only one of them, or use --design one_off.");
+    with = &a;
+  }
+  return with ? with->settings : std::vector<Setting>{{}};
+}
+
+std::vector<Pairing> combinations_once(const std::vector<Ablation>& ablations, const std::string& design, const Place& place) {
   std::vector<Pairing> out;
   const std::size_t n = ablations.size();
   Factors all;
@@ -154,6 +173,18 @@ std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const 
       out.push_back(combination(ablations, design, {}, on, place));
     }
   }
+  return out;
+}
+
+std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, const train::Recipe& recipe) {
+  check_factors(ablations, design);
+  check_disjoint(ablations, recipe);
+  std::vector<Pairing> out;
+  for (const Setting& setting : common_settings(ablations))
+    for (Pairing& p : combinations_once(ablations, design, place)) {
+      p.setting = setting;
+      out.push_back(std::move(p));
+    }
   return out;
 }
 

@@ -25,8 +25,10 @@ struct Pairing {
 //   leave_one_out: all on, against all but one; so many comparisons as factors
 //   ladder: one after the other is added, each rung against the one before, in the order in which they were named; last, all against none
 //   factorial: every combination against none, of at most four factors
-//   null: each baseline against itself
-// Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe or exchange the same part.
+//   null: each baseline against itself, under each of its settings
+// Combinations are made under each setting of the ablation that has some.
+// Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe (by a setting, too) or exchange
+// the same part, and two with settings of their own.
 std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, std::int64_t repetitions,
                               const train::Recipe& recipe);
 

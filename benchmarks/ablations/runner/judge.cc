@@ -28,7 +28,8 @@ void Judgement::add(const Pairing& pairing, const result::Comparison& r) {
   const auto e = result::effect(r.samples);
   Proof& proof = proofs_[r.ablation];
   ++proof.n;
-  proof.missed += !e || e->low > truth || e->high < truth || (truth > 0 && e->low <= 0);
+  const bool covers = e && e->low <= truth && truth <= e->high;
+  proof.missed += !covers || (truth > 0 && e->low <= 0);
 }
 
 void Judgement::add(const result::ConvergenceRow& row) {

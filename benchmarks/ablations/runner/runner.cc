@@ -119,18 +119,28 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   if (recipe.ablate.design == "one_off")
     for (const Ablation& a : ablations)
       if (a.convergence.seeds > 0) plan.trainings.push_back(a);
-  std::int64_t measured = 0, trainings = 0;
+  std::int64_t measured = 0, trainings = 0, epochs = 0, longest = 0;
   for (const Pairing& p : plan.pairings) measured += p.unsupported.empty();
-  for (const Ablation& a : plan.trainings)
-    trainings += static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+  for (const Ablation& a : plan.trainings) {
+    const auto n = static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+    train::Recipe one = recipe;
+    if (a.convergence.change) a.convergence.change(one);
+    trainings += n, epochs += n * one.train.epochs, longest = std::max(longest, one.train.epochs);
+  }
   const double seconds = std::min(recipe.ablate.budget_s, static_cast<double>(measured) * recipe.ablate.limit_s);
-  char text[320];
+  char text[400];
   std::snprintf(text, sizeof text,
-                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; %.0f min of measuring at most, less where intervals are narrow early",
+                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, less where intervals are narrow early, "
+                "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
                 ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
-                std::ceil(seconds / 60));
+                std::ceil(seconds / 60), static_cast<long long>(recipe.ablate.builds));
   plan.text = text;
-  if (trainings > 0) plan.text += "; first, " + std::to_string(trainings) + " trainings to a target, which end when they reach it";
+  if (trainings > 0) {
+    std::snprintf(text, sizeof text,
+                  "; before that, and not in these minutes, %lld trainings to a target, each of at most %lld epochs (%lld in all): how long an epoch takes is not known before",
+                  static_cast<long long>(trainings), static_cast<long long>(longest), static_cast<long long>(epochs));
+    plan.text += text;
+  }
   return plan;
 }
 

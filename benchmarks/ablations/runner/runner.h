@@ -25,7 +25,7 @@ struct RunnerConfig {
     v("names", s.names,
       "which ablations, separated by commas; NAME=VARIANT: of that one, this variant alone; all: every one of --list but those that test the measuring");
     v("design", s.design,
-      "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself",
+      "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself. Each under every setting that --list names for it; of a combination, only one ablation may have some",
       one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
     v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side", between(1e-5, 1));
     v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them", at_least(0.1));
@@ -64,7 +64,7 @@ std::vector<Ablation> chosen(const RunnerConfig& config);
 struct Plan {
   std::vector<Pairing> pairings;
   std::vector<Ablation> trainings;  // of which convergence is compared
-  std::string text;                 // for people: how much, and how long at most
+  std::string text;                 // for people: how much, and about how long
 };
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world);
 
