@@ -49,7 +49,8 @@ class Communicator {
 
   // Whether collectives of floats are work of a device's stream, which it can record and replay.
   virtual bool on_device() const { return false; }
-  // The limit of time holds for all that the current stream of the device holds now, too; an error calls it `what`.
+  // The limit of time holds for all that the current stream of the device holds now, too: replays of what it recorded. An error calls it `what`, and names the
+  // collectives that were recorded.
   virtual void watch(const std::string& /*what*/) {}
 
   // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves on a device, the host

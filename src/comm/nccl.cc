@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -47,11 +49,13 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+std::string sized(const std::string& what, std::size_t bytes) { return what + (bytes > 0 ? " of " + std::to_string(bytes) + " bytes" : ""); }
+
 struct Started {
   std::shared_ptr<Event> done;
   std::string what;
-  std::size_t bytes;
   double begin_s;
+  bool replay = false;  // of what was recorded
 };
 
 // One NCCL communicator. It is non-blocking, so that a peer that never comes cannot hold the thread that calls; a
@@ -123,7 +127,14 @@ class NcclLink {
 
   void track(Started started) {
     std::lock_guard lock(mutex_);
+    recorded_all_ = recorded_all_ || started.replay;
     started_.push_back(std::move(started));
+  }
+  // What replays are said to be: between two recordings there is one. Of several (one for each size of images) the last, with the same buckets.
+  void note_recorded(std::string what) {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(recorded_all_, false)) recorded_.clear();
+    recorded_.push_back(std::move(what));
   }
 
   void throw_if_aborted() {
@@ -147,7 +158,7 @@ class NcclLink {
       std::lock_guard lock(mutex_);
       if (aborted_) continue;
       expect_success(ncclCommGetAsyncError(comm_, &result), what, bytes);
-      if (result == ncclInProgress && now_s() - begin > options_.timeout_s) abort(late(what, bytes));
+      if (result == ncclInProgress && now_s() - begin > options_.timeout_s) abort(late(sized(what, bytes)));
     }
     expect_success(result, what, bytes);
   }
@@ -159,9 +170,15 @@ class NcclLink {
     aborted_ = true;
   }
 
-  std::string late(const std::string& what, std::size_t bytes) const {
+  std::string late(const std::string& what) const {
     return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) + " s in " + what +
-           (bytes > 0 ? " of " + std::to_string(bytes) + " bytes" : "") + " for another rank: look at the others' logs for what hangs.";
+           ", where another rank did not arrive: look at the others' logs for what hangs.";
+  }
+  // The device alone knows how far a replay came.
+  std::string replayed(const std::string& what) const {
+    std::string all;
+    for (const std::string& one : recorded_) all += (all.empty() ? "" : ", ") + one;
+    return all.empty() ? what : what + ", in " + (recorded_.size() > 1 ? "one of " : "") + all;
   }
 
   void watch() {
@@ -180,7 +197,7 @@ class NcclLink {
       if (!failed && !overdue) continue;
       abort(failed ? std::string("NCCL reported an error of another rank or the network: ") + ncclGetErrorString(state) +
                          ". Set NCCL_DEBUG=WARN to see which."
-                   : late(started_.front().what, started_.front().bytes));
+                   : late(started_.front().replay ? replayed(started_.front().what) : started_.front().what));
     }
   }
 
@@ -192,6 +209,8 @@ class NcclLink {
   std::mutex mutex_;  // of comm_ and the members below
   std::condition_variable wake_;
   std::list<Started> started_;
+  std::vector<std::string> recorded_;  // collectives
+  bool recorded_all_ = false;          // they have been replayed: the next one belongs to another recording
   std::string reason_;
   bool stopping_ = false;
   std::atomic<bool> aborted_ = false;
@@ -240,7 +259,7 @@ class NcclCommunicator final : public Communicator {
     link_.throw_if_aborted();
     auto done = std::make_shared<Event>();
     check(cudaEventRecord(done->get(), current()), what);
-    link_.track({std::move(done), what, 0, now_s()});
+    link_.track({std::move(done), what, now_s(), /*replay=*/true});
   }
 
  private:
@@ -287,7 +306,8 @@ class NcclCommunicator final : public Communicator {
     // Under capture nothing runs yet, and the event must not be asked.
     cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_, &capture), what);
-    if (capture == cudaStreamCaptureStatusNone) link_.track({done, what, bytes, now_s()});
+    if (capture == cudaStreamCaptureStatusNone) link_.track({done, sized(what, bytes), now_s()});
+    else link_.note_recorded(sized(what, bytes));
     return std::make_unique<StreamWork>(*this, std::move(done));
   }
 

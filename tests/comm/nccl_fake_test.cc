@@ -83,30 +83,42 @@ TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
   EXPECT_GE(now_s() - begin, 0.3);
   EXPECT_LT(now_s() - begin, 5);
   const std::string said = test::message_of([&] { work->wait(); });
-  EXPECT_EQ(said.find("Rank 1 waited 0 s in all_reduce_sum(float) number 5 of 4000 bytes for another rank"), 0u) << said;
+  EXPECT_EQ(said.find("Rank 1 waited 0 s in all_reduce_sum(float) number 5 of 4000 bytes, where another rank did not arrive: "), 0u) << said;
   EXPECT_EQ(test::message_of([&] { comm->all_reduce_sum_async(data, 1000); }), said) << "it stays unusable";
   EXPECT_EQ(fake::count("ncclCommAbort"), 1);
 }
 
-// What is recorded does not run, so nothing of it can be late; its replay can.
+// What is recorded does not run, so nothing of it can be late; its replay can, of which the host knows the step and what was recorded.
 TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
   Host host(1, 2);
   const auto comm = make_nccl(host, options(0.3));
   EXPECT_TRUE(comm->on_device());
-  fake::state().collectives_end = false;
-  fake::state().capturing = true;
   float data[1000] = {};
-  comm->all_reduce_sum_async(data, 1000)->wait();
-  fake::state().capturing = false;
+  const auto record = [&](std::vector<std::size_t> buckets) {
+    fake::state().capturing = true;
+    for (std::size_t i = 0; i < buckets.size(); ++i) {
+      comm->number_next(static_cast<std::int32_t>(i));
+      comm->all_reduce_sum_async(data, buckets[i])->wait();
+    }
+    fake::state().capturing = false;
+  };
+  record({7});
+  comm->watch("step 1 of those that were replayed");
+  record({1000, 12});  // another size of images
+  std::this_thread::sleep_for(std::chrono::milliseconds(250));  // step 1 has ended
+  const int asked = fake::count("cudaEventQuery");
+  EXPECT_GT(asked, 0);
+  fake::state().collectives_end = false;
   std::this_thread::sleep_for(std::chrono::milliseconds(600));
-  EXPECT_EQ(fake::count("cudaEventQuery"), 0);
+  EXPECT_EQ(fake::count("cudaEventQuery"), asked);
   EXPECT_EQ(fake::count("ncclCommAbort"), 0);
   comm->watch("step 7 of those that were replayed");
   const double begin = now_s();
   while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_GE(now_s() - begin, 0.3);
-  const std::string said = test::message_of([&] { comm->watch("step 8"); });
-  EXPECT_EQ(said.find("Rank 1 waited 0 s in step 7 of those that were replayed for another rank"), 0u) << said;
+  EXPECT_EQ(test::message_of([&] { comm->watch("step 8"); }),
+            "Rank 1 waited 0 s in step 7 of those that were replayed, in one of all_reduce_sum(float) number 0 of 4000 bytes, all_reduce_sum(float) number 1 of 48 bytes, "
+            "where another rank did not arrive: look at the others' logs for what hangs.");
 }
 
 TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
