@@ -19,10 +19,15 @@ function(ttt_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
-# ttt_rarely_run(name...): what reads command lines and settings and writes reports, once in a run. GCC takes 0.6 of the time to compile it with -O1.
+# ttt_rarely_run(name...): what reads command lines and settings and writes reports, once in a run. GCC takes 0.6 of the time to compile it with -O1, and with
+# sanitizers, where -O1 is the rule, as little with -O0.
 function(ttt_rarely_run)
+  set(level -O1)
+  if(TTT_SANITIZE)
+    set(level -O0)
+  endif()
   foreach(name ${ARGN})
-    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+    target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${level}>)
   endforeach()
 endfunction()
 
