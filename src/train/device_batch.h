@@ -9,6 +9,7 @@
 #include <memory_resource>
 #include <optional>
 
+#include "comm/heartbeat.h"
 #include "data/host_batch.h"
 #include "model/batch.h"
 #include "model/image_placer.h"
@@ -62,8 +63,8 @@ class Uploader {
 // The losses of steps on their way to the host.
 class LossQueue {
  public:
-  // `memory`: of the host, from which a device copies without waiting; outlives the queue.
-  LossQueue(const at::Device& device, std::pmr::memory_resource* memory) : device_(device), memory_(memory) {}
+  // `memory`: of the host, from which a device copies without waiting; outlives the queue. `place`: where a wait is shown (kDeviceStage), null: nowhere.
+  LossQueue(const at::Device& device, std::pmr::memory_resource* memory, comm::Place* place = nullptr) : device_(device), memory_(memory), place_(place) {}
 
   // On a device the losses of a step are there when the next one runs; on a CPU at once.
   bool late() const { return !device_.is_cpu(); }
@@ -79,6 +80,7 @@ class LossQueue {
   };
   at::Device device_;
   std::pmr::memory_resource* memory_;
+  comm::Place* place_;
   std::deque<Flight> flights_;
 };
 

@@ -9,7 +9,7 @@ constexpr const char* kForbiddenWait = "called a synchronizing";
 
 StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done)
     : recipe_(recipe), parts_(parts), schedule_(recipe.train.schedule, recipe.train.global_batch, steps_per_epoch), comm_(comm),
-      step_(steps_done), runner_(make_step_runner(recipe.train.graphs, parts, comm)), uploader_(parts.device, parts.memory, model::ImagePlacer(recipe.data, parts.model->ops(), parts.device), recipe.train.copy_stream), losses_(parts.device, parts.memory) {
+      step_(steps_done), runner_(make_step_runner(recipe.train.graphs, parts, comm)), uploader_(parts.device, parts.memory, model::ImagePlacer(recipe.data, parts.model->ops(), parts.device), recipe.train.copy_stream), losses_(parts.device, parts.memory, parts.place) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
   phases_.trace(lane_);

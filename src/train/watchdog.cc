@@ -36,13 +36,14 @@ double usual_silence_s(const comm::Heartbeat& heartbeat, std::size_t ranks) {
   return 0.15 + heartbeat.interval_s() * std::ceil(std::log2(std::max<double>(2, static_cast<double>(ranks))));
 }
 
-bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed); }
+bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed) || s.stage == kDeviceStage; }
 
 }  // namespace
 
 std::string place_text(const comm::Sign& s) {
   std::string text;
   if (s.stage == kEvaluationStage) text = "the evaluation after " + std::to_string(s.step) + " steps";
+  else if (s.stage == kDeviceStage) text = "the device's work of step " + std::to_string(s.step);
   else if (s.stage >= 0 && static_cast<std::size_t>(s.stage) < result::kPhaseNames.size())
     text = std::string(result::kPhaseNames[static_cast<std::size_t>(s.stage)]) + " of step " + std::to_string(s.step);
   else text = "step " + std::to_string(s.step);
@@ -67,7 +68,8 @@ std::string silence_text(const comm::Sign& s) {
 
 std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s) {
   std::string silent, busy;
-  std::map<std::string, std::vector<int>> waiting;  // by place
+  std::multimap<std::int64_t, std::string> at_work;  // by step
+  std::map<std::string, std::vector<int>> waiting;   // by place
   for (std::size_t r = 0; r < signs.size(); ++r) {
     const comm::Sign& s = signs[r];
     const std::string name = "rank " + std::to_string(r) + " (node " + nodes.at(r) + ")";
@@ -76,8 +78,10 @@ std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vect
     else if (waits(s))
       waiting[place_text(s)].push_back(static_cast<int>(r));
     else
-      busy += (busy.empty() ? "" : "; ") + name + " has been in " + place_text(s) + " for " + seconds(s.still_s);
+      at_work.emplace(s.step, name + " has been in " + place_text(s) + " for " + seconds(s.still_s));
   }
+  // Who is a step behind comes first: where a device's queue is full, those ahead stand wherever they wanted to put more into it.
+  for (const auto& [step, one] : at_work) busy += (busy.empty() ? "" : "; ") + one;
   // Where a rank is silent, those that are not in a collective yet will be: they are not its cause.
   std::string text = silent;
   if (!busy.empty()) text += (text.empty() ? "" : "; ") + busy;

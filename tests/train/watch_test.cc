@@ -90,6 +90,20 @@ TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in data_wait of step 40 for 5.0 s; ranks 0-1 and 3 wait in comm_exposed of step 40");
 }
 
+// On a GPU the others' hosts wait for their devices, which wait in a collective.
+TEST(Watchdog, RanksThatWaitForTheirDevicesAreNotTheCause) {
+  auto signs = waiting(4);
+  for (Sign& s : signs) s.stage = kDeviceStage;
+  signs[2] = {.step = 40, .stage = kForward, .silent_s = 0.1, .still_s = 5.04};
+  EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in forward of step 40 for 5.0 s; ranks 0-1 and 3 wait in the device's work of step 40");
+  signs[2].stage = kDeviceStage;
+  EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-3 wait in the device's work of step 40");
+  // Those whose device takes no more work stand in the next step, at work as it seems.
+  for (Sign& s : signs) s.step = 41, s.stage = kForward, s.still_s = 4;
+  signs[3] = {.step = 40, .stage = kDataWait, .silent_s = 0.1, .still_s = 5.04};
+  EXPECT_EQ(describe_stand(signs, kNodes, 1).find("rank 3 (node b) has been in data_wait of step 40 for 5.0 s; rank 0 (node a) has been in forward of step 41 for 4.0 s; rank 1"), 0u);
+}
+
 TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
   auto signs = waiting(4);
   signs[3] = {.step = 39, .stage = kForward, .silent_s = 4.4, .still_s = 4.4};
