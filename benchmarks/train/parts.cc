@@ -94,6 +94,7 @@ void set_process(const train::Recipe& recipe) {
   at::globalContext().setAllowTF32CuDNN(tf32);  // torch's default is yes
   at::globalContext().setAllowTF32CuBLAS(tf32);
   at::globalContext().setBenchmarkCuDNN(recipe.train.cudnn_autotune);
+  at::globalContext().setDeterministicCuDNN(recipe.train.cudnn_deterministic);
 }
 
 Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done,
@@ -235,7 +236,8 @@ void store_trace(Run& run, harness::RunContext& context) {
 result::Json describe_device(const Run& run) {
   if (run.parts.device.is_cpu()) return run.accelerator.name;
   const train::TrainConfig& t = run.recipe.train;
-  return {{"name", run.accelerator.name}, {"cudnn_autotune", t.cudnn_autotune}, {"batches", t.pin_memory ? "pinned" : "pageable"}, {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
+  return {{"name", run.accelerator.name}, {"cudnn_autotune", at::globalContext().benchmarkCuDNN()}, {"cudnn_deterministic", at::globalContext().deterministicCuDNN()},
+          {"batches", t.pin_memory ? "pinned" : "pageable"}, {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
 }
 
 result::Json describe(const Run& run) {

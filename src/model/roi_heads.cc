@@ -5,10 +5,12 @@
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "core/rng.h"
 
@@ -144,6 +146,14 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
           .object = all.object.index_select(0, keep), .weight = all.weight.index_select(0, keep)};
 }
 
+// Picked by a product with ones and zeros: an index_select's bits (but where another class's weights are not finite), and a gradient that a matrix product
+// sums in a fixed order. An index_select's is added row by row with atomics on a GPU, where rows of one class meet in any order.
+std::array<at::Tensor, 2> RoiHeads::mask_predictors(const at::Tensor& label) const {
+  const c10::impl::ExcludeDispatchKeyGuard float32(c10::autocast_dispatch_keyset);
+  const at::Tensor own = (label.unsqueeze(1) == at::arange(config_.classes, label.options())).to(at::kFloat);  // [m, classes]
+  return {own.mm(mask_logits_->value.view({config_.classes, -1})), own.mm(mask_logits_bias_->value.unsqueeze(1))};
+}
+
 at::Tensor RoiHeads::mask_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
   at::Tensor x = pooled(features, rois, roi_image, kMaskPool);
   for (const Conv& conv : mask_convs_) x = conv(x).relu_();
@@ -154,9 +164,8 @@ at::Tensor RoiHeads::mask_head(const Pyramid& features, const at::Tensor& rois, 
                                      deconv_->value.permute({0, 2, 3, 1}).reshape({in, 4 * c}))
                                .relu_();
   // Only the row's own class enters the loss or the result, so only its map is computed: [m, 784, c] x [m, c, 1].
-  const at::Tensor weight = mask_logits_->value.view({-1, c}).index_select(0, label).unsqueeze(-1);
-  const at::Tensor bias = mask_logits_bias_->value.index_select(0, label).view({m, 1, 1});
-  return (at::bmm(block.view({m, kMaskSize * kMaskSize, c}), weight) + bias)
+  const auto [weight, bias] = mask_predictors(label);
+  return (at::bmm(block.view({m, kMaskSize * kMaskSize, c}), weight.unsqueeze(-1)) + bias.unsqueeze(-1))
       .to(at::kFloat)
       .view({m, kMaskPool, kMaskPool, 2, 2})
       .permute({0, 1, 3, 2, 4})

@@ -45,6 +45,8 @@ class RoiHeads {
   MaskRows mask_rows(const DeviceBatch& batch, const RoiSample& sample) const;
   // The map of each row's own class only: logits [M, 28, 28].
   at::Tensor mask_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const;
+  // {[M, mask_channels], [M, 1]} float: of each row's class, what makes its logits.
+  std::array<at::Tensor, 2> mask_predictors(const at::Tensor& label) const;
   at::Tensor pooled(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const;
   kernels::BoxCoderParams coder() const;
 

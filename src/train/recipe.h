@@ -28,6 +28,7 @@ struct TrainConfig {
   std::int64_t threads = 0;
   bool keep_memory = true;
   bool cudnn_autotune = true;
+  bool cudnn_deterministic = true;
   bool pin_memory = true, copy_stream = true;
   std::string graphs = "none";
   bool strict_sync = false;
@@ -61,6 +62,8 @@ struct TrainConfig {
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
     v("keep_memory", s.keep_memory, "what a step frees stays with the process for the next one, instead of going back to the system and coming again page by page");
     v("cudnn_autotune", s.cudnn_autotune, "cuDNN tries its algorithms at the first step of each shape and keeps the fastest, instead of choosing by rules");
+    v("cudnn_deterministic", s.cudnn_deterministic,
+      "cuDNN takes only algorithms that add in a fixed order, so that a step gives the same bits each time it is done; with cudnn_autotune the choice among them is the clock's, and another run's may differ");
     v("pin_memory", s.pin_memory, "the loader makes batches in memory that is locked for copies by the device, so that the host need not wait for them");
     v("copy_stream", s.copy_stream, "batches travel to the device by a stream of their own, beside the step before");
     v("loss_scale", s.loss_scale, "dynamic scaling of the loss, with model.precision = fp16");

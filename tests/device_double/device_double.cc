@@ -15,10 +15,12 @@
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_native.h>
+#include <ATen/ops/zeros.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/library.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -106,6 +108,16 @@ class Memory final : public c10::Allocator {
 Memory memory;
 REGISTER_ALLOCATOR(kType, &memory)
 
+struct Work {
+  std::mutex mutex;
+  std::condition_variable done;
+  bool busy = false;
+};
+Work& work() {
+  static Work all;
+  return all;
+}
+
 struct Guard final : c10::impl::DeviceGuardImplInterface {
   at::DeviceType type() const override { return kType; }
   at::Device exchangeDevice(at::Device) const override { return {kType, 0}; }
@@ -119,8 +131,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   at::DeviceIndex deviceCount() const noexcept override { return 1; }
   void record(void**, const c10::Stream&, const at::DeviceIndex, const c10::EventFlag) const override {}
   void block(void*, const c10::Stream&) const override {}
-  bool queryEvent(void*) const override { return true; }
-  void synchronizeEvent(void*) const override {}
+  bool queryEvent(void*) const override {
+    const std::lock_guard lock(work().mutex);
+    return !work().busy;
+  }
+  void synchronizeEvent(void*) const override {
+    std::unique_lock lock(work().mutex);
+    work().done.wait(lock, [] { return !work().busy; });
+  }
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
 
@@ -221,6 +239,48 @@ bool reads_by_nature(const std::string& name) {
   return all.contains(name);
 }
 
+// Operations whose CUDA kernels add floats with atomics ("Nondeterministic" in torch's notes on reproducibility, and in its alertNotDeterministic), of those
+// that a detection model may use. Their arguments: what is added to, ..., and for those that add by an index: dimension, index, addends.
+const std::set<std::string>& adds_by_index() {
+  static const std::set<std::string> all = {"aten::scatter_add", "aten::scatter_add_", "aten::index_add", "aten::index_add_"};
+  return all;
+}
+bool adds_in_any_order(const std::string& name) {
+  static const std::set<std::string> all = {"aten::put_", "aten::bincount", "aten::histc", "aten::cumsum", "aten::embedding_dense_backward", "aten::grid_sampler_2d_backward",
+                                            "aten::upsample_bilinear2d_backward", "aten::upsample_bicubic2d_backward", "aten::_adaptive_avg_pool2d_backward",
+                                            "aten::adaptive_max_pool2d_backward", "aten::max_pool3d_with_indices_backward", "aten::reflection_pad2d_backward",
+                                            "aten::replication_pad2d_backward", "aten::nll_loss2d_forward"};
+  return all.contains(name);
+}
+
+struct UnorderedSums {
+  std::mutex mutex;
+  std::map<std::string, std::int64_t> count;
+  void note(const std::string& name) {
+    const std::lock_guard lock(mutex);
+    const std::size_t begin = name.find("::") + 2, end = name.find_last_not_of('_') + 1;  // in place or not
+    ++count[name.substr(begin, end - begin)];
+  }
+};
+UnorderedSums& unordered() {
+  static UnorderedSums all;
+  return all;
+}
+
+bool meets_itself(const std::string& name, const torch::jit::Stack& arguments) {
+  const at::Tensor addends = on_cpu(arguments[3].toTensor()), index = on_cpu(arguments[2].toTensor());
+  const at::Tensor ones = addends.ne(0).to(at::kDouble), counts = at::zeros(arguments[0].toTensor().sizes(), at::kDouble);
+  const std::int64_t dimension = arguments[1].toInt();
+  return (name.find("scatter") != std::string::npos ? counts.scatter_add(dimension, index, ones) : counts.index_add(dimension, index, ones)).gt(1).any().item<bool>();
+}
+
+void note_sums(const c10::OperatorHandle& op, const torch::jit::Stack& arguments) {
+  const std::string& name = op.schema().name();
+  const bool accumulates = (name == "aten::index_put_" || name == "aten::_index_put_impl_") && arguments[3].toBool();
+  const bool floats = !arguments.empty() && arguments[0].isTensor() && arguments[0].toTensor().defined() && arguments[0].toTensor().is_floating_point();
+  if (floats && (adds_in_any_order(name) || accumulates || (adds_by_index().contains(name) && meets_itself(name, arguments)))) unordered().note(name);
+}
+
 c10::WarningHandler& silence() {
   struct Silence final : c10::WarningHandler {
     void process(const c10::Warning&) override {}
@@ -249,6 +309,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::string& name = op.schema().name();
   if (computing == 0 && reads_by_nature(name)) noted().note(name.substr(name.find("::") + 2));
   const auto of_operation = [&](std::size_t n) { return torch::jit::Stack(stack->end() - static_cast<std::ptrdiff_t>(n), stack->end()); };
+  if (computing == 0) note_sums(op, of_operation(op.schema().arguments().size()));
   const bool recorded = recorder().active() && computing == 0;
   const torch::jit::Stack arguments = recorded ? of_operation(op.schema().arguments().size()) : torch::jit::Stack{};
   compute_on_cpu(op, stack);
@@ -340,6 +401,23 @@ std::pmr::memory_resource* locked_memory() { return &locked(); }
 std::map<std::string, std::int64_t> waits() {
   const std::lock_guard lock(noted().mutex);
   return noted().count;
+}
+
+void set_busy(bool busy) {
+  {
+    const std::lock_guard lock(work().mutex);
+    work().busy = busy;
+  }
+  work().done.notify_all();
+}
+
+std::map<std::string, std::int64_t> unordered_sums() {
+  const std::lock_guard lock(unordered().mutex);
+  return unordered().count;
+}
+void reset_unordered_sums() {
+  const std::lock_guard lock(unordered().mutex);
+  unordered().count.clear();
 }
 
 void forbid_waits(bool forbidden) { noted().forbidden = forbidden; }

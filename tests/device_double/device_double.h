@@ -19,6 +19,9 @@ namespace ttt::test {
 
 at::Device device_double();
 
+// While it is busy no event of it has come: who asks for one is told so, and who waits for one waits.
+void set_busy(bool busy);
+
 // Memory of the host from and to which the device copies without the host waiting.
 std::pmr::memory_resource* locked_memory();
 
@@ -26,7 +29,12 @@ std::pmr::memory_resource* locked_memory();
 std::map<std::string, std::int64_t> waits();
 void reset_waits();
 
-// From now on such an operation throws instead of being counted.
+// Sums that a CUDA device takes in any order, by operation, since the last reset_unordered_sums(): operations that add with atomics. Those that add by an index
+// count where two numbers other than zero meet in one element: zeros change no bit in whichever order they come.
+std::map<std::string, std::int64_t> unordered_sums();
+void reset_unordered_sums();
+
+// From now on such an operation as waits() counts throws instead of being counted.
 void forbid_waits(bool forbidden);
 
 // Records operations and kernels as CUDA does: what was recorded was not done (memory is as before), a replay does it again on the same memory with the

@@ -81,6 +81,7 @@ def main():
                 hosts[ranks, watched] = run(program, data, folder, f"host-{ranks}-{watched}", ranks, watched=watched)
             host, host_weights = hosts[ranks, watched]
             check_graphs(device["built"]["graphs"], graphs, ranks)
+            assert device["built"]["device"]["cudnn_deterministic"], device["built"]["device"]
             assert device["built"]["step"]["ops"] == "emulated" and host["built"]["step"]["ops"] == "host"
             assert watched or device["built"]["waits"] == {}, device["built"]["waits"]
             saved, series = ([c["step"] for c in r.get("checkpoints", [])] for r in (device, host)), [r.get("telemetry") for r in (device, host)]
@@ -102,7 +103,8 @@ def main():
             check_same(device, device_weights, host, host_weights)
         print("2 ranks, statistics and counts over both: the CPU's bits")
         # A step that waits is seen as one.
-        dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic")
+        dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic", settings=["train.cudnn_deterministic=false"])
+        assert not dynamic["built"]["device"]["cudnn_deterministic"], dynamic["built"]["device"]
         assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]
         failed = run(double, data, folder, "strict", 1, "dynamic", settings=["train.strict_sync=true"], expected=1)
         assert "step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed

@@ -130,6 +130,26 @@ TEST(Graphs, AReplayIsARealStep) {
   }
 }
 
+TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
+  for (const char* precision : {"bf16", "fp16"}) {
+    SCOPED_TRACE(precision);
+    Trial trial;
+    trial.model.precision = precision;
+    if (trial.model.precision == "fp16") trial.scale = train::LossScaleConfig{.initial = 256, .interval = 2};
+    const Outcome eager = run(trial, one_size());
+    EXPECT_NE(eager.losses, eager_steps().losses);
+    for (const char* graphs : {"parts", "full"}) {
+      trial.graphs = graphs;
+      const Outcome recorded = run(trial, one_size());
+      expect_same(eager, recorded);
+      EXPECT_EQ(recorded.scale, eager.scale);
+      if (trial.graphs == "parts") {
+        EXPECT_EQ(parts_of(recorded), kAllRecorded);
+      }
+    }
+  }
+}
+
 TEST(Graphs, WhatAsksTheDeviceIsNotRecordedAndTheRestIs) {
   model::ModelConfig classical = test::small_model();
   classical.shapes = "dynamic";

@@ -3,17 +3,23 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 #include "core/rng.h"
 #include "eval/postprocess.h"
 #include "tests/device_double/device_double.h"
 #include "tests/device_double/small_step.h"
+#include "train/device_batch.h"
 #include "train/step.h"
+#include "train/watchdog.h"
 
 namespace ttt {
 namespace {
@@ -42,12 +48,17 @@ struct Outcome {
   std::vector<float> losses;
   at::Tensor gradients, weights;  // on the CPU
   std::map<std::string, std::int64_t> reads;
+  result::Json scale = nullptr;  // of the loss, after the last step
 };
 
+// In fp16 with a loss that is scaled.
 Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std::int64_t steps) {
   model::MaskRcnn net(config, test::ops_on(device), 5, device, nullptr);
-  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::parameter_kernels_on(device));
-  train::EagerStep step(net);
+  std::optional<train::LossScaler> scaler;
+  if (config.precision == "fp16") scaler.emplace(train::LossScaleConfig{.initial = 1024, .interval = 1}, device);
+  train::LossScaler* const scale = scaler ? &*scaler : nullptr;
+  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::parameter_kernels_on(device), scale);
+  train::EagerStep step(net, {}, scale);
   result::PhaseClock clock;
   model::DeviceBatch batch = test::small_batch(device);
   std::vector<at::Tensor> losses;
@@ -62,6 +73,7 @@ Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std
   }
   Outcome out{.losses = {}, .gradients = {}, .weights = {}, .reads = test::waits()};
   for (const at::Tensor& l : losses) out.losses.push_back(l.to(at::kCPU).item<float>());
+  if (scaler) out.scale = scaler->describe();
   out.gradients = net.parameters().flat_gradients().to(at::kCPU);
   out.weights = net.parameters().flat_values().detach().to(at::kCPU);
   return out;
@@ -80,6 +92,29 @@ TEST(DeviceStep, AsksTheDeviceNothing) {
     v.change(config);
     const Outcome out = steps_on(test::device_double(), config, 3);
     EXPECT_TRUE(out.reads.empty()) << v.name << ": " << out.reads.size() << " kinds, " << (out.reads.empty() ? "" : out.reads.begin()->first);
+  }
+}
+
+// In lower precision too, by torch's own lists for CUDA of what is computed in it: no wait, no sum in any order, and losses that are those of float32 but for
+// what 8 or 11 bits lose; in fp16 the loss is scaled, and the scale grows with each step.
+TEST(DeviceStep, AsksTheDeviceNothingInLowerPrecision) {
+  const std::vector<float> exact = steps_on(test::device_double(), small_model(), 3).losses;
+  for (const char* precision : {"bf16", "fp16"}) {
+    SCOPED_TRACE(precision);
+    model::ModelConfig config = small_model();
+    config.precision = precision;
+    test::reset_unordered_sums();
+    const Outcome out = steps_on(test::device_double(), config, 3);
+    EXPECT_EQ(out.reads, (std::map<std::string, std::int64_t>{}));
+    EXPECT_EQ(test::unordered_sums(), (std::map<std::string, std::int64_t>{}));
+    EXPECT_EQ(out.scale, config.precision == "fp16" ? result::Json({{"scale", 1024.0 * 8}, {"skipped_steps", 0}}) : result::Json(nullptr));
+    ASSERT_EQ(out.losses.size(), exact.size());
+    EXPECT_NE(out.losses, exact) << "nothing was computed in it";
+    // The anchors' losses of the first step, whose samples are the same: of some dozen layers each rounds to 8 bits, 0.4 %. What the heads are given depends on
+    // the order of proposals, which other logits change.
+    for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(out.losses[i], exact[i], 0.02 * exact[i]) << model::kLossNames[i];
+    for (const float l : out.losses) EXPECT_TRUE(std::isfinite(l));
+    EXPECT_GT(out.gradients.abs().sum().item<float>(), 0);
   }
 }
 
@@ -104,6 +139,41 @@ TEST(DeviceStep, HasTheHostsBits) {
     EXPECT_EQ(first_difference(host.weights, device.weights), static_cast<std::size_t>(host.weights.numel()));
     EXPECT_GT(host.gradients.abs().sum().item<float>(), 0);
   }
+}
+
+// So that a recorded step, an eager one, and the same step on another day give the same bits on a GPU, as far as torch's operators go (cuDNN's algorithms are
+// train.cudnn_deterministic's). Two images with three classes: rows of one class meet in every gradient by class.
+TEST(DeviceStep, AddsNothingInAnyOrder) {
+  for (const Variant& v : variants()) {
+    model::ModelConfig config = small_model();
+    v.change(config);
+    test::reset_unordered_sums();
+    steps_on(test::device_double(), config, 3);
+    EXPECT_EQ(test::unordered_sums(), (std::map<std::string, std::int64_t>{})) << v.name;
+  }
+}
+
+// What that is worth.
+TEST(DeviceDouble, CountsSumsInAnyOrder) {
+  const at::Device device = test::device_double();
+  const at::Tensor values = at::arange(6, at::TensorOptions(at::kFloat)).view({3, 2}).to(device), rows = at::tensor(std::vector<std::int64_t>{0, 2, 2}).to(device);
+  const at::Tensor apart = at::tensor(std::vector<std::int64_t>{0, 2, 1}).to(device), ones = at::ones({3, 2}, device);
+  const auto sums_of = [&](const std::function<void()>& action) {
+    test::reset_unordered_sums();
+    action();
+    return test::unordered_sums();
+  };
+  const auto gradient = [&](const std::function<at::Tensor(const at::Tensor&)>& of) {
+    return [&values, of] { of(values.clone().requires_grad_()).sum().backward(); };
+  };
+  using Sums = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index_select(0, rows); })), (Sums{{"index_add", 1}}));
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index_select(0, apart); })), Sums{});
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.gather(0, rows.unsqueeze(1)); })), (Sums{{"scatter_add", 1}}));
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.gather(0, rows.unsqueeze(1)) * at::tensor(std::vector<float>{1, 1, 0}).to(t.device()).unsqueeze(1); })), Sums{});
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index({std::optional<at::Tensor>(rows)}); })).size(), 1u);
+  EXPECT_EQ(sums_of([&] { values.clone().index_add_(0, rows, ones); }), (Sums{{"index_add", 1}}));
+  EXPECT_EQ(sums_of([&] { rows.clone().index_add_(0, rows, rows); }), Sums{}) << "whole numbers have one sum";
 }
 
 // Masks of images of different shapes, the same runs as the host's.
@@ -160,6 +230,36 @@ TEST(DeviceMasks, FillersOfABatchGiveNothing) {
   EXPECT_EQ(host[0].bbox, (std::array<double, 4>{8, 16, 52, 64}));  // twice as wide and high
   EXPECT_EQ(host[2].mask.height, 61u);
   EXPECT_EQ(host[2].mask.width, 122u);
+}
+
+// Where the device is late with a step, the rank says that it waits for it, which the watchdog reads; else it says nothing.
+TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
+  const at::Device device = test::device_double();
+  comm::Place place;
+  place.step = 7, place.stage = static_cast<std::int32_t>(result::Phase::kOther);
+  train::LossQueue queue(device, test::locked_memory(), &place);
+  const auto push = [&](float first) {
+    std::array<at::Tensor, model::kLosses> losses;
+    for (int i = 0; i < model::kLosses; ++i) losses[static_cast<std::size_t>(i)] = at::full({}, first + static_cast<float>(i)).to(device);
+    queue.push(losses);
+  };
+  push(1);
+  EXPECT_EQ(queue.pop()[2], 3.0);
+  EXPECT_EQ(place.stage, static_cast<std::int32_t>(result::Phase::kOther));
+  push(2);
+  test::set_busy(true);
+  std::atomic<bool> came = false;
+  std::thread host([&] {
+    EXPECT_EQ(queue.pop()[2], 4.0);
+    came = true;
+  });
+  for (int i = 0; i < 1000 && place.stage != train::kDeviceStage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(came);
+  comm::Sign waits{.step = place.step, .stage = place.stage, .still_s = 9}, works{.step = 7, .stage = static_cast<std::int32_t>(result::Phase::kDataWait), .still_s = 9};
+  EXPECT_EQ(train::describe_stand({waits, works}, {"a", "b"}, 1), "rank 1 (node b) has been in data_wait of step 7 for 9.0 s; rank 0 waits in the device's work of step 7");
+  test::set_busy(false);
+  host.join();
+  EXPECT_EQ(place.stage, static_cast<std::int32_t>(result::Phase::kOther));
 }
 
 // What the count is worth: each way to wait for the device is noticed.
