@@ -5,7 +5,7 @@
 // Weights, before and after, travel in the files of train/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
 // torch.load know them.
 // INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
-// "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr".
+// "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr", "loss_scale" (of the loss in backward; gradients are those without it).
 // OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions.
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
@@ -96,6 +96,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   out["detected.masks"] = prediction.masks;
 
   ttt::train::FusedSgd optimizer(model.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, place.parameters);
+  const double loss_scale = in.at("loss_scale").item<double>();
   ttt::train::Rates rates = ttt::train::rates_on_host(in.at("lr").item<double>(), 1.0);
   rates.tensor = rates.tensor.to(place.device);
   const std::int64_t steps = in.at("steps").item<std::int64_t>();
@@ -108,7 +109,8 @@ int run(const char* input, const char* weights, const char* output, const char* 
     for (const at::Tensor& v : l.values) row.push_back(v.detach());
     losses.push_back(at::stack(row));
     model.parameters().flat_gradients().zero_();
-    l.total().backward();
+    (l.total() * loss_scale).backward();
+    model.parameters().flat_gradients().div_(loss_scale);
     const std::string s = "step" + std::to_string(step) + ".";
     out[s + "anchor.index"] = trace.anchors.sampled.index;
     out[s + "anchor.positives"] = trace.anchors.sampled.positives;

@@ -5,7 +5,7 @@ Compares the five losses, the gradient of every parameter, predictions, ten SGD 
 in the HDF5 files that data/convert_weights.py and the trainer write. The tolerance is what float32 itself costs: the
 reference also runs in float64, and our distance from it may be a small multiple of the distance of torchvision's own float32 run. With --device cuda both run on the GPU.
 
-  parity.py PROBE DATA [--arch small|resnet50] [--size N] [--images N] [--steps N] [--precision fp32|bf16] [--device cpu|cuda]
+  parity.py PROBE DATA [--arch small|resnet50] [--size N] [--images N] [--steps N] [--precision fp32|bf16|fp16] [--device cpu|cuda]
 PROBE is tests/model_probe, DATA a folder with instances_train2017.json and train2017/. Exit code 77: something needed is missing.
 """
 import argparse, copy, json, os, subprocess, sys, tempfile
@@ -35,8 +35,12 @@ CLASSES = 91
 FACTOR = 8.0
 # One unit of float32 rounding on the scale of the compared tensor, times the length of the longest chain of dependent sums.
 FLOOR = 64 * 2.0 ** -24
-# In bfloat16 one rounding is 2^-8. A loss in which torchvision's roundings happen to cancel may be off by that.
-FLOOR_BF16 = 2.0 ** -8 / FACTOR
+# In bfloat16 (8 bits) one rounding is 2^-8, in float16 (11 bits) 2^-11. A loss in which torchvision's roundings happen to cancel may be off by that.
+FLOORS = {"bf16": 2.0 ** -8 / FACTOR, "fp16": 2.0 ** -11 / FACTOR}
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+# In float16 both sides multiply the loss: a mask's pixel has a gradient of at most 1 / (32 x 28 x 28) = 4e-5, and there, below 6e-5, float16 loses bits one by one.
+# The recipes' 65536 is no measure here: steps that overflow are skipped in a training, and a comparison has no other step. A power of two changes nothing else.
+LOSS_SCALES = {"bf16": 1.0, "fp16": 1024.0}
 
 
 def small_model(size, detections):
@@ -172,8 +176,8 @@ def feed(model, sampler):
     model.rpn.fg_bg_sampler = sampler.anchors
 
 
-def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contiguous_format, mixed=False, own_rois=True):
-    """Losses of each step, gradients of the first, by torchvision in `dtype`, `mixed`: with autocast to bfloat16; the layout chooses other convolution kernels.
+def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contiguous_format, mixed=None, own_rois=True):
+    """Losses of each step, gradients of the first, by torchvision in `dtype`, `mixed`: with autocast to that precision and its scale of the loss; the layout chooses other convolution kernels.
     own_rois: nearly all RoIs that it is given must be among its own proposals."""
     start = {k: v for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
     model = copy.deepcopy(model).to(dtype).to(memory_format=layout).train()
@@ -186,18 +190,22 @@ def reference(model, batch, scaled, trace, steps, lr, dtype, layout=torch.contig
     losses, gradients = [], {}
     for step in range(steps):
         sampler.rows = {k.split(".", 1)[1]: v for k, v in trace.items() if k.startswith(f"step{step}.")}
-        with torch.autocast(batch.tensors.device.type, torch.bfloat16, enabled=mixed):
+        with torch.autocast(batch.tensors.device.type, AUTOCAST.get(mixed, torch.bfloat16), enabled=mixed is not None):
             features = model.backbone(images.tensors)
             proposals, l = model.rpn(images, features, targets)
             l |= model.roi_heads(features, proposals, images.image_sizes, targets)[1]
         losses.append(torch.stack([l[k].detach().double() for k in LOSSES]))
         optimizer.zero_grad()
-        sum(l.values()).backward()
+        scale = LOSS_SCALES.get(mixed, 1.0)
+        (sum(l.values()) * scale).backward()
+        for p in model.parameters():
+            if p.grad is not None:
+                p.grad.div_(scale)
         if step == 0:
             gradients = {k: p.grad.double().clone() for k, p in model.named_parameters() if p.requires_grad}
         optimizer.step()
         if step == 0 or step == steps - 1:
-            print(f"     {'bfloat16 and ' if mixed else ''}{dtype}: {sampler.added} of {sampler.total} RoIs are not among torchvision's own proposals after step {step}")
+            print(f"     {mixed + ' and ' if mixed else ''}{dtype}: {sampler.added} of {sampler.total} RoIs are not among torchvision's own proposals after step {step}")
         # Training amplifies rounding, so late steps may differ in a few; that many more would be another algorithm.
         assert not own_rois or sampler.added <= (0.01 if step == 0 else 0.05) * sampler.total
     moved = {k: v.double() - start[k].double() for k, v in model.state_dict().items() if k in start}
@@ -211,9 +219,11 @@ def distance(a, b):
     return (a.double() - b).norm().item() / scale if scale > 0 else a.norm().item()
 
 
-def has_bfloat16():
+def instructions(precision):
+    """Those with which a CPU multiplies in it, and whether this one has them."""
+    name = {"bf16": "avx512_bf16", "fp16": "avx512_fp16"}[precision]
     with open("/proc/cpuinfo") as f:
-        return "avx512_bf16" in f.read()
+        return name, name in f.read()
 
 
 class Report:
@@ -289,7 +299,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("probe"), p.add_argument("data")
     p.add_argument("--arch", choices=["small", "resnet50"], default="small"), p.add_argument("--size", type=int, default=256)
-    p.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    p.add_argument("--precision", choices=["fp32", "bf16", "fp16"], default="fp32")
     p.add_argument("--images", type=int, default=2), p.add_argument("--steps", type=int, default=10), p.add_argument("--lr", type=float, default=2e-4)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     a = p.parse_args()
@@ -301,9 +311,11 @@ def main():
             print("skipped: torch sees no GPU")
             return 77
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    if a.device == "cpu" and a.precision == "bf16" and not has_bfloat16():
-        print("skipped: this CPU has no instructions for bfloat16 (AVX512_BF16), and would multiply them one by one")
-        return 77
+    if a.device == "cpu" and a.precision != "fp32":
+        name, there = instructions(a.precision)
+        if not there:
+            print(f"skipped: this CPU has no instructions for {a.precision} ({name}), and would multiply them one by one")
+            return 77
     torch.manual_seed(0)
     detections = 20
     model = small_model(a.size, detections) if a.arch == "small" else maskrcnn_resnet50_fpn(
@@ -316,6 +328,7 @@ def main():
         model.rpn.head.cls_logits.weight.mul_(30)
     images, targets, ids = load(a.data, a.images)
     data, batch, scaled = probe_input(model, config_of(a.arch, detections, a.precision), images, targets, ids, a.steps, a.lr)
+    data["loss_scale"] = torch.tensor(LOSS_SCALES.get(a.precision, 1.0), dtype=torch.float64)
     with tempfile.TemporaryDirectory() as folder:
         torch.save(data, folder + "/in.pt")
         torch.save(model.state_dict(), folder + "/model.pth")
@@ -328,13 +341,13 @@ def main():
     model, batch = model.to(a.device), batch.to(a.device)
     scaled = [{name: value.to(a.device) for name, value in t.items()} for t in scaled]
     report = Report()
-    if a.precision == "bf16":
-        # What rounding to 8 bits costs torchvision is the yardstick; its proposals are other ones, so it is given ours.
+    if a.precision in FLOORS:
+        # What rounding to 8 or 11 bits costs torchvision is the yardstick; its proposals are other ones, so it is given ours.
         r64 = reference(model, batch, scaled, out, a.steps, a.lr, torch.float64, own_rois=False)
-        rounded = reference(model, batch, scaled, out, a.steps, a.lr, torch.float32, mixed=True, own_rois=False)
+        rounded = reference(model, batch, scaled, out, a.steps, a.lr, torch.float32, mixed=a.precision, own_rois=False)
         r32 = reference(model, batch, scaled, out, a.steps, a.lr, torch.float32, own_rois=False)
         start = model.state_dict()
-        compare_training(report, out, {k: v.double() - start[k].double() for k, v in trained.items()}, r64, rounded, rounded, FLOOR_BF16)
+        compare_training(report, out, {k: v.double() - start[k].double() for k, v in trained.items()}, r64, rounded, rounded, FLOORS[a.precision])
         # That it was done at all: float32 is at least ten times closer.
         off = lambda losses: ((losses[0] - r64[0][0]).abs() / r64[0][0].abs()).max().item()
         report.check("float32 against it", off(r32[0]), off(out["losses"].double()) / 10)
