@@ -42,6 +42,10 @@ def check_row(row, built):
     assert n > 0 and all(len(s[k]) == n for k in ("build", "round", "variant_first", "baseline_s", "variant_s"))
     assert all(x > 0 for x in s["baseline_s"] + s["variant_s"])
     assert sorted(set(s["variant_first"])) == [0, 1], "a round has both orders"
+    rounds = len(set(zip(s["build"], s["round"])))
+    assert set(s["phase_s"]["values"]) == set(row["phase_s"]), s["phase_s"]
+    for name, sides in s["phase_s"]["values"].items():
+        assert len(sides["baseline"]) == len(sides["variant"]) == rounds and math.isclose(sum(sides["variant"]) / rounds, row["phase_s"][name][1], abs_tol=1e-8), name
     for side in (0, 1):  # the phases add up to about what the steps took: they are means over all steps, those are the counted ones
         total = sum(v[side] for v in row["phase_s"].values())
         steps = s["variant_s" if side else "baseline_s"]
@@ -108,6 +112,11 @@ def designs(ablate, report, folder):
             assert row["built"], row
         shown = sh(report, "ablations", out, "--width", "250").stdout
         assert ("main effect" in shown) == (design == "factorial"), shown
+    done, result, _ = measure(ablate, folder, 1, "freed_memory", "zero_grad=each", "--design", "leave_one_out")
+    assert [r["setting"] for r in result["comparisons"]] == ["shapes of the positives"] * 2 + ["fixed shapes"] * 2, (done.stderr, result["comparisons"])
+    assert all(r["status"] == "measured" for r in result["comparisons"]), result["comparisons"]
+    done, _, _ = measure(ablate, folder, 1, "freed_memory", "sync_free", "--design", "ladder")
+    assert done.returncode == 2 and "'freed_memory' and 'sync_free' both" in done.stderr, done.stderr
     done, _, _ = measure(ablate, folder, 1, "zero_grad", "--design", "ladder")
     assert done.returncode == 2 and "two or more" in done.stderr, done.stderr
     done, _, _ = measure(ablate, folder, 1, "zero_grad", "channels_last", "--design", "ladder")
@@ -128,6 +137,7 @@ def converge(ablate, report, folder, data):
     assert done.returncode == 0, done.stderr
     (row,) = result["convergence"]
     assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3 for t in row["trainings"]), row
+    assert "before that, and not in these minutes, 4 trainings to a target, each of at most 4 epochs (16 in all)" in done.stderr, done.stderr
     shown = sh(report, "ablations", out, "--width", "250").stdout
     assert "2 of 2" in shown and "epochs to target" in shown, shown
     done, result, out = measure(ablate, folder, 1, "initialisation=kaiming_uniform", "--data", data, settings=[*small, "ablate.seeds=1", "ablate.target_box_ap=1", "ablate.target_mask_ap=1"])
@@ -160,6 +170,12 @@ def main():
         assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4
         shown = sh(report, "ablations", out, "--width", "200").stdout
         assert "mpirun -n 2" in shown and "kept" not in shown and "not checked" in shown, shown
+        done, result, _ = measure(ablate, folder, 1, "cudnn_autotune")
+        assert done.returncode == 4, (done.returncode, done.stderr)
+        rows = result["comparisons"]
+        assert [r["setting"] for r in rows] == ["training step", "64 filters 3x3 on 32x64x64x64", "64 filters 3x3 on 32x64x64x64, its first call",
+                                                "64 filters 3x3, a new shape in every step"], rows
+        assert all(r["status"] == "not_supported" and "CUDA devices only" in r["reason"] for r in rows), rows
         done, _, _ = measure(ablate, folder, 1, "zero_grad", settings=["train.trace_steps=5"])
         assert done.returncode == 2 and "train.trace_steps" in done.stderr, done.stderr
         ok("names, list, not supported")
