@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The preflight from outside: what it says of this machine beside what the system's own tools say, and faults that are planted.
 
-  preflight.py facts|faults|gpus PREFLIGHT REPORT MAKE_SHAPES PACK_COCO CHECK_SCHEMA SCHEMA FAKE_NVML FAKE_CUDA
+  preflight.py facts|faults|gpus PREFLIGHT REPORT MAKE_SHAPES PACK_COCO CHECK_SCHEMA SCHEMA FAKE_NVML FAKE_DRIVER
 """
 import hashlib, json, os, re, shutil, subprocess, sys, tempfile
 
@@ -9,10 +9,10 @@ QUICK = ["memory_per_rank_bytes=1000000", "disk_bytes=1000000", "all_reduce_byte
 
 
 class Suite:
-    def __init__(self, folder, preflight, report, make_shapes, pack_coco, check_schema, schema, fake_nvml, fake_cuda):
+    def __init__(self, folder, preflight, report, make_shapes, pack_coco, check_schema, schema, fake_nvml, fake_driver):
         self.folder, self.preflight, self.report = folder, preflight, report
         self.make_shapes, self.pack_coco = make_shapes, pack_coco
-        self.check_schema, self.schema, self.fake_nvml, self.fake_cuda = check_schema, schema, fake_nvml, fake_cuda
+        self.check_schema, self.schema, self.fake_nvml, self.fake_driver = check_schema, schema, fake_nvml, fake_driver
 
     def look(self, sides, settings=("cores=shared",), data=None, mpirun=("--bind-to", "none")):
         """`sides`: the command of each rank. Returns the finished process and the result."""
@@ -154,7 +154,7 @@ def case_gpus(suite):
 
     def seeing(*lists, devices=4):
         """A command for each rank, which sees these GPUs."""
-        libraries = f"LD_LIBRARY_PATH={suite.fake_nvml}:{suite.fake_cuda}:" + os.environ.get("LD_LIBRARY_PATH", "")
+        libraries = f"LD_LIBRARY_PATH={suite.fake_nvml}:{suite.fake_driver}:" + os.environ.get("LD_LIBRARY_PATH", "")
         return [["env", libraries, f"FAKE_NVML_DEVICES={devices}", f"FAKE_CUDA_DEVICES={devices}", *([f"CUDA_VISIBLE_DEVICES={seen}"] if seen else []), suite.preflight] for seen in lists]
 
     for lists, ids in (((None, None), [0, 1]), (("2,3", "2,3"), [2, 3]), (("3", "1"), [3, 1])):
