@@ -31,6 +31,13 @@ function(ttt_rarely_run)
   endforeach()
 endfunction()
 
+# ttt_unoptimised_with_sanitizers(name...): what shares a precompiled header with what is rarely run: it serves one level of optimisation.
+function(ttt_unoptimised_with_sanitizers)
+  if(TTT_SANITIZE)
+    ttt_rarely_run(${ARGN})
+  endif()
+endfunction()
+
 # ttt_no_unity(name...): whose sources must be compiled one by one (cmake/settings.cmake).
 function(ttt_no_unity)
   set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
