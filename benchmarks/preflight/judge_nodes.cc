@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <functional>
 
 #include "preflight/cpu_list.h"
 #include "preflight/judge.h"
@@ -70,22 +71,22 @@ Check hosts(const Cluster& c, const Settings& s) {
   return check;
 }
 
-// Pairs of ranks of one node whose cores intersect.
-std::vector<std::pair<int, int>> sharing_pairs(const Cluster& c) {
+// Pairs of ranks of one node that share something.
+std::vector<std::pair<int, int>> sharing_pairs(const Cluster& c, const std::function<bool(int, int)>& share) {
   std::vector<std::pair<int, int>> pairs;
-  std::vector<CpuSet> cores;
-  for (int r = 0; r < c.ranks(); ++r) cores.push_back(parse_cpu_list(c.rank(r).value("cores", "")));
   for (int n = 0; n < c.nodes(); ++n)
     for (const int a : c.ranks_of(n))
       for (const int b : c.ranks_of(n))
-        if (a < b && intersect(cores[a], cores[b])) pairs.emplace_back(a, b);
+        if (a < b && share(a, b)) pairs.emplace_back(a, b);
   return pairs;
 }
 
 Check binding(const Cluster& c, const Settings& s) {
   Check check = named("binding");
   check.facts = {{"cpus_of_rank", c.of_rank("cpus")}, {"cores_of_rank", c.of_rank("cores")}, {"numa_of_rank", c.of_rank("numa")}, {"meant", s.cores}};
-  const auto pairs = sharing_pairs(c);
+  std::vector<CpuSet> cores;
+  for (int r = 0; r < c.ranks(); ++r) cores.push_back(parse_cpu_list(c.rank(r).value("cores", "")));
+  const auto pairs = sharing_pairs(c, [&](int a, int b) { return intersect(cores[a], cores[b]); });
   if (s.cores == "shared") {
     check.sentence = pairs.empty() ? "No two ranks of a node share a core." : "Ranks share cores, as cores = shared says they are meant to.";
     return check;
@@ -221,15 +222,13 @@ Check gpu_binding(const Cluster& c, const Settings& s) {
     check.sentence = all && none ? reason : capital(c.names(without)) + " would have no GPU: " + reason;
     return check;
   }
-  for (int n = 0; n < c.nodes(); ++n)
-    for (const int a : c.ranks_of(n))
-      for (const int b : c.ranks_of(n))
-        if (a < b && ids[a] == ids[b]) {
-          check.status = "failed";
-          check.sentence = "Ranks " + std::to_string(a) + " and " + std::to_string(b) + " (node " + std::to_string(n) + ") would both compute on GPU " + ids[a].get<std::string>() +
-                           ": let each rank see all GPUs of its node (SBATCH_GPUS_PER_NODE), or each one of its own (srun --gpus-per-task=1).";
-          return check;
-        }
+  if (const auto pairs = sharing_pairs(c, [&](int a, int b) { return ids[a] == ids[b]; }); !pairs.empty()) {
+    const auto [a, b] = pairs.front();
+    check.status = "failed";
+    check.sentence = "Ranks " + std::to_string(a) + " and " + std::to_string(b) + " (node " + std::to_string(c.node_of(a)) + ") would both compute on GPU " +
+                     ids[a].get<std::string>() + ": let each rank see all GPUs of its node (SBATCH_GPUS_PER_NODE), or each one of its own (srun --gpus-per-task=1).";
+    return check;
+  }
   if (!far.empty()) {
     const int r = far[0];
     check.status = "warning";

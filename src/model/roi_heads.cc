@@ -146,8 +146,8 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
           .object = all.object.index_select(0, keep), .weight = all.weight.index_select(0, keep)};
 }
 
-// Picked by a product with ones and zeros: an index_select's bits (but where another class's weights are not finite), and a gradient that a matrix product
-// sums in a fixed order. An index_select's is added row by row with atomics on a GPU, where rows of one class meet in any order.
+// Picked by a product with ones and zeros: an index_select's bits (but in tf32, and where another class's weights are not finite), and a gradient that a
+// matrix product sums in a fixed order. An index_select's is added row by row with atomics on a GPU, where rows of one class meet in any order.
 std::array<at::Tensor, 2> RoiHeads::mask_predictors(const at::Tensor& label) const {
   const c10::impl::ExcludeDispatchKeyGuard float32(c10::autocast_dispatch_keyset);
   const at::Tensor own = (label.unsqueeze(1) == at::arange(config_.classes, label.options())).to(at::kFloat);  // [m, classes]
