@@ -32,10 +32,29 @@ def aim(run, process, where, draw):
         time.sleep(draw.random() * 0.05)
     elif where == "write":
         return wait_for(lambda: any(f.endswith(".tmp") for f in run.files()), process, pause=0.001)
-    elif where == "rename":
+    elif where == "removal":  # of the oldest, when a new one has its name
         before = run.saved()
         return wait_for(lambda: run.saved() != before, process, pause=0.001)
     return True
+
+
+def kill_in_rename(run, draw):
+    """Rank 0 is killed at a rename of a checkpoint, before or after it takes effect (kill_in_rename.c). "" where it had ended before."""
+    side, before = draw.choice(["before", "after"]), run.saved()
+    process = run.start({"LD_PRELOAD": run.place.tests + "/kill_in_rename.so", "KILL_IN_RENAME": f"{side}:{draw.randrange(1, 4)}"})
+    process.communicate(timeout=300)
+    if process.returncode == NOT_CONVERGED:
+        return ""
+    assert process.returncode == 128 + signal.SIGKILL, process.returncode
+    written = [f for f in run.files() if f.endswith(".tmp")]
+    if side == "before":
+        assert len(written) == 1, run.files()
+        with h5py.File(f"{run.checkpoints}/{written[0]}") as f:  # whole, but for its name
+            assert f.attrs["format"] == b"ttt-checkpoint"
+        assert written[0].removesuffix(".tmp") not in run.saved()
+    else:
+        assert not written and run.saved() and run.saved()[-1:] != before[-1:], (before, run.files())
+    return f"{side} a rename"
 
 
 def killed_while(run):
@@ -51,6 +70,8 @@ def killed_while(run):
 
 def kill_once(run, where, draw):
     """Kills one rank, or all and mpirun. What it was doing; "" where it had ended before."""
+    if where == "rename":
+        return kill_in_rename(run, draw)
     process = run.start()
     if not aim(run, process, where, draw) or process.poll() is not None:
         process.communicate()
@@ -82,7 +103,7 @@ def case_kill(place, times, seed):
     reference.finish()
     assert reference.steps() == 0 and len(reference.result()["accuracy"]) == STEPS // EVALUATION
     draw, kinds, kills, runs, resumed = random.Random(seed), {}, 0, 0, 0
-    aims = ["evaluation", "write", "rename", "step", "write", "evaluation", "start", "step", "rename", "write"]
+    aims = ["evaluation", "write", "rename", "step", "removal", "rename", "evaluation", "start", "write", "step"]
     begin = time.monotonic()
     while kills < times:
         run = place.run(more=["--force"])  # a run that was killed before its first checkpoint starts anew, beside what it left
@@ -105,7 +126,7 @@ def case_kill(place, times, seed):
     print(f"{kills} of {times} kills survived in {runs} runs ({time.monotonic() - begin:.0f} s), {resumed} resumptions; killed while: "
           + ", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) + ". All weights, losses and accuracies are those of the uninterrupted run to the bit.")
     if times >= 20:
-        assert kinds.get("writing", 0) > 0 and kinds.get("evaluating", 0) > 0 and kinds.get("a step", 0) > 0, kinds
+        assert {"a step", "evaluating", "writing", "before a rename", "after a rename"} <= set(kinds), kinds
     assert resumed > 0
 
 

@@ -49,8 +49,8 @@ class Run:
             line += ["--set", f"{key}={value}"]
         return line
 
-    def start(self):
-        return subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, environment={}):
+        return subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
 
     def finish(self, code=NOT_CONVERGED):
         done = subprocess.run(self.command(), capture_output=True, text=True, timeout=300)
