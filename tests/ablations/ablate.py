@@ -165,6 +165,8 @@ def main():
         assert done.returncode == 2 and "ablate --all" in done.stderr, done.stderr
         done, _, _ = measure(ablate, folder, 1, "reduser")
         assert done.returncode == 2 and "'reduser'" in done.stderr and "'reducer'" in done.stderr, done.stderr
+        done, _, _ = measure(ablate, folder, 1, "reducer", "workers", "reducer")
+        assert done.returncode == 2 and "'reducer' is named twice" in done.stderr, done.stderr
         done, result, out = measure(ablate, folder, 1, "reducer", "cuda_graphs")
         assert done.returncode == 4 and result["verdict"] == "not_supported", (done.returncode, done.stderr)
         assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "ablations/runner/background_load.h"
@@ -96,7 +97,11 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
     return out;
   }
   std::istringstream names(config.names);
-  for (std::string word; std::getline(names, word, ',');) out.push_back(find(all, word));
+  std::set<std::string> named;
+  for (std::string word; std::getline(names, word, ',');) {
+    if (!named.insert(word).second) throw UsageError("'" + word + "' is named twice. Name each ablation once; ablate.limit_s is for how long each is measured.");
+    out.push_back(find(all, word));
+  }
   return out;
 }
 
