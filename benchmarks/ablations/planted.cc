@@ -13,7 +13,8 @@ Ablation ablate_planted() {
           .repetitions = 20,
           .built_alike = true,
           .under_load = true,
-          .half_width = 0.008};
+          .half_width = 0.01,  // half of what is to be found
+          .limit_s = 120};     // the other process makes builds differ by up to 6 %: two hundred of them
 }
 
 }  // namespace ttt::ablations

@@ -47,12 +47,22 @@ std::vector<double> pairwise_means(const std::vector<double>& samples) {
   return means;
 }
 
-// The largest w with P(W < w) <= 0.025, where W is the signed-rank statistic of n samples: R's qsignrank(0.025, n), at least 1.
-std::size_t critical_rank(std::size_t n) {
+// By how many deviations a normal variable exceeds its mean with the probability `tail`, below 0.5.
+double normal_deviations(double tail) {
+  double low = 0, high = 40;
+  while (std::nextafter(low, high) < high) {
+    const double middle = (low + high) / 2;
+    (std::erfc(middle / std::sqrt(2.0)) / 2 > tail ? low : high) = middle;
+  }
+  return high;
+}
+
+// The largest w with P(W < w) <= tail, where W is the signed-rank statistic of n samples: R's qsignrank(tail, n). 0 where that is none.
+std::size_t critical_rank(std::size_t n, double tail) {
   const double total = static_cast<double>(n * (n + 1) / 2);
   if (n >= 50) {
     const double deviation = std::sqrt(total * static_cast<double>(2 * n + 1) / 12);
-    return static_cast<std::size_t>(std::max(1.0, std::floor(total / 2 - 1.959963984540054 * deviation)));
+    return static_cast<std::size_t>(std::max(0.0, std::floor(total / 2 - normal_deviations(tail) * deviation)));
   }
   std::vector<double> ways(n * (n + 1) / 2 + 1, 0.0);  // subsets of {1 .. n} by their sum; at most 2^49, exact
   ways[0] = 1;
@@ -62,7 +72,7 @@ std::size_t critical_rank(std::size_t n) {
   double below = 0;
   for (std::size_t w = 0; w < ways.size(); ++w) {
     below += ways[w];
-    if (below / all >= 0.025) return std::max<std::size_t>(1, w);
+    if (below / all > tail) return w;
   }
   return ways.size() - 1;
 }
@@ -90,12 +100,11 @@ std::optional<Bounds> median_interval(std::vector<double> samples) {
   return Bounds{samples[k - 1], samples[samples.size() - k]};
 }
 
-std::optional<Interval> signed_rank_interval(const std::vector<double>& samples) {
-  const std::size_t n = samples.size();
-  if (n < 6) return std::nullopt;
+std::optional<Interval> signed_rank_interval(const std::vector<double>& samples, double confidence) {
+  const std::size_t rank = critical_rank(samples.size(), (1 - confidence) / 2);
+  if (rank == 0) return std::nullopt;
   std::vector<double> means = pairwise_means(samples);
   std::sort(means.begin(), means.end());
-  const std::size_t rank = critical_rank(n);
   return Interval{median(means), means[rank - 1], means[means.size() - rank]};
 }
 

@@ -36,11 +36,11 @@ struct Interval {
   double estimate = 0, low = 0, high = 0;
 };
 
-// The Hodges-Lehmann estimate and the interval that the Wilcoxon signed-rank test does not reject at the 5 %
-// level (Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE)). No normality is assumed: from twelve samples
-// on, one that a busy machine spoiled moves neither by much. Exact below 50 samples, by the normal approximation from there. Nothing below 6 samples:
-// no interval from so few has 95 %.
-std::optional<Interval> signed_rank_interval(const std::vector<double>& samples);
+// The Hodges-Lehmann estimate and the interval that the Wilcoxon signed-rank test does not reject at the level 1 - `confidence`
+// (Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE)). No normality is assumed: from twelve samples
+// on, one that a busy machine spoiled moves neither by much. Exact below 50 samples, by the normal approximation from there. Nothing where no interval
+// from so few samples has that confidence: below 6 for 95 %, below 9 for 99.5 %.
+std::optional<Interval> signed_rank_interval(const std::vector<double>& samples, double confidence = 0.95);
 
 // By how much `b` lies above `a`, two independent samples: the median of all differences (Hodges and Lehmann), and the shifts that the
 // Mann-Whitney test does not reject at the 5 % level (Hollander, Wolfe and Chicken 2013, section 4.3). Exact up to 400 differences without

@@ -9,6 +9,7 @@ namespace {
 double sum(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 
 constexpr double kSteady = 0.03;  // turns differ by as much without being warmer
+constexpr std::int64_t kFewestForInterval = 6;
 
 struct Block {
   std::vector<double> step_s;
@@ -90,14 +91,34 @@ class Rounds {
   std::int64_t build_ = 0, counted_ = 0, step_ = 0;
 };
 
+// When a measurement looks at its precision, and by how much each look may err so that all together err in 5 % at most.
+class Looks {
+ public:
+  // At `first` of what is counted, and each time at twice as many; at `most` at the latest is the last.
+  Looks(std::int64_t first, std::int64_t most) : next_(first) {
+    int looks = 1;
+    for (std::int64_t n = first; n < most; n *= 2) ++looks;
+    each_ = left_ / looks;
+  }
+  bool due(std::int64_t n) const { return n >= next_; }
+  double confidence() const { return 1 - each_; }
+  void take(std::int64_t n) { next_ = 2 * n, left_ -= each_; }
+  double last_confidence() const { return 1 - left_; }  // all that is left
+
+ private:
+  std::int64_t next_;
+  double left_ = 0.05, each_;
+};
+
 class Measurement {
  public:
-  Measurement(Builder& builder, const PairedSettings& settings) : builder_(builder), settings_(settings) {}
+  Measurement(Builder& builder, const PairedSettings& settings)
+      : builder_(builder), settings_(settings), looks_(settings.builds == 1 ? std::max(kFewestForInterval, settings.min_rounds) : settings.builds, settings.max_rounds) {}
 
   result::PairedSamples run() {
     for (std::int64_t build = 0; samples_.stopped.empty(); ++build) {
       measure(build);
-      if (build + 1 >= settings_.builds && (build + 1) % kBuildTurns == 0) stop_if_known(kBuildTurns * spent_s_ / static_cast<double>(build + 1));
+      if (build + 1 >= settings_.builds && (build + 1) % kBuildTurns == 0) stop_if_known(build + 1, kBuildTurns * spent_s_ / static_cast<double>(build + 1));
     }
     return samples_;
   }
@@ -117,9 +138,9 @@ class Measurement {
     for (double counted_s = 0; samples_.stopped.empty();) {
       const double round_s = rounds.run(rounds_++, samples_);
       ++counted, counted_s += round_s, measured_s_ += round_s, spent_s_ += round_s;
-      if (builder_.interrupted()) samples_.stopped = "interrupted";
+      if (builder_.interrupted()) samples_.stopped = "interrupted", samples_.confidence = looks_.last_confidence();
       else if (counted < settings_.min_rounds) continue;
-      else if (settings_.builds == 1) stop_if_known(0);
+      else if (settings_.builds == 1) stop_if_known(counted, 0);
       else if (counted_s >= lost_s || (build < settings_.builds && spent_s_ - begun_s >= share_s)) break;
     }
     builder_.measured(counted);
@@ -136,17 +157,21 @@ class Measurement {
     }
   }
 
-  // Whatever ends a measurement, it has an interval. `next_s`: until this is asked again.
-  void stop_if_known(double next_s) {
+  // Whatever ends a measurement, it has an interval. `n`: builds, or rounds of a single one; `next_s`: until this is asked again.
+  void stop_if_known(std::int64_t n, double next_s) {
+    const bool late = spent_s_ + next_s / 2 >= settings_.limit_s, last = late || rounds_ >= settings_.max_rounds;
+    if (!last && !looks_.due(n)) return;
+    samples_.confidence = last ? looks_.last_confidence() : looks_.confidence();
     const auto effect = result::effect(samples_);
-    if (!effect) return;
+    if (!effect) return;  // nothing was seen: the next is the look that this one would have been
     if ((effect->high - effect->low) / 2 <= settings_.half_width) samples_.stopped = "precise";
-    else if (spent_s_ + next_s / 2 >= settings_.limit_s) samples_.stopped = "time";
-    else if (rounds_ >= settings_.max_rounds) samples_.stopped = "rounds";
+    else if (last) samples_.stopped = late ? "time" : "rounds";
+    else looks_.take(n);
   }
 
   Builder& builder_;
   const PairedSettings& settings_;
+  Looks looks_;
   result::PairedSamples samples_;
   double spent_s_ = 0, measured_s_ = 0;
   std::int64_t rounds_ = 0;

@@ -6,6 +6,11 @@
 // Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is for the life of a build and is
 // worth some tenths of a per cent of its steps: rounds of one build repeat that luck, however many they are, and only another build draws again.
 // So the interval is taken over builds (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
+//
+// A measurement that ends when its interval is narrow prefers samples that happen to lie close together, and the more often it looks, the more its
+// interval misses. So it looks seldom, each time at twice as many builds, and shares the 5 % by which an interval may miss among the looks (Bonferroni;
+// Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach", 1989): an interval at one of them holds the truth with 95 %
+// at least, whatever made it the last.
 #pragma once
 
 #include <array>
@@ -56,7 +61,7 @@ inline constexpr double kLongStep_s = 0.15;
 struct PairedSettings {
   int block_steps = 0;        // 0: two, or one where a step takes kLongStep_s: a round of eight such steps would be a second or more
   int settle_steps = 0;       // first steps of a block that are run and not counted
-  double half_width = 0.005;  // enough: the 95 % interval of the relative effect reaches so far to either side
+  double half_width = 0.005;  // enough: the interval of the relative effect reaches so far to either side
   double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case
   std::int64_t builds = 8;    // at least, a multiple of kBuildTurns, six or more; 1: a single one, whose interval is over its rounds
   std::int64_t min_rounds = 1, max_rounds = 400;  // of a build at least; of all at most

@@ -24,6 +24,7 @@ Json samples_json(const PairedSamples& s) {
   Json j = {{"ranks", "max"},
           {"warmup_turns", s.warmup_turns},
           {"stopped", s.stopped},
+          {"confidence", s.confidence},
           {"build", s.build},
           {"round", s.round},
           {"step", s.step},
@@ -67,6 +68,8 @@ PairedSamples samples_from_json(const Json& j, const std::string& path) {
   for (std::size_t i = 0; i < n; ++i)
     if (!(s.baseline_s[i] > 0 && s.variant_s[i] > 0))
       throw DataError("A time in '" + path + "' of the result is not positive. Take the original file.");
+  if (j.contains("confidence")) s.confidence = get<double>(j, "confidence", path);
+  if (!(s.confidence > 0 && s.confidence < 1)) throw DataError("'" + path + ".confidence' in the result is not between 0 and 1. Take the original file.");
   if (j.contains("phase_s")) s.phases = phase_samples_from_json(get_object(j, "phase_s", path), path + ".phase_s", s.rounds());
   return s;
 }
@@ -91,13 +94,13 @@ std::vector<std::vector<double>> by_round(const PairedSamples& s, Value&& value)
 }
 
 // Of several builds, over their Hodges-Lehmann estimates; of one, over its rounds. Nothing of numbers that are not finite: no interval holds them.
-std::optional<Interval> over_builds(const std::vector<std::vector<double>>& builds) {
+std::optional<Interval> over_builds(const std::vector<std::vector<double>>& builds, double confidence) {
   for (const auto& rounds : builds)
     if (!std::all_of(rounds.begin(), rounds.end(), [](double x) { return std::isfinite(x); })) return std::nullopt;
-  if (builds.size() == 1) return signed_rank_interval(builds[0]);
+  if (builds.size() == 1) return signed_rank_interval(builds[0], confidence);
   std::vector<double> centres;
   for (const auto& rounds : builds) centres.push_back(hodges_lehmann(rounds));
-  return signed_rank_interval(centres);
+  return signed_rank_interval(centres, confidence);
 }
 
 // {"name": [baseline, variant], ...}
@@ -128,13 +131,13 @@ std::vector<std::vector<double>> round_effects(const PairedSamples& s) {
 }
 
 std::optional<Interval> effect(const PairedSamples& samples) {
-  std::optional<Interval> i = over_builds(round_effects(samples));
+  std::optional<Interval> i = over_builds(round_effects(samples), samples.confidence);
   if (i) *i = {std::expm1(i->estimate), std::expm1(i->low), std::expm1(i->high)};
   return i;
 }
 
 std::optional<Interval> step_change(const PairedSamples& s) {
-  return over_builds(by_round(s, [&](std::size_t i) { return s.variant_s[i] - s.baseline_s[i]; }));
+  return over_builds(by_round(s, [&](std::size_t i) { return s.variant_s[i] - s.baseline_s[i]; }), s.confidence);
 }
 
 std::map<std::string, Interval> phase_changes(const PairedSamples& s) {
@@ -147,7 +150,7 @@ std::map<std::string, Interval> phase_changes(const PairedSamples& s) {
       builds.back().push_back(phase.variant_s[round] - phase.baseline_s[round]);
       ++round;
     }
-    if (const auto change = over_builds(builds)) changes[name] = *change;
+    if (const auto change = over_builds(builds, s.confidence)) changes[name] = *change;
   }
   return changes;
 }

@@ -25,6 +25,9 @@ struct PairedSamples {
   std::vector<double> baseline_s, variant_s;
   std::int64_t warmup_turns = 0;  // blocks of either side before rounds counted, over all builds
   std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
+  // Of the interval at the end: more than 95 % where a measurement that ends when it is precise had looked at its precision before, so that the
+  // interval holds the truth with 95 % wherever it ended. Earlier versions of the program did not make up for that.
+  double confidence = 0.95;
   std::map<std::string, PhaseSamples> phases;  // by name; none where a side has none, and of earlier versions of the program
 
   std::size_t size() const { return step.size(); }
@@ -36,13 +39,13 @@ struct PairedSamples {
 // cancels.
 std::vector<std::vector<double>> round_effects(const PairedSamples& samples);
 
-// The relative change of the step's time, variant / baseline - 1, with its 95 % interval over builds, each of which is the Hodges-Lehmann estimate
-// of its rounds; nothing from two to five builds. Of one build, an interval over its rounds, from six rounds on: it says how well the difference of
-// these two is known, and leaves out by how much another build of them would differ.
+// The relative change of the step's time, variant / baseline - 1, with its interval over builds (samples.confidence), each of which is the
+// Hodges-Lehmann estimate of its rounds; nothing from two to five builds. Of one build, an interval over its rounds, from six rounds on: it says how
+// well the difference of these two is known, and leaves out by how much another build of them would differ.
 std::optional<Interval> effect(const PairedSamples& samples);
 
 // The change of each phase, variant - baseline in seconds of a step, by the same estimator as the effect: of a round the difference of its means, of a
-// build the Hodges-Lehmann estimate of its rounds, over builds estimate and 95 % interval. Empty where phases were not sampled, or `effect` is nothing.
+// build the Hodges-Lehmann estimate of its rounds, over builds estimate and interval. Empty where phases were not sampled, or `effect` is nothing.
 std::map<std::string, Interval> phase_changes(const PairedSamples& samples);
 // The same of the whole step.
 std::optional<Interval> step_change(const PairedSamples& samples);

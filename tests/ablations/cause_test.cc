@@ -25,7 +25,7 @@ PhaseTimes changed(std::initializer_list<std::pair<Phase, double>> changes) {
   return out;
 }
 
-// Eight builds of four rounds or so.
+// Twelve builds of four rounds or so.
 result::Comparison measured(const std::function<std::pair<Script, Script>(std::int64_t build)>& make) {
   test::Scripts sides(make, 30);
   result::Comparison c{.ablation = "toy", .promise = "bitwise", .gate_steps = 1};

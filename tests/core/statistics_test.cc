@@ -97,7 +97,9 @@ TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
 }
 
 TEST(Statistics, IntervalsOfKnownSamples) {
+  EXPECT_FALSE(signed_rank_interval({}));
   EXPECT_FALSE(signed_rank_interval({1, 2, 3, 4, 5}));
+  EXPECT_FALSE(signed_rank_interval({1, 2, 3, 4, 5, 6, 7, 8}, 0.995));  // P(W = 0) = 1/256 at either end
   // n = 6: P(W = 0) = 1/64 < 0.025 <= 2/64, so the interval ends at the smallest and the largest mean.
   const auto six = signed_rank_interval({3, 1, 2, 6, 5, 4});
   EXPECT_EQ(six->low, 1);
@@ -107,27 +109,30 @@ TEST(Statistics, IntervalsOfKnownSamples) {
   EXPECT_LT(spoiled->high, 1.2);  // but for one sample, all lie within 0.9 and 1.1
 }
 
-// The interval holds the centres that the test does not reject: p > 0.05 just inside its ends and p <= 0.05 just outside.
+// The interval holds the centres that the test does not reject: p > level just inside its ends and p <= level just outside.
 TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
   TTT_NEED_PYTHON("scipy");
   TempFolder folder;
   Stream random(random_bits(1, Purpose::kTest, 3));
   std::string input;
-  const std::vector<int> sizes = {6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 49};
-  for (const int n : sizes) {
-    std::vector<double> samples;
-    for (int i = 0; i < n; ++i) samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1));
-    const auto interval = signed_rank_interval(samples);
-    char text[64];
-    std::snprintf(text, sizeof text, "%a %a", interval->low, interval->high);
-    input += text;
-    for (const double x : samples) std::snprintf(text, sizeof text, " %a", x), input += text;
-    input += "\n";
-  }
+  long intervals = 0;
+  for (const int n : {6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 49})
+    for (const double level : {0.05, 0.03, 0.007, 0.001}) {
+      std::vector<double> samples;
+      for (int i = 0; i < n; ++i) samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1));
+      const auto interval = signed_rank_interval(samples, 1 - level);
+      EXPECT_EQ(interval.has_value(), std::ldexp(2, -n) <= level) << n << ", " << level;  // all signs alike, the least likely
+      if (!interval) continue;
+      char text[96];
+      std::snprintf(text, sizeof text, "%a %a %a", level, interval->low, interval->high);
+      input += text, ++intervals;
+      for (const double x : samples) std::snprintf(text, sizeof text, " %a", x), input += text;
+      input += "\n";
+    }
   test::write_text(folder / "input", input);
   const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/core/interval_oracle.py < " + (folder / "input").string());
   EXPECT_EQ(oracle.status, 0) << oracle.output;
-  EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size())) << oracle.output;
+  EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), intervals) << oracle.output;
 }
 
 // The same of two samples, sizes equal and not; the first that have an interval are four each.
@@ -161,17 +166,21 @@ TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
   EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size())) << oracle.output;
 }
 
-// How often the interval misses the truth, at the sizes where the normal approximation serves: 5 % of 2,000, give or take four deviations.
+// How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it says, give or take four deviations.
 TEST(Statistics, LargeIntervalsCoverAsOftenAsTheySay) {
   Stream random(random_bits(1, Purpose::kTest, 4));
-  int missed = 0;
+  const std::vector<double> levels = {0.2, 0.05, 0.01};
+  std::vector<int> missed(levels.size());
   for (int repetition = 0; repetition < 2000; ++repetition) {
     std::vector<double> samples;
     for (int i = 0; i < 55; ++i) samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1) + random.uniform(-1, 1));
-    const auto interval = signed_rank_interval(samples);
-    missed += interval->low > 0 || interval->high < 0;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const auto interval = signed_rank_interval(samples, 1 - levels[i]);
+      missed[i] += interval->low > 0 || interval->high < 0;
+    }
   }
-  EXPECT_NEAR(missed, 100, 40);
+  for (std::size_t i = 0; i < levels.size(); ++i)
+    EXPECT_NEAR(missed[i], 2000 * levels[i], 4 * std::sqrt(2000 * levels[i] * (1 - levels[i]))) << levels[i];
 }
 
 }  // namespace

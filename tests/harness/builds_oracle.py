@@ -1,7 +1,7 @@
 """builds_oracle.py ROW.json: lines "name estimate low high" of a phase, of "step" (the whole step) or of "log" (its logarithm).
 
 From the row's samples by numpy, the estimate must come out the same, and scipy's signed-rank test must reject centres just outside [low, high] and none
-just inside.
+just inside, at the level that the row says is left for the last look at its precision.
 """
 import json
 import sys
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import wilcoxon
 
 samples = json.load(open(sys.argv[1]))["samples"]
+level = 1 - samples["confidence"]
 build, number = np.array(samples["build"]), np.array(samples["round"])
 rounds = sorted(set(zip(build, number)))
 build_of_round = np.array([b for b, _ in rounds])
@@ -45,5 +46,5 @@ for line in sys.stdin:
     step = 1e-12
     p = lambda shift: wilcoxon(x - shift, mode="exact").pvalue
     inside, outside = (p(low + step), p(high - step)), (p(low - step), p(high + step))
-    assert min(inside) > 0.05 >= max(outside), (name, len(x), inside, outside)
+    assert min(inside) > level >= max(outside), (name, level, len(x), inside, outside)
     print(name, len(x), inside, outside)

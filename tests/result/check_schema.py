@@ -50,7 +50,7 @@ def main():
     for path in paths(result):
         name = ".".join(map(str, path))
         open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and (path[2:-1] in (("phase_s",), ("counters",), ("samples", "phase_s", "values"))) or "slowed_by" in path[:-1]
-        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1 or path[0] == "comparisons" and path[2:] == ("samples", "phase_s")
+        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1 or path[0] == "comparisons" and path[2:] in (("samples", "phase_s"), ("samples", "confidence"))
         if not isinstance(path[-1], int) and not open_map and not optional_here and path[-1] not in node_free:
             broken = copy.deepcopy(result)
             del parent(broken, path)[path[-1]]

@@ -91,11 +91,28 @@ TEST(Comparison, WhatIsNotFiniteHasNoInterval) {
 TEST(Comparison, OfEarlierVersionsIsOneBuild) {
   Json j = to_json(test::toy_ablation());
   Json& samples = j["comparisons"][0]["samples"];
-  samples.erase("build"), samples.erase("warmup_turns"), samples.erase("phase_s");
+  samples.erase("build"), samples.erase("warmup_turns"), samples.erase("phase_s"), samples.erase("confidence");
   samples["warmup_rounds"] = 3;
   const RunRecord r = run_record_from_json(j);
   EXPECT_EQ(round_effects(r.comparisons[0].samples).size(), 1u);
   EXPECT_EQ(r.comparisons[0].samples.warmup_turns, 6);
+  EXPECT_EQ(r.comparisons[0].samples.confidence, 0.95);
+}
+
+TEST(Comparison, AnIntervalHasTheConfidenceOfItsFile) {
+  Json j = to_json(test::toy_ablation());
+  Json& confidence = j["comparisons"][0]["samples"]["confidence"];
+  const auto samples = [&] { return run_record_from_json(j).comparisons[0].samples; };
+  EXPECT_TRUE(effect(samples()));
+  confidence = 0.99;  // seven builds have none: P(W = 0) = 1/128
+  EXPECT_EQ(samples().confidence, 0.99);
+  EXPECT_FALSE(effect(samples()));
+  EXPECT_FALSE(step_change(samples()));
+  EXPECT_TRUE(phase_changes(samples()).empty());
+  for (const double wrong : {0.0, 1.0, -0.5}) {
+    confidence = wrong;
+    EXPECT_THROW(samples(), DataError) << wrong;
+  }
 }
 
 }  // namespace

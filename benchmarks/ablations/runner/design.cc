@@ -12,7 +12,7 @@ namespace {
 
 Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& variant, const Place& place) {
   return {.ablation = a.name, .question = a.question, .expectation = a.expectation, .baseline = baseline, .variant = variant,
-          .promise = a.promise, .rtol = a.rtol, .half_width = a.half_width, .built_alike = a.built_alike, .under_load = a.under_load,
+          .promise = a.promise, .rtol = a.rtol, .half_width = a.half_width, .limit_s = a.limit_s, .built_alike = a.built_alike, .under_load = a.under_load,
           .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
 }
 

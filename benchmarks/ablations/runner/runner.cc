@@ -56,6 +56,18 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
   throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
+double limit_s(const Pairing& p, const RunnerConfig& c) { return c.limit_s > 0 ? c.limit_s : p.limit_s; }
+
+// What tests the measuring is not cut short by what the others may take together.
+double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
+  constexpr double kUsual_s = 1200;
+  if (c.budget_s > 0) return c.budget_s;
+  double proofs_s = 0;
+  for (const Pairing& p : pairings)
+    if (p.repetitions > 1 && p.unsupported.empty()) proofs_s += limit_s(p, c);
+  return std::max(kUsual_s, proofs_s);
+}
+
 std::string heading(const Comparison& row, bool repeated) {
   return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
          (repeated ? " #" + std::to_string(row.repetition + 1) : "") + " against " + row.baseline + ": ";
@@ -124,21 +136,23 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   if (recipe.ablate.design == "one_off")
     for (const Ablation& a : ablations)
       if (a.convergence.seeds > 0) plan.trainings.push_back(a);
+  plan.budget_s = budget_s(plan.pairings, recipe.ablate);
   std::int64_t measured = 0, trainings = 0, epochs = 0, longest = 0;
-  for (const Pairing& p : plan.pairings) measured += p.unsupported.empty();
+  double limits_s = 0;
+  for (const Pairing& p : plan.pairings)
+    if (p.unsupported.empty()) ++measured, limits_s += limit_s(p, recipe.ablate);
   for (const Ablation& a : plan.trainings) {
     const auto n = static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
     train::Recipe one = recipe;
     if (a.convergence.change) a.convergence.change(one);
     trainings += n, epochs += n * one.train.epochs, longest = std::max(longest, one.train.epochs);
   }
-  const double seconds = std::min(recipe.ablate.budget_s, static_cast<double>(measured) * recipe.ablate.limit_s);
   char text[400];
   std::snprintf(text, sizeof text,
                 "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, less where intervals are narrow early, "
                 "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
                 ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
-                std::ceil(seconds / 60), static_cast<long long>(recipe.ablate.builds));
+                std::ceil(std::min(plan.budget_s, limits_s) / 60), static_cast<long long>(recipe.ablate.builds));
   plan.text = text;
   if (trainings > 0) {
     std::snprintf(text, sizeof text,
@@ -180,11 +194,11 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       row.status = "not_supported", row.reason = p.unsupported;
     } else {
       if (p.under_load != (load != nullptr)) load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
-      double share_s = (c.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
+      double share_s = (plan.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
       control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
       const PairLimits limits{.timing = {.block_steps = p.block_steps, .settle_steps = p.settle_steps,
-                                         .half_width = p.half_width > 0 ? p.half_width : c.half_width,
-                                         .limit_s = std::clamp(share_s, 0.1, c.limit_s), .builds = c.builds, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
+                                         .half_width = c.half_width > 0 ? c.half_width : p.half_width,
+                                         .limit_s = std::min(std::max(share_s, 0.1), limit_s(p, c)), .builds = c.builds, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
                               .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
       try {
         row = run_pair(p, recipe, limits, world, context);

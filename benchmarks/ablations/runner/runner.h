@@ -9,9 +9,7 @@ namespace ttt::ablations {
 struct RunnerConfig {
   std::string names;
   std::string design = "one_off";
-  double half_width = 0.005;
-  double limit_s = 45;
-  double budget_s = 1200;
+  double half_width = 0, limit_s = 0, budget_s = 0;
   std::int64_t builds = 8, min_rounds = 1, max_rounds = 400;
   std::int64_t gate_steps = 3;
   std::int64_t observed_steps = 2;
@@ -27,9 +25,9 @@ struct RunnerConfig {
     v("design", s.design,
       "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself. Each under every setting that --list names for it; of a combination, only one ablation may have some",
       one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
-    v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side", between(1e-5, 1));
-    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them", at_least(0.1));
-    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case", at_least(1));
+    v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the ablation says (0.005, but for three)", between(0, 1));
+    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the ablation says (45, but for those that test the measuring)", at_least(0));
+    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or as long as those take that test the measuring", at_least(0));
     v("builds", s.builds,
       "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to lie is worth some tenths of a per cent, which an interval over builds contains. 1: a quick look at a single build, whose interval leaves that out",
       at_least(1));
@@ -64,6 +62,7 @@ std::vector<Ablation> chosen(const RunnerConfig& config);
 struct Plan {
   std::vector<Pairing> pairings;
   std::vector<Ablation> trainings;  // of which convergence is compared
+  double budget_s = 0;              // for all pairings
   std::string text;                 // for people: how much, and about how long
 };
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world);
