@@ -140,7 +140,8 @@ TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
   EXPECT_GT(ended.confidence, 0.96);
 }
 
-// As many builds as a busy machine needs, whose effects differ by 5 %: intervals of 95 % looked at after every four builds miss in 55 or so of 1,000.
+// As many builds as a busy machine needs, whose effects differ by 5 %: intervals of 95 % looked at after every four builds miss in 60 of 1,000
+// (another program says, in numpy). Here 50 may by the guarantee; half of the 60 are asked for.
 TEST(Paired, EndingWhenPreciseDoesNotMakeIntervalsMiss) {
   Stream draw(random_bits(1, Purpose::kTest, 13));
   const auto steady = [](double seconds) { return [seconds](std::int64_t, std::int64_t) { return seconds; }; };

@@ -61,8 +61,6 @@ struct Convergence {
   std::function<void(train::Recipe&)> change;  // for both sides: target, epochs, how often is evaluated
 };
 
-inline constexpr double kUsualLimit_s = 45;
-
 struct Ablation {
   std::string name, question, expectation;
   Promise promise = Promise::kBitwise;
@@ -74,8 +72,7 @@ struct Ablation {
   // that loads the machine for part of the time.
   int repetitions = 1;
   bool built_alike = false, under_load = false;
-  double half_width = 0.005;       // enough: the interval of the relative effect reaches so far to either side
-  double limit_s = kUsualLimit_s;  // for one comparison
+  double half_width = harness::PairedSettings().half_width, limit_s = harness::PairedSettings().limit_s;  // how precise is enough, and how long it may take
   int block_steps = 0;             // steps that one side runs before the other's turn; 0: as the harness finds best (PairedSettings)
   int settle_steps = 0;            // of a block's first steps, so many are not counted: queues that filled during the other's turn
   // Why it cannot run here, or "". The row then says so.

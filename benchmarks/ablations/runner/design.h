@@ -13,7 +13,8 @@ struct Pairing {
   Variant baseline, variant;
   Setting setting;
   Promise promise = Promise::kBitwise;
-  double rtol = 0, half_width = 0.005, limit_s = kUsualLimit_s;
+  double rtol = 0;
+  double half_width = harness::PairedSettings().half_width, limit_s = harness::PairedSettings().limit_s;
   bool built_alike = false, under_load = false;
   int block_steps = 0, settle_steps = 0;
   std::int64_t repetition = 0, repetitions = 1;  // which, of how many

@@ -56,18 +56,6 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
   throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
-double limit_s(const Pairing& p, const RunnerConfig& c) { return c.limit_s > 0 ? c.limit_s : p.limit_s; }
-
-// What tests the measuring is not cut short by what the others may take together.
-double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
-  constexpr double kUsual_s = 1200;
-  if (c.budget_s > 0) return c.budget_s;
-  double proofs_s = 0;
-  for (const Pairing& p : pairings)
-    if (p.repetitions > 1 && p.unsupported.empty()) proofs_s += limit_s(p, c);
-  return std::max(kUsual_s, proofs_s);
-}
-
 std::string heading(const Comparison& row, bool repeated) {
   return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
          (repeated ? " #" + std::to_string(row.repetition + 1) : "") + " against " + row.baseline + ": ";
@@ -115,6 +103,18 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
     out.push_back(find(all, word));
   }
   return out;
+}
+
+double limit_s(const Pairing& p, const RunnerConfig& c) { return c.limit_s > 0 ? c.limit_s : p.limit_s; }
+
+// What tests the measuring is not cut short by what the others may take together.
+double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
+  constexpr double kUsual_s = 1200;
+  if (c.budget_s > 0) return c.budget_s;
+  double proofs_s = 0;
+  for (const Pairing& p : pairings)
+    if (p.repetitions > 1 && p.unsupported.empty()) proofs_s += limit_s(p, c);
+  return std::max(kUsual_s, proofs_s);
 }
 
 // cuDNN may add up a gradient of weights with atomics, in an order that changes from call to call: two equal steps differ in the last places.

@@ -25,9 +25,9 @@ struct RunnerConfig {
     v("design", s.design,
       "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself. Each under every setting that --list names for it; of a combination, only one ablation may have some",
       one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
-    v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the ablation says (0.005, but for three)", between(0, 1));
-    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the ablation says (45, but for those that test the measuring)", at_least(0));
-    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or as long as those take that test the measuring", at_least(0));
+    v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the ablation says, 0.005 where it says nothing", between(0, 1));
+    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the ablation says, 45 where it says nothing", at_least(0));
+    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or what those may take together that test the measuring, where that is more", at_least(0));
     v("builds", s.builds,
       "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to lie is worth some tenths of a per cent, which an interval over builds contains. 1: a quick look at a single build, whose interval leaves that out",
       at_least(1));
@@ -57,6 +57,10 @@ struct AblateRecipe : train::Recipe {
 // The ablations of RunnerConfig::names; one of which a variant is named has its baseline and that one left. Throws UsageError naming an unknown one and
 // the nearest known.
 std::vector<Ablation> chosen(const RunnerConfig& config);
+
+// Seconds of one comparison, and of all together.
+double limit_s(const Pairing& pairing, const RunnerConfig& config);
+double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& config);
 
 // What is going to be done.
 struct Plan {
