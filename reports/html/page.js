@@ -34,6 +34,16 @@ function lines(name, width) {
   return out;
 }
 
+// The labels of a plot's rows.
+function rowLabels(plot, narrow) {
+  return plot.rows.map((r) => (plot.kind === "forest" ? lines(r.name, narrow ? 16 : 40) : lines(r, narrow ? 14 : 30)));
+}
+
+// Pixels of a row: so many that a label does not reach into the next one's, whose height is the font's 12 times 1.2 a line (Chart.js's default).
+function rowHeight(labels, least) {
+  return Math.max(least, ...labels.slice(1).map((label, i) => Math.ceil(((label.length + labels[i].length) / 2) * 14.4) + 4));
+}
+
 function axis(t, title, more = {}) {
   return { title: { display: true, text: title, color: t.text }, ticks: { color: t.text, ...more.ticks }, grid: { color: t.line, borderColor: t.quiet, ...more.grid }, ...more.scale };
 }
@@ -77,7 +87,7 @@ function curve(plot, t) {
   return { type: "scatter", data: { datasets }, options };
 }
 
-function stack(plot, t, narrow) {
+function stack(plot, t, narrow, labels) {
   const datasets = plot.series.map((s, i) => ({
     label: s.name,
     data: s.values,
@@ -91,7 +101,7 @@ function stack(plot, t, narrow) {
   options.indexAxis = "y";
   options.scales = {
     x: axis(t, plot.x, { scale: { stacked: true, min: Math.min(...ends.map((e) => e[0])), max: Math.max(...ends.map((e) => e[1])) }, ticks: { callback: round, includeBounds: false } }),
-    y: axis(t, "", { scale: { stacked: true, title: { display: false } }, ticks: { autoSkip: false, callback: (v) => lines(plot.rows[v], narrow ? 14 : 30) }, grid: { display: false } }),
+    y: axis(t, "", { scale: { stacked: true, title: { display: false } }, ticks: { autoSkip: false, callback: (v) => labels[v] }, grid: { display: false } }),
   };
   options.plugins.tooltip.callbacks = { label: (c) => `${c.dataset.label}: ${round(c.parsed.x)}` };
   return { type: "bar", data: { labels: plot.rows, datasets }, options, plugins: [segmentNames(plot, t)] };
@@ -119,7 +129,7 @@ function segmentNames(plot, t) {
   };
 }
 
-function forest(plot, t, narrow) {
+function forest(plot, t, narrow, labels) {
   const rows = plot.rows, gap = { x: NaN, y: NaN };
   const findings = [["faster", "triangle", 0], ["slower", "rect", 1], ["no difference shown at this precision", "circle", 6]];
   const datasets = findings.flatMap(([finding, mark, color]) => {
@@ -135,7 +145,7 @@ function forest(plot, t, narrow) {
   const options = base(t);
   options.scales = {
     x: axis(t, narrow ? "change of the step's time [%]" : plot.x, { ticks: { callback: round } }),
-    y: { ...axis(t, "", { ticks: { stepSize: 1, autoSkip: false, callback: (v) => (rows[v] ? lines(rows[v].name, narrow ? 16 : 40) : "") } }), type: "linear", reverse: true, min: -0.5, max: rows.length - 0.5, title: { display: false }, afterBuildTicks: (scale) => { scale.ticks = rows.map((_, value) => ({ value })); } },
+    y: { ...axis(t, "", { ticks: { stepSize: 1, autoSkip: false, callback: (v) => labels[v] || "" } }), type: "linear", reverse: true, min: -0.5, max: rows.length - 0.5, title: { display: false }, afterBuildTicks: (scale) => { scale.ticks = rows.map((_, value) => ({ value })); } },
   };
   options.plugins.legend.labels.filter = (item) => item.text !== "95 % interval" && item.text !== "zero";
   options.plugins.tooltip.callbacks = {
@@ -154,9 +164,9 @@ function draw() {
   Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
   charts = [...document.querySelectorAll("canvas[data-plot]")].map((canvas) => {
     const plot = plots[Number(canvas.dataset.plot)], narrow = canvas.parentNode.clientWidth < 480;
-    const rows = plot.rows ? plot.rows.length : 0;
-    canvas.parentNode.style.height = rows ? `${110 + rows * (plot.kind === "forest" ? (narrow ? 62 : 34) : narrow ? 48 : 38)}px` : "320px";
-    return new Chart(canvas, KINDS[plot.kind](plot, t, narrow));
+    const labels = plot.rows ? rowLabels(plot, narrow) : [];
+    canvas.parentNode.style.height = labels.length ? `${110 + labels.length * rowHeight(labels, plot.kind === "forest" ? 34 : 38)}px` : "320px";
+    return new Chart(canvas, KINDS[plot.kind](plot, t, narrow, labels));
   });
 }
 

@@ -207,6 +207,31 @@ TEST(Browser, ADamagedFileAndAForeignScriptAreSeen) {
   EXPECT_NE(test::read_text(folder / "log").find("CONSOLE"), std::string::npos);
 }
 
+// The longest names that there are: those of all ablations, as published.
+TEST(Browser, LabelsOfRowsDoNotOverlap) {
+  TTT_NEED_CHROMIUM();
+  Inputs in;
+  for (const char* name : {"ablate_e92fd04/all.json", "trace_e92fd04/4_ranks_flat_async.json", "trace_e92fd04/4_ranks_blocking.json"}) {
+    const std::string path = std::string(TTT_SOURCE_DIR "/results/epyc-avx512-2cores/2026-11-23_") + name;
+    in.results.push_back({{name, result::read_result(path)}, test::read_text(path)});
+  }
+  const std::string page = html_page(in);
+  for (const int width : {390, 1400}) {
+    TempFolder folder;
+    test::write_text(folder / "inner.html", page);
+    // A line of a label takes 14.4 pixels (Chart.js: a font of 12, 1.2 times).
+    const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
+                              "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { let labels = 0, most = 0, overlaps = 0; "
+                              "for (const canvas of f.contentDocument.querySelectorAll('canvas')) { const y = f.contentWindow.Chart.getChart(canvas).scales.y; "
+                              "const size = (i) => (Array.isArray(y.ticks[i].label) ? y.ticks[i].label.length : 1) * 14.4; "
+                              "for (let i = 0; i < y.ticks.length; ++i) { labels += 1; most = Math.max(most, size(i) / 14.4); "
+                              "if (i > 0) overlaps += Math.abs(y.getPixelForTick(i) - y.getPixelForTick(i - 1)) < (size(i) + size(i - 1)) / 2; } } "
+                              "document.title = (labels > 50) + ', ' + (most > 2) + ', ' + overlaps + ' overlaps'; }, 3000)</script>";
+    const auto dom = load(folder, frame, "--allow-file-access-from-files");
+    EXPECT_NE(dom.output.find("true, true, 0 overlaps"), std::string::npos) << dom.output.substr(0, 300);
+  }
+}
+
 TEST(Browser, APhoneNeedsNoHorizontalScroll) {
   TTT_NEED_CHROMIUM();
   for (const int width : {390, 1400}) {
