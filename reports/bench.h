@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "reports/document.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::reports {
 

@@ -12,7 +12,7 @@
 #include "core/whole_file.h"
 #include "reports/csv.h"
 #include "result/result_file.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::reports {
 namespace {

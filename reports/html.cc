@@ -14,7 +14,7 @@
 #include "reports/score.h"
 #include "reports/show.h"
 #include "result/provenance.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::reports {
 namespace {

@@ -1,9 +1,9 @@
 #include "reports/inputs.h"
 
 #include "core/error.h"
-#include "result/json.h"
+#include "settings/json.h"
 #include "result/result_file.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::reports {
 

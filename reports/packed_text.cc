@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::reports {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "reports/compare.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::reports {
 

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "data/loader.h"
 #include "data/tool.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "models.h"
 #include "overlap.h"
-#include "train/reducer.h"
+#include "train/reducers/reducer.h"
 
 namespace ttt::micro {
 namespace {

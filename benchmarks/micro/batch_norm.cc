@@ -4,7 +4,7 @@
 #include <ATen/ops/native_batch_norm_backward.h>
 
 #include "bench.h"
-#include "kernels/host/batch_norm.h"
+#include "kernels/batch_norm/host.h"
 #include "torch_peer.h"
 
 namespace ttt::micro {

@@ -6,8 +6,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "bench.h"
-#include "model/ops/detection_ops.h"
-#include "roofline/op_flops.h"
+#include "models/ops/detection_ops.h"
+#include "measure/op_flops.h"
 #include "torch_peer.h"
 
 namespace ttt::micro {

@@ -5,8 +5,8 @@
 
 #include "context.h"
 #include "cuda_timing.h"
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/detection.h"
+#include "kernels/batch_norm/cuda.h"
+#include "kernels/common/cuda.h"
 #include "rpn_inputs.h"
 
 namespace ttt::micro {

@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "shapes.h"
 
 namespace ttt::micro {

@@ -3,7 +3,7 @@
 // links: ttt_kernels_host
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "shapes.h"
 
 namespace ttt::micro {

@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "models.h"
 #include "torch_peer.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace ttt::micro {
 namespace {

@@ -5,7 +5,7 @@
 #include <ATen/ops/upsample_bilinear2d.h>
 
 #include "bench.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "shapes.h"
 #include "torch_peer.h"
 

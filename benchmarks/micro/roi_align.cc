@@ -10,7 +10,7 @@
 
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "shapes.h"
 #include "torch_peer.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "inputs.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "shapes.h"
 
 namespace ttt::micro {

@@ -2,11 +2,11 @@
 #include <ATen/Parallel.h>
 
 #include "comm/world.h"
-#include "core/fields.h"
-#include "harness/app.h"
-#include "roofline/peaks.h"
-#include "train/launch.h"
-#include "train/parts.h"
+#include "settings/fields.h"
+#include "app/app.h"
+#include "measure/peaks.h"
+#include "run/launch.h"
+#include "run/assemble.h"
 
 namespace {
 

@@ -19,11 +19,11 @@
 #include "core/error.h"
 #include "data/collate.h"
 #include "embedded_recipes.h"
-#include "harness/app.h"
-#include "roofline/op_costs.h"
-#include "train/launch.h"
-#include "train/optimizer.h"
-#include "train/parts.h"
+#include "app/app.h"
+#include "measure/op_costs.h"
+#include "run/launch.h"
+#include "train/optimizers/optimizer.h"
+#include "run/assemble.h"
 #include "train/step.h"
 
 namespace {

@@ -3,16 +3,16 @@
 #include <numeric>
 
 #include "comm/world.h"
-#include "harness/app.h"
-#include "harness/progress.h"
-#include "harness/settings_reader.h"
+#include "app/app.h"
+#include "app/progress.h"
+#include "settings/settings_reader.h"
 #include "embedded_recipes.h"
-#include "train/guards.h"
-#include "train/launch.h"
-#include "train/parts.h"
-#include "train/resume.h"
-#include "train/run_events.h"
-#include "train/submission.h"
+#include "run/guards.h"
+#include "run/launch.h"
+#include "run/assemble.h"
+#include "run/resume.h"
+#include "run/run_events.h"
+#include "run/submission.h"
 
 namespace {
 

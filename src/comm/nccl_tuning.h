@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "core/fields.h"
+#include "settings/fields.h"
 
 namespace ttt::comm {
 

@@ -1,7 +1,7 @@
 #include "eval/detector.h"
 
 #include "data/image_batch.h"
-#include "model/image_placer.h"
+#include "models/image_placer.h"
 
 namespace ttt::eval {
 namespace {

@@ -9,7 +9,7 @@
 #include "data/settings.h"
 #include "eval/coco/detection.h"
 #include "eval/postprocess.h"
-#include "model/mask_rcnn.h"
+#include "models/mask_rcnn/mask_rcnn.h"
 
 namespace ttt::eval {
 

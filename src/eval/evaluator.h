@@ -13,7 +13,7 @@
 #include "data/shard_set.h"
 #include "eval/coco/evaluate.h"
 #include "eval/detector.h"
-#include "model/mask_rcnn.h"
+#include "models/mask_rcnn/mask_rcnn.h"
 
 namespace ttt::eval {
 

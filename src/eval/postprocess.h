@@ -6,7 +6,7 @@
 
 #include "data/host_batch.h"
 #include "eval/coco/evaluate.h"
-#include "model/mask_rcnn.h"
+#include "models/mask_rcnn/mask_rcnn.h"
 
 namespace ttt::eval {
 

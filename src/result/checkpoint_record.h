@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

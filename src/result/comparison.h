@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/statistics.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

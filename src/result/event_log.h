@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/clock.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

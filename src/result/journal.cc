@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {

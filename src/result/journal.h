@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "result/json.h"
+#include "settings/json.h"
 #include "result/run_record.h"
 
 namespace ttt::result {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

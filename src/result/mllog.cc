@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

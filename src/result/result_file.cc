@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {

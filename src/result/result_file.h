@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "result/json.h"
+#include "settings/json.h"
 #include "result/run_record.h"
 
 namespace ttt::result {

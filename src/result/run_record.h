@@ -14,7 +14,7 @@
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/event_log.h"
-#include "result/json.h"
+#include "settings/json.h"
 #include "result/peak.h"
 #include "result/telemetry_record.h"
 #include "result/trace_record.h"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/parallel.h"
-#include "result/text.h"
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/trace.h"
-#include "result/json.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "train/watchdog.h"
+#include "health/watchdog.h"
 
 namespace ttt::train {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "comm/heartbeat.h"
 #include "data/host_batch.h"
-#include "model/batch.h"
-#include "model/image_placer.h"
-#include "model/losses.h"
-#include "train/optimizer.h"
+#include "models/batch.h"
+#include "models/image_placer.h"
+#include "models/mask_rcnn/losses.h"
+#include "train/optimizers/optimizer.h"
 
 namespace ttt::train {
 

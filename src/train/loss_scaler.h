@@ -4,8 +4,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "core/fields.h"
-#include "result/json.h"
+#include "settings/fields.h"
+#include "settings/json.h"
 #include "train/listener.h"
 
 namespace ttt::train {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include "model/mask_rcnn.h"
-#include "result/json.h"
+#include "models/mask_rcnn/mask_rcnn.h"
+#include "settings/json.h"
 #include "result/phase_clock.h"
 #include "train/loss_scaler.h"
 

@@ -14,9 +14,9 @@
 #include "eval/evaluator.h"
 #include "result/phase_clock.h"
 #include "train/device_batch.h"
-#include "train/gradient_hooks.h"
-#include "train/optimizer.h"
-#include "train/recipe.h"
+#include "train/reducers/gradient_hooks.h"
+#include "train/optimizers/optimizer.h"
+#include "run/recipe.h"
 #include "train/step.h"
 #include "train/step_runner.h"
 

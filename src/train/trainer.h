@@ -9,9 +9,9 @@
 
 #include "comm/communicator.h"
 #include "result/run_recorder.h"
-#include "train/checkpoints.h"
+#include "checkpoint/checkpoints.h"
 #include "train/listener.h"
-#include "train/recipe.h"
+#include "run/recipe.h"
 #include "train/step_loop.h"
 
 namespace ttt::train {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/parameters.h"
+#include "models/parameters.h"
 
 namespace ttt::train {
 

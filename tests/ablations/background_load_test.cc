@@ -1,5 +1,5 @@
 // The load under which planted costs are looked for: there for part of the time, stopped for the rest, and gone afterwards.
-#include "ablations/runner/background_load.h"
+#include "measure/background_load.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

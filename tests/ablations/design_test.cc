@@ -1,5 +1,5 @@
 // Which comparisons a design makes, and under which settings.
-#include "ablations/runner/design.h"
+#include "measure/design.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What rows say together: how many intervals may miss a known effect, and what is no proof.
-#include "ablations/runner/judge.h"
+#include "measure/judge.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // How long comparisons may take: what an ablation says, unless the user does.
 #include <gtest/gtest.h>
 
-#include "ablations/runner/runner.h"
+#include "measure/runner.h"
 
 namespace ttt::ablations {
 namespace {

@@ -1,5 +1,5 @@
 // Sides on threads of their own, and the convolution whose calls are compared there, on the host.
-#include "ablations/runner/own_thread.h"
+#include "measure/own_thread.h"
 
 #include <c10/core/AutogradState.h>
 #include <gtest/gtest.h>

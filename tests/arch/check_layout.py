@@ -51,7 +51,7 @@ HOMES = [
     (r"stb/.*", ["src/eval/draw"]),
     (r"isa-l.*", ["benchmarks/micro"]),
     (r"(torch|ATen|c10|caffe2)/.*", TORCH),
-    (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc", "src/model/ops/cuda_ops.cc", "benchmarks/micro/cuda_timing.h"]),
+    (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc", "src/models/ops/cuda_ops.cc", "benchmarks/micro/cuda_timing.h"]),
     (r"benchmark/.*", ["benchmarks"]),
     (r"(gtest|gmock)/.*", []),
 ]

@@ -15,7 +15,7 @@ GOOD = {
     "src/comm/world.h": "#pragma once\n",
     "src/comm/nccl.cc": "#include <nccl.h>\n#include <cuda_runtime_api.h>\n",
     "src/data/loader.h": "#pragma once\n#include <hdf5.h>\n",
-    "src/result/json.h": "#pragma once\n#include <nlohmann/json.hpp>\n",
+    "src/settings/json.h": "#pragma once\n#include <nlohmann/json.hpp>\n",
     "src/model/model.h": "#pragma once\n#include <ATen/ATen.h>\n",
     "src/model/ops/roi_align.cc": '#include "kernels/roi_align.h"\n#include "model/model.h"\n',
     "src/eval/coco/match.h": "#pragma once\n",

@@ -7,7 +7,7 @@
 
 #include "data/loader.h"
 #include "data/transform.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 #include "tests/data/tiny_set.h"
 
 namespace ttt::data {

@@ -2,12 +2,12 @@
 // with a run on the CPU. In the result: built.waits, how often the training steps made the host wait, by operation; the first, which makes the anchors, does not count.
 #include "comm/world.h"
 #include "embedded_recipes.h"
-#include "harness/app.h"
+#include "app/app.h"
 #include "tests/device_double/device_double.h"
 #include "tests/device_double/small_step.h"
-#include "train/launch.h"
-#include "train/parts.h"
-#include "train/resume.h"
+#include "run/launch.h"
+#include "run/assemble.h"
+#include "run/resume.h"
 
 namespace {
 

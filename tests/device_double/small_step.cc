@@ -4,8 +4,8 @@
 
 #include "core/rng.h"
 #include "emulator.h"
-#include "kernels/cuda/detection.h"
-#include "model/ops/device_kernels.h"
+#include "kernels/common/cuda.h"
+#include "models/ops/device_kernels.h"
 
 namespace ttt::test {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "model/config.h"
-#include "model/mask_rcnn.h"
-#include "train/optimizer.h"
+#include "models/mask_rcnn/config.h"
+#include "models/mask_rcnn/mask_rcnn.h"
+#include "train/optimizers/optimizer.h"
 
 namespace ttt::test {
 

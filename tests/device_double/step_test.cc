@@ -19,7 +19,7 @@
 #include "tests/device_double/small_step.h"
 #include "train/device_batch.h"
 #include "train/step.h"
-#include "train/watchdog.h"
+#include "health/watchdog.h"
 
 namespace ttt {
 namespace {

@@ -1,7 +1,7 @@
 #include "planted.h"
 
-#include "kernels/cuda/block.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/common/block.h"
+#include "kernels/common/launch.h"
 
 namespace planted {
 namespace {

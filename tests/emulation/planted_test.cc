@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "backend.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/common/launch.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kAddressSanitizer = true;

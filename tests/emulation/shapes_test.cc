@@ -12,10 +12,10 @@
 #include "core/error.h"
 #include "data/collate.h"
 #include "embedded_recipes.h"
-#include "harness/settings_reader.h"
-#include "kernels/cuda/batch_norm.h"
-#include "kernels/cuda/detection.h"
-#include "model/config.h"
+#include "settings/settings_reader.h"
+#include "kernels/batch_norm/cuda.h"
+#include "kernels/common/cuda.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::kernels {
 namespace {

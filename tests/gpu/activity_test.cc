@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/result/toy_record.h"
-#include "train/device_profile.h"
+#include "telemetry/device_profile.h"
 
 namespace ttt {
 namespace {

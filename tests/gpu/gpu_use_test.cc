@@ -1,5 +1,5 @@
 // What a run records of its GPUs, with a driver that is made up (fake_nvml.c).
-#include "train/gpu_use.h"
+#include "health/gpu_use.h"
 
 #include <gtest/gtest.h>
 

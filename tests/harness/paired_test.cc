@@ -1,5 +1,5 @@
 // Measuring in turns, with sides whose times are known.
-#include "harness/paired.h"
+#include "measure/paired.h"
 
 #include <gtest/gtest.h>
 

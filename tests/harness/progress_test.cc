@@ -1,5 +1,5 @@
 // The progress line with a clock and a stream of the test's own.
-#include "harness/progress.h"
+#include "app/progress.h"
 
 #include <gtest/gtest.h>
 

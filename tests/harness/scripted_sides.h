@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "core/rng.h"
-#include "harness/paired.h"
+#include "measure/paired.h"
 
 namespace ttt::test {
 

@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "harness/recipe_text.h"
-#include "harness/settings_reader.h"
-#include "result/fields_json.h"
+#include "settings/recipe_text.h"
+#include "settings/settings_reader.h"
+#include "settings/fields_json.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_settings.h"
 

@@ -1,13 +1,13 @@
 // TOML and --set into settings: every wrong input is refused with its key, place and remedy.
-#include "harness/settings_reader.h"
+#include "settings/settings_reader.h"
 
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/temp_folder.h"
-#include "harness/recipe_text.h"
-#include "result/fields_json.h"
+#include "settings/recipe_text.h"
+#include "settings/fields_json.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_settings.h"
 

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "core/error.h"
-#include "harness/app.h"
-#include "harness/progress.h"
+#include "app/app.h"
+#include "app/progress.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
 

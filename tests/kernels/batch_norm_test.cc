@@ -1,5 +1,5 @@
 // Batch normalisation against the formulas of Ioffe and Szegedy (2015, section 3), written out in float64.
-#include "kernels/host/batch_norm.h"
+#include "kernels/batch_norm/host.h"
 
 #include <gtest/gtest.h>
 

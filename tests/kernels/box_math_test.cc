@@ -1,5 +1,5 @@
-// The exponential and the logarithm of kernels/box_math.h against libm's in double precision.
-#include "kernels/box_math.h"
+// The exponential and the logarithm of kernels/common/box_math.h against libm's in double precision.
+#include "kernels/common/box_math.h"
 
 #include <gtest/gtest.h>
 

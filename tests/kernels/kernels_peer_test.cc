@@ -12,8 +12,8 @@
 #include "core/parallel.h"
 #include "core/temp_folder.h"
 #include "guarded.h"
-#include "kernels/host/batch_norm.h"
-#include "kernels/host/detection.h"
+#include "kernels/batch_norm/host.h"
+#include "kernels/common/host.h"
 #include "peer_case.h"
 #include "tests/result/python.h"
 

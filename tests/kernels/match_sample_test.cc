@@ -9,7 +9,7 @@
 #include "core/parallel.h"
 #include "guarded.h"
 #include "inputs.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/host.h"
 
 namespace ttt::kernels {
 namespace {

@@ -12,8 +12,8 @@
 #include "core/parallel.h"
 #include "guarded.h"
 #include "inputs.h"
-#include "kernels/box_math.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/box_math.h"
+#include "kernels/common/host.h"
 
 namespace ttt::kernels {
 namespace {

@@ -8,11 +8,11 @@
 #include "core/parallel.h"
 #include "guarded.h"
 #include "inputs.h"
-#include "kernels/box_math.h"
-#include "kernels/host/detection.h"
-#include "kernels/host/match_loops.h"
-#include "kernels/host/nms_loops.h"
-#include "kernels/host/stencil.h"
+#include "kernels/common/box_math.h"
+#include "kernels/common/host.h"
+#include "kernels/match/host_loops.h"
+#include "kernels/nms/host_loops.h"
+#include "kernels/roi_align/host_stencil.h"
 
 namespace ttt::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // Normalisation against its host twin: to the bit.
-#include "kernels/cuda/batch_norm.h"
+#include "kernels/batch_norm/cuda.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "inputs.h"
-#include "kernels/host/batch_norm.h"
-#include "kernels/host/simd.h"
+#include "kernels/batch_norm/host.h"
+#include "kernels/common/simd.h"
 #include "twins.h"
 
 namespace ttt::kernels {

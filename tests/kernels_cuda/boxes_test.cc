@@ -10,8 +10,8 @@
 
 #include "core/error.h"
 #include "inputs.h"
-#include "kernels/cuda/detection.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/host.h"
 #include "twins.h"
 
 namespace ttt::kernels {

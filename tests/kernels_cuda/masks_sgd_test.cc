@@ -10,9 +10,9 @@
 #include "coco/rle.h"
 #include "core/error.h"
 #include "inputs.h"
-#include "kernels/cuda/detection.h"
-#include "kernels/host/detection.h"
-#include "kernels/host/simd.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/host.h"
+#include "kernels/common/simd.h"
 #include "twins.h"
 
 namespace ttt::kernels {

@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "inputs.h"
-#include "kernels/cuda/detection.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/host.h"
 #include "twins.h"
 
 namespace ttt::kernels {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "inputs.h"
-#include "kernels/cuda/detection.h"
-#include "kernels/host/detection.h"
+#include "kernels/common/cuda.h"
+#include "kernels/common/host.h"
 #include "twins.h"
 
 namespace ttt::kernels {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backend.h"
-#include "kernels/float16.h"
+#include "kernels/common/float16.h"
 
 namespace ttt::kernels {
 

@@ -19,9 +19,9 @@
 #include <map>
 
 #include "core/error.h"
-#include "model/mask_rcnn.h"
-#include "train/accelerator.h"
-#include "train/optimizer.h"
+#include "models/mask_rcnn/mask_rcnn.h"
+#include "run/accelerator.h"
+#include "train/optimizers/optimizer.h"
 #include "train/step.h"
 #include "train/weights.h"
 

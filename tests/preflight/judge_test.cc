@@ -1,12 +1,12 @@
 // Every check says "ok" of a sound cluster, and each planted fault is named with its rank or node.
-#include "preflight/judge.h"
+#include "tools/preflight/judge.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/error.h"
-#include "preflight/cpu_list.h"
+#include "tools/preflight/cpu_list.h"
 
 namespace ttt::preflight {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "core/rng.h"
 #include "data/png.h"
-#include "result/event_file.h"
-#include "result/json.h"
+#include "telemetry/event_file.h"
+#include "settings/json.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The writer of event files: nothing is lost, whoever is slower. tests/result/events.py has TensorBoard read what it wrote.
-#include "result/event_file.h"
+#include "telemetry/event_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "result/json.h"
+#include "settings/json.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "result/text.h"
+#include "core/text.h"
 #include "tests/message_of.h"
 #include "tests/result/python.h"
 

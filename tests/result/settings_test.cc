@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "result/fields_json.h"
+#include "settings/fields_json.h"
 #include "tests/result/toy_settings.h"
 
 namespace ttt::result {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "result/fields_json.h"
+#include "settings/fields_json.h"
 #include "result/provenance.h"
 #include "result/run_record.h"
 #include "result/system_info.h"

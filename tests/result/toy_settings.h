@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/fields.h"
+#include "settings/fields.h"
 
 namespace ttt::test {
 

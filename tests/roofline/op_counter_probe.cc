@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "roofline/op_counter.h"
+#include "measure/op_counter.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Peaks that no machine has are refused; those of this machine are not.
-#include "roofline/peaks.h"
+#include "measure/peaks.h"
 
 #include <gtest/gtest.h>
 

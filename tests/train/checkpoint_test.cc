@@ -13,7 +13,7 @@
 #include "tests/message_of.h"
 #include "tests/result/python.h"
 #include "tests/result/toy_record.h"
-#include "train/checkpoint_folder.h"
+#include "checkpoint/checkpoint_folder.h"
 
 namespace ttt::train {
 namespace {

@@ -1,5 +1,5 @@
 // Specifications of faults: what is understood, what is refused and how; the same for any bytes.
-#include "train/fault.h"
+#include "faults/fault.h"
 
 #include <gtest/gtest.h>
 

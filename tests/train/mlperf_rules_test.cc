@@ -1,6 +1,6 @@
 // The closed division's rules: what they allow, and that each is broken by what breaks it.
 #include "tests/message_of.h"
-#include "train/mlperf_rules.h"
+#include "mlperf/rules.h"
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "harness/settings_reader.h"
-#include "result/field_table.h"
+#include "settings/settings_reader.h"
+#include "settings/field_table.h"
 #include "result/mllog.h"
 #include "tests/result/python.h"
-#include "train/mlperf_log.h"
-#include "train/run_events.h"
+#include "mlperf/log.h"
+#include "run/run_events.h"
 
 namespace ttt::train {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "comm/world.h"
 #include "embedded_recipes.h"
-#include "harness/app.h"
-#include "train/launch.h"
-#include "train/parts.h"
-#include "train/resume.h"
+#include "app/app.h"
+#include "run/launch.h"
+#include "run/assemble.h"
+#include "run/resume.h"
 
 namespace {
 

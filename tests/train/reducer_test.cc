@@ -1,5 +1,5 @@
 // The reducers without tensors: which collectives they start, when, and what they leave in the array. Run on several ranks.
-#include "train/reducer.h"
+#include "train/reducers/reducer.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "tests/comm/mpi_main.h"
-#include "train/trace_collection.h"
+#include "telemetry/trace_collection.h"
 
 namespace ttt::train {
 namespace {

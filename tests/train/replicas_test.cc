@@ -1,5 +1,5 @@
 // The replica check on real ranks and a real store of parameters.
-#include "train/replicas.h"
+#include "health/replicas.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 
 #include "core/clock.h"
 #include "core/rng.h"
-#include "train/replica_vote.h"
-#include "train/stragglers.h"
-#include "train/watchdog.h"
+#include "health/replica_vote.h"
+#include "health/stragglers.h"
+#include "health/watchdog.h"
 
 namespace ttt::train {
 namespace {

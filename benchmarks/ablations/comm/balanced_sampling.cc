@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <numeric>
+
+#include "measure/ablation.h"
+
+namespace ttt::ablations {
+namespace {
+
+// The same global batches, dealt out to the ranks by cost: the dearest image first, each to the rank that has the least so far and room left
+// (longest processing time first, Graham 1969). What differs between images of one size is the number of objects, which the mask branch follows.
+class BalancedOrder final : public data::BatchOrder {
+ public:
+  BalancedOrder(const data::ShardSet& set, const data::DataSettings& data, data::OrderSettings settings) : set_(set), settings_(settings) {
+    for (settings.rank = 0; settings.rank < settings.ranks; ++settings.rank) shares_.push_back(std::make_unique<data::TrainOrder>(set, data, settings));
+  }
+  std::int64_t batches() const override { return -1; }
+  std::int64_t per_rank() const override { return shares_[0]->per_rank(); }
+  data::BatchPlan at(std::int64_t step) const override {
+    data::BatchPlan plan = shares_[static_cast<std::size_t>(settings_.rank)]->at(step);
+    std::vector<data::Sample> all;
+    for (const auto& share : shares_) {
+      const auto samples = share->at(step).samples;
+      all.insert(all.end(), samples.begin(), samples.end());
+    }
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
+    std::vector<std::int64_t> load(shares_.size(), 0), room(shares_.size(), per_rank());
+    plan.samples.clear();
+    for (const data::Sample& sample : all) {
+      std::size_t to = shares_.size();
+      for (std::size_t r = 0; r < shares_.size(); ++r)
+        if (room[r] > 0 && (to == shares_.size() || load[r] < load[to])) to = r;
+      load[to] += cost(sample), --room[to];
+      if (static_cast<int>(to) == settings_.rank) plan.samples.push_back(sample);
+    }
+    return plan;
+  }
+
+ private:
+  std::int64_t cost(const data::Sample& s) const { return set_.objects(s.image); }
+
+  const data::ShardSet& set_;
+  data::OrderSettings settings_;
+  std::vector<std::unique_ptr<data::TrainOrder>> shares_;
+};
+
+void deal_by_cost(Run& run) {
+  const data::OrderSettings settings{.seed = static_cast<std::uint64_t>(run.recipe.seed), .global_batch = run.recipe.train.global_batch,
+                                     .rank = run.gradients->rank(), .ranks = run.gradients->size()};
+  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data,
+                                                    std::make_shared<BalancedOrder>(*run.train_images, run.recipe.data, settings), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
+  run.deals = "by number of objects";
+}
+
+void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
+
+}  // namespace
+
+Ablation ablate_balanced_sampling() {
+  return {.name = "balanced_sampling",
+          .question = "What is it worth to deal a batch's images out to the ranks by their cost, where the step's work follows the image?",
+          .expectation = "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is a shorter step. With "
+                         "fixed shapes there is nothing to balance.",
+          .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same
+          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .rebuild = deal_by_cost, .replaces = {"loader"}}},
+          .unsupported = needs_ranks};
+}
+
+}  // namespace ttt::ablations

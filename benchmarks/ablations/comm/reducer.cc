@@ -1,0 +1,19 @@
+#include "measure/ablation.h"
+
+namespace ttt::ablations {
+
+static Variant kind(const char* name) {
+  return {.name = name, .change = [name](train::Recipe& r) { r.train.reducer.kind = name; }};
+}
+
+Ablation ablate_reducer() {
+  return {.name = "reducer",
+          .question = "What is it worth to send gradients while other work goes on?",
+          .expectation = "flat_async hides behind the fetch of the next batch, bucketed behind backward as well. On CPUs that backward keeps busy, "
+                         "the sending itself takes their time, so little is hidden.",
+          .promise = Promise::kBitwise,  // sums are taken in rank order whatever the buckets
+          .variants = {kind("blocking"), kind("flat_async"), kind("bucketed")},
+          .unsupported = needs_ranks};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,31 @@
+#include "measure/ablation.h"
+
+namespace ttt::ablations {
+namespace {
+
+Variant precision(const char* name) {
+  return {.name = name, .change = [name](train::Recipe& r) { r.model.precision = name; }};
+}
+
+// Without instructions for bfloat16 a CPU multiplies them one by one, some seventy times slower than float32.
+std::string needs_bfloat16(const Place& place) {
+  if (place.device != "cpu") return "";
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512bf16")) return "";
+#endif
+  return "this CPU has no instructions for bfloat16 (AVX512_BF16)";
+}
+
+}  // namespace
+
+Ablation ablate_precision() {
+  return {.name = "precision",
+          .question = "What is it worth to multiply in fewer bits?",
+          .expectation = "Matrix units multiply fewer bits faster, and activations take half the memory; layers that are bound by memory, the own kernels and the "
+                         "update gain less or nothing. Accuracy: compare epochs to target of whole runs, not steps.",
+          .promise = Promise::kOtherWork,  // other numbers, and so other proposals
+          .variants = {precision("fp32"), precision("tf32"), precision("bf16"), precision("fp16")},
+          .unsupported = needs_bfloat16};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,21 @@
+#include "measure/ablation.h"
+
+namespace ttt::ablations {
+namespace {
+
+Variant level(const char* name) {
+  return {.name = name, .change = [name](train::Recipe& r) { r.train.graphs = name; }};
+}
+
+}  // namespace
+
+Ablation ablate_cuda_graphs() {
+  return {.name = "cuda_graphs",
+          .question = "What is it worth to replay the step as CUDA Graphs?",
+          .expectation = "Launches vanish from the host's critical path: most at one image a GPU.",
+          .promise = Promise::kBitwise,
+          .variants = {level("none"), level("parts"), level("full")},
+          .unsupported = [](const Place& place) { return needs_cuda(place, "CUDA Graphs"); }};
+}
+
+}  // namespace ttt::ablations

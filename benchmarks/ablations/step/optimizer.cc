@@ -1,0 +1,24 @@
+#include "measure/ablation.h"
+#include "benchmarks/ablations/step/tensor_sgd.h"
+
+namespace ttt::ablations {
+namespace {
+
+Variant tensor_sgd(const char* name, TensorSgd::Calls calls) {
+  return {.name = name, .rebuild = [calls](Run& run) {
+            run.parts.optimizer = std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, calls);
+          }, .replaces = {"optimizer"}};
+}
+
+}  // namespace
+
+Ablation ablate_optimizer() {
+  return {.name = "optimizer",
+          .question = "What is one fused pass over all weights worth?",
+          .expectation = "Four passes over weights, gradients and momentum become one; on a small model it is the calls that count.",
+          .promise = Promise::kClose,
+          .rtol = 1e-4,  // another order of a few roundings per weight, grown over the gate's steps
+          .variants = {{.name = "fused"}, tensor_sgd("foreach", TensorSgd::Calls::kForeach), tensor_sgd("loop", TensorSgd::Calls::kLoop)}};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,28 @@
+#include "measure/operation_arm.h"
+
+namespace ttt::ablations {
+
+Ablation ablate_threads_against_ranks() {
+  const auto one_rank = [](const Bench& bench) -> std::unique_ptr<Arm> {
+    train::Recipe r = bench.recipe;
+    if (r.train.global_batch == 0) r.train.global_batch = r.train.images_per_rank * bench.world.size();
+    r.train.threads = bench.world.size();
+    r.data.workers *= bench.world.size();  // as many as the ranks have together
+    const Bench alone{r, bench.world, bench.context};
+    return std::make_unique<AloneArm>(alone);
+  };
+  return {.name = "threads_against_ranks",
+          .question = "The same global batch on the same cores: as many ranks of one thread, or one rank of as many threads?",
+          .expectation = "Ranks run everything in parallel and pay for the reduction; threads share one batch and pay wherever an operator is too small "
+                         "to be divided, or is not divided at all.",
+          .promise = Promise::kOtherWork,  // normalisation and losses see a rank's images
+          .variants = {{.name = "ranks of one thread", .change = [](train::Recipe& r) { r.train.threads = 1; }}, {.name = "one rank of threads", .arm = one_rank}},
+          .unsupported = [](const Place& place) {
+            if (const std::string reason = needs_ranks(place); !reason.empty()) return reason;
+            if (place.nodes > 1) return std::string("one rank has the cores of one node: start it on one");
+            return place.cores >= place.ranks ? std::string()
+                                              : std::string("a rank may use ") + std::to_string(place.cores) + " core, so it has no use for threads: start it with mpirun --bind-to none, and at most as many ranks as cores";
+          }};
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,117 @@
+#include "app/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+namespace ttt::harness {
+namespace {
+
+constexpr double kWindow_s = 30;
+
+bool is_terminal(std::FILE* stream) {
+  const char* term = std::getenv("TERM");
+  return ::isatty(::fileno(stream)) == 1 && term && *term && std::strcmp(term, "dumb") != 0;
+}
+
+// A line wider than the terminal would wrap, and a carriage return then rewrites its last part only.
+std::size_t width_of(std::FILE* stream) {
+  winsize size{};
+  if (::ioctl(::fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col - 1u;
+  return 79;
+}
+
+template <class... Args>
+std::string format(const char* pattern, Args... args) {
+  char text[160];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+}  // namespace
+
+std::string duration_text(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "?";
+  const auto s = static_cast<long long>(std::llround(seconds));
+  if (s >= 3600) return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  return format("%lld:%02lld", s / 60, s % 60);
+}
+
+std::string progress_text(const ProgressState& state, double images_per_s, double eta_s) {
+  std::string text = format("step %lld", static_cast<long long>(state.step));
+  if (state.total_steps > 0) text += format("/%lld", static_cast<long long>(state.total_steps));
+  text += format("  loss %.4g", state.loss);
+  if (images_per_s >= 0) text += format("  %.*f images/s", images_per_s < 100 ? 1 : 0, images_per_s);
+  if (eta_s >= 0) text += "  ETA " + duration_text(eta_s);
+  if (state.bbox_ap || state.segm_ap) text += "  AP";
+  if (state.bbox_ap) text += format(" box %.3f", *state.bbox_ap);
+  if (state.segm_ap) text += format(" mask %.3f", *state.segm_ap);
+  return text;
+}
+
+Progress::Progress(const Config& config) : config_(config) {
+  terminal_ = config_.terminal ? *config_.terminal : is_terminal(config_.stream);
+  if (config_.enabled) window_.push_back({config_.now(), 0, 0});
+}
+
+Progress::~Progress() { finish(); }
+
+void Progress::update(const ProgressState& state) {
+  if (!config_.enabled) return;
+  const double now = config_.now();
+  const bool news = state.bbox_ap != last_.bbox_ap || state.segm_ap != last_.segm_ap;
+  last_ = state;
+  pending_ = true;
+  // At most ten marks a second: the window stays short however fast the steps are.
+  if (window_.size() < 2 || now - window_.back().time_s >= 0.1) window_.push_back({now, state.step, state.images});
+  while (window_.size() > 2 && now - window_[1].time_s > kWindow_s) window_.pop_front();
+  if (!news && now - last_print_s_ < (terminal_ ? config_.terminal_interval_s : config_.log_interval_s)) return;
+  print(state);
+}
+
+void Progress::print(const ProgressState& state) {
+  const double now = config_.now();
+  const Mark& from = window_.front();
+  const double elapsed = now - from.time_s;
+  const bool known = elapsed > 0 && state.step > from.step;
+  const double images_per_s = known ? static_cast<double>(state.images - from.images) / elapsed : -1;
+  const double eta = known && state.total_steps > 0 ? static_cast<double>(state.total_steps - state.step) * elapsed /
+                                                          static_cast<double>(state.step - from.step)
+                                                    : -1;
+  std::string text = progress_text(state, images_per_s, eta);
+  if (terminal_) {
+    text.resize(std::min(text.size(), width_of(config_.stream)));
+    std::fprintf(config_.stream, "\r%s\x1b[K", text.c_str());
+    line_open_ = true;
+  } else {
+    std::fprintf(config_.stream, "%s\n", text.c_str());
+  }
+  std::fflush(config_.stream);
+  last_print_s_ = now;
+  pending_ = false;
+}
+
+void Progress::clear_line() {
+  if (line_open_) std::fputs("\r\x1b[K", config_.stream);
+  line_open_ = false;
+}
+
+void Progress::note(const std::string& line) {
+  if (!config_.enabled) return;
+  clear_line();
+  std::fprintf(config_.stream, "%s\n", line.c_str());
+  std::fflush(config_.stream);
+}
+
+void Progress::finish() {
+  if (!config_.enabled) return;
+  if (pending_) print(last_);
+  if (line_open_) std::fputc('\n', config_.stream);
+  std::fflush(config_.stream);
+  line_open_ = false;
+}
+
+}  // namespace ttt::harness

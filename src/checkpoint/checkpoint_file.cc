@@ -1,0 +1,204 @@
+#include "checkpoint/checkpoint_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <type_traits>
+#include <vector>
+
+#include "core/descriptor.h"
+#include "core/error.h"
+#include "data/crc32c.h"
+#include "data/shard_writer.h"
+#include "result/members.h"
+
+namespace ttt::train {
+namespace {
+
+namespace fs = std::filesystem;
+using data::h5::Dims;
+using data::h5::File;
+using result::Json;
+
+// HDF5 leaves the first bytes of the file to us. There lies a checksum of every byte (its own digits taken as zeros), so that no change goes
+// unseen, not even one in a gap of HDF5's: the checksums in HDF5's own structures and those of the datasets leave such gaps out.
+constexpr std::uint64_t kHead = 512;
+
+std::string why(int error) { return std::strerror(error); }
+
+std::string head_text(int version, std::uint32_t crc, std::uint64_t bytes) {
+  char text[96];
+  std::snprintf(text, sizeof text, "ttt-checkpoint %d\ncrc32c %08x\nbytes %020llu\n", version, crc, static_cast<unsigned long long>(bytes));
+  std::string head = text;
+  head.resize(kHead, '\0');
+  return head;
+}
+
+// Of all `bytes`, with the head that they should have.
+std::uint32_t file_crc(int descriptor, int version, std::uint64_t bytes, const std::string& path) {
+  std::vector<char> buffer(4 << 20);
+  const std::string head = head_text(version, 0, bytes);
+  std::uint32_t crc = data::crc32c(head.data(), head.size());
+  for (std::uint64_t at = kHead; at < bytes;) {
+    const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) throw DataError("The checkpoint '" + path + "' cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). Use the one before it.");
+    crc = data::crc32c(buffer.data(), static_cast<std::size_t>(n), crc);
+    at += static_cast<std::uint64_t>(n);
+  }
+  return crc;
+}
+
+void reserve(const std::string& path, std::uint64_t bytes) {
+  const Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  const int error = file.get() < 0 ? errno : ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  // File systems without the call say EOPNOTSUPP or EINVAL; there a full disk is met while writing.
+  if (file.get() < 0 || (error != 0 && error != EOPNOTSUPP && error != EINVAL))
+    throw Error("The checkpoint '" + path + "' of " + std::to_string(bytes) + " bytes has no room (" + why(error) + "). Free space or choose another folder.");
+}
+
+void seal(const std::string& path) {
+  const std::uint64_t bytes = fs::file_size(path);
+  const Descriptor file(path, O_RDWR);
+  if (file.get() < 0) throw Error("The checkpoint '" + path + "' cannot be opened (" + why(errno) + "). Choose another folder.");
+  const std::string head = head_text(kCheckpointVersion, file_crc(file.get(), kCheckpointVersion, bytes, path), bytes);
+  if (::pwrite(file.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()))
+    throw Error("The checkpoint '" + path + "' cannot be written (" + why(errno) + "). Free space or choose another folder.");
+}
+
+template <class T>
+void write_checked(File& file, const std::string& name, std::span<const T> values, const Dims& dims) {
+  file.write<T>(name, values, dims);
+  file.set_attribute("crc32c", static_cast<std::int64_t>(data::crc32c(values.data(), values.size_bytes())), name);
+}
+
+template <class T>
+std::vector<T> read_checked(const File& file, const std::string& name) {
+  std::vector<T> values = file.read<T>(name);
+  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(data::crc32c(values.data(), values.size() * sizeof(T))))
+    throw DataError("The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
+  return values;
+}
+
+void write_text(File& file, const std::string& name, const std::string& text) {
+  write_checked<std::uint8_t>(file, name, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, {text.size()});
+}
+
+std::string read_text(const File& file, const std::string& name) {
+  const std::vector<std::uint8_t> bytes = read_checked<std::uint8_t>(file, name);
+  return {bytes.begin(), bytes.end()};
+}
+
+// The head, and by it every other byte.
+void check_bytes(const std::string& path) {
+  const std::string what = "The checkpoint '" + path + "' ", remedy = " Use the one before it.";
+  if (!fs::is_regular_file(path)) throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
+  const Descriptor file(path, O_RDONLY);
+  std::array<char, kHead> head{};
+  if (file.get() < 0) throw UsageError(what + "cannot be opened (" + why(errno) + "). Give this user the right to read it.");
+  const ssize_t n = ::pread(file.get(), head.data(), head.size(), 0);
+  if (n < 0) throw DataError(what + "cannot be read (" + why(errno) + ")." + remedy);
+  int version = 0;
+  unsigned crc = 0;
+  unsigned long long bytes = 0;
+  const std::string text(head.data(), static_cast<std::size_t>(n));
+  if (!text.starts_with("ttt-checkpoint ") || std::sscanf(text.c_str(), "ttt-checkpoint %d\ncrc32c %8x\nbytes %20llu\n", &version, &crc, &bytes) != 3)
+    throw DataError(what + "does not begin as a checkpoint does: it is another file, or damaged or cut short there." + remedy);
+  if (head_text(version, crc, bytes) != text) throw DataError(what + "is damaged in its head." + remedy);
+  const std::uint64_t size = fs::file_size(path);
+  if (size != bytes) throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) + ": it was cut short or added to." + remedy);
+  if (file_crc(file.get(), version, bytes, path) != crc) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
+  if (version != kCheckpointVersion)
+    throw UsageError(what + "has version " + std::to_string(version) + ", this program reads version " + std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+}
+
+}  // namespace
+
+Json state_json(const CheckpointState& s) {
+  return {{"run_id", s.run_id},
+          {"step", s.step},
+          {"images", s.images},
+          {"ranks", s.ranks},
+          {"signal", s.signal},
+          {"saved_unix_s", s.saved_unix_s},
+          {"clocks", {{"init_s", s.clocks.init_s}, {"run_s", s.clocks.run_s}, {"train_s", s.clocks.train_s}, {"lost_s", s.clocks.lost_s}}},
+          {"recipe", s.recipe},
+          {"data", s.data},
+          {"past", result::to_json(s.past)}};
+}
+
+CheckpointState state_from_json(const Json& j) {
+  using result::get;
+  const Json& clocks = result::get_object(j, "clocks", "");
+  CheckpointState s{.run_id = get<std::string>(j, "run_id", ""),
+                    .step = get<std::int64_t>(j, "step", ""),
+                    .images = get<std::int64_t>(j, "images", ""),
+                    .ranks = get<std::int64_t>(j, "ranks", ""),
+                    .signal = get<std::string>(j, "signal", ""),
+                    .saved_unix_s = get<double>(j, "saved_unix_s", ""),
+                    .recipe = result::get_object(j, "recipe", ""),
+                    .data = result::get_object(j, "data", ""),
+                    .past = result::run_record_from_json(result::get_object(j, "past", ""))};
+  s.clocks.init_s = get<double>(clocks, "init_s", "clocks"), s.clocks.run_s = get<double>(clocks, "run_s", "clocks");
+  s.clocks.train_s = get<double>(clocks, "train_s", "clocks"), s.clocks.lost_s = get<double>(clocks, "lost_s", "clocks");
+  return s;
+}
+
+std::int64_t write_checkpoint(const std::string& path, const CheckpointState& state, std::uint64_t about_bytes,
+                              const std::function<void(const AddArray&)>& arrays) {
+  const std::string temporary = path + kTemporarySuffix;
+  try {
+    reserve(temporary, about_bytes);
+    {
+      File file = File::create(temporary, kHead);
+      file.set_attribute("format", std::string("ttt-checkpoint"));
+      file.set_attribute("format_version", kCheckpointVersion);
+      file.set_attribute("step", state.step);
+      file.set_attribute("ranks", state.ranks);
+      write_text(file, "/state", result::dump(state_json(state), -1));
+      result::for_each_column(state.steps, [&](const std::string& name, const auto& column) {
+        write_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name, column, {column.size()});
+      });
+      for (const auto& [name, bytes] : state.sections) write_text(file, "/listeners/" + name, bytes);
+      arrays([&](const std::string& dataset, std::span<const float> values, const Dims& dims) { write_checked<float>(file, dataset, values, dims); });
+      file.close();
+    }
+    seal(temporary);
+    data::sync_to_disk(temporary);
+    const auto bytes = static_cast<std::int64_t>(fs::file_size(temporary));
+    fs::rename(temporary, path);
+    data::sync_to_disk(fs::path(path).parent_path().string());
+    return bytes;
+  } catch (...) {
+    std::error_code ec;
+    fs::remove(temporary, ec);
+    throw;
+  }
+}
+
+Checkpoint read_checkpoint(const std::string& path) {
+  check_bytes(path);
+  const File file = File::open(path);
+  Checkpoint c{.path = path};
+  c.state = state_from_json(result::parse(read_text(file, "/state"), "The checkpoint '" + path + "'"));
+  result::for_each_column(c.state.steps, [&](const std::string& name, auto& column) {
+    column = read_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name);
+  });
+  const std::pair<const std::string, std::map<std::string, CheckpointArray>*> groups[] = {
+      {"/weights/", &c.weights}, {"/momentum/", &c.momentum}, {"/per_rank/", &c.per_rank}};
+  const std::string listeners = "/listeners/";
+  for (const std::string& name : file.datasets()) {
+    if (name.starts_with(listeners)) c.state.sections[name.substr(listeners.size())] = read_text(file, name);
+    for (const auto& [prefix, arrays] : groups)
+      if (name.starts_with(prefix)) (*arrays)[name.substr(prefix.size())] = {file.dims(name), read_checked<float>(file, name)};
+  }
+  return c;
+}
+
+}  // namespace ttt::train

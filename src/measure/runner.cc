@@ -1,0 +1,226 @@
+#include "measure/runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <sstream>
+
+#include "measure/background_load.h"
+#include "measure/convergence.h"
+#include "measure/pair_run.h"
+#include "core/error.h"
+#include "core/nearest.h"
+#include "core/parallel.h"
+
+namespace ttt::ablations {
+namespace {
+
+using result::Comparison;
+
+// The least over ranks: they must all decide alike.
+Place place_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
+  double minus_cores = -std::max(1, usable_cores());
+  control.all_reduce_max(&minus_cores, 1);
+  return {.ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
+}
+
+// A reason on one rank (its environment, its node) is a reason on all.
+void agree(std::vector<Pairing>& pairings, comm::Communicator& control) {
+  std::vector<double> refused;
+  for (const Pairing& p : pairings) refused.push_back(p.unsupported.empty() ? 0 : 1);
+  control.all_reduce_max(refused.data(), refused.size());
+  for (std::size_t i = 0; i < pairings.size(); ++i)
+    if (refused[i] > 0 && pairings[i].unsupported.empty()) pairings[i].unsupported = "another rank cannot: its node or environment differs from this one's";
+}
+
+Ablation of_one_variant(Ablation a, const std::string& name) {
+  std::vector<std::string> known;
+  for (std::size_t v = 1; v < a.variants.size(); ++v) {
+    if (a.variants[v].name == name) {
+      a.variants = {a.variants[0], a.variants[v]};
+      return a;
+    }
+    known.push_back(a.variants[v].name);
+  }
+  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
+}
+
+Ablation find(const std::vector<Ablation>& all, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::vector<std::string> known;
+  for (const Ablation& a : all) {
+    if (a.name == name) return word.size() > name.size() ? of_one_variant(a, word.substr(name.size() + 1)) : a;
+    known.push_back(a.name);
+  }
+  throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
+}
+
+std::string heading(const Comparison& row, bool repeated) {
+  return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
+         (repeated ? " #" + std::to_string(row.repetition + 1) : "") + " against " + row.baseline + ": ";
+}
+
+}  // namespace
+
+const char* promise_name(Promise promise) {
+  switch (promise) {
+    case Promise::kBitwise: return "bitwise";
+    case Promise::kClose: return "close";
+    case Promise::kOtherWork: return "other_work";
+  }
+  return "";
+}
+
+std::string needs_ranks(const Place& place) {
+  return place.ranks > 1 ? "" : "one rank has nobody to send to: start it with mpirun -n 2 or more";
+}
+
+std::string needs_cuda(const Place& place, const std::string& what) {
+  return place.device == "cuda" ? "" : what + " exists on CUDA devices only";
+}
+
+void make_steps_small(train::Recipe& r) {
+  r.data.short_side = r.data.long_side = 64;
+  r.data.workers = 0;
+  r.train.global_batch = 0;
+  r.train.images_per_rank = r.train.threads = 1;
+}
+
+std::vector<Ablation> chosen(const RunnerConfig& config) {
+  const std::vector<Ablation> all = all_ablations();
+  std::vector<Ablation> out;
+  if (config.names.empty()) throw UsageError("Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
+  if (config.names == "all") {
+    for (const Ablation& a : all)
+      if (a.repetitions == 1) out.push_back(a);
+    return out;
+  }
+  std::istringstream names(config.names);
+  std::set<std::string> named;
+  for (std::string word; std::getline(names, word, ',');) {
+    if (!named.insert(word).second) throw UsageError("'" + word + "' is named twice. Name each ablation once; ablate.limit_s is for how long each is measured.");
+    out.push_back(find(all, word));
+  }
+  return out;
+}
+
+double limit_s(const Pairing& p, const RunnerConfig& c) { return c.limit_s > 0 ? c.limit_s : p.limit_s; }
+
+// What tests the measuring is not cut short by what the others may take together.
+double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
+  constexpr double kUsual_s = 1200;
+  if (c.budget_s > 0) return c.budget_s;
+  double proofs_s = 0;
+  for (const Pairing& p : pairings)
+    if (p.repetitions > 1 && p.unsupported.empty()) proofs_s += limit_s(p, c);
+  return std::max(kUsual_s, proofs_s);
+}
+
+// cuDNN may add up a gradient of weights with atomics, in an order that changes from call to call: two equal steps differ in the last places.
+void relax(std::vector<Pairing>& pairings, const Place& place) {
+  constexpr double kRounding = 1e-3;  // what an ablation of cuDNN's algorithms promises, too
+  if (place.device == "cpu") return;
+  for (Pairing& p : pairings)
+    if (p.promise == Promise::kBitwise) p.promise = Promise::kClose, p.rtol = kRounding;
+}
+
+Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world) {
+  if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
+    throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
+  const auto control = world.communicator();
+  const Place place = place_of(recipe, world, *control);
+  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions, recipe)};
+  relax(plan.pairings, place);
+  agree(plan.pairings, *control);
+  if (recipe.ablate.design == "one_off")
+    for (const Ablation& a : ablations)
+      if (a.convergence.seeds > 0) plan.trainings.push_back(a);
+  plan.budget_s = budget_s(plan.pairings, recipe.ablate);
+  std::int64_t measured = 0, trainings = 0, epochs = 0, longest = 0;
+  double limits_s = 0;
+  for (const Pairing& p : plan.pairings)
+    if (p.unsupported.empty()) ++measured, limits_s += limit_s(p, recipe.ablate);
+  for (const Ablation& a : plan.trainings) {
+    const auto n = static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+    train::Recipe one = recipe;
+    if (a.convergence.change) a.convergence.change(one);
+    trainings += n, epochs += n * one.train.epochs, longest = std::max(longest, one.train.epochs);
+  }
+  char text[400];
+  std::snprintf(text, sizeof text,
+                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, less where intervals are narrow early, "
+                "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
+                ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
+                std::ceil(std::min(plan.budget_s, limits_s) / 60), static_cast<long long>(recipe.ablate.builds));
+  plan.text = text;
+  if (trainings > 0) {
+    std::snprintf(text, sizeof text,
+                  "; before that, and not in these minutes, %lld trainings to a target, each of at most %lld epochs (%lld in all): how long an epoch takes is not known before",
+                  static_cast<long long>(trainings), static_cast<long long>(longest), static_cast<long long>(epochs));
+    plan.text += text;
+  }
+  return plan;
+}
+
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener) {
+  const RunnerConfig& c = recipe.ablate;
+  const double start_s = now_s();
+  for (Ablation a : plan.trainings) {
+    if (c.seeds > 0) a.convergence.seeds = c.seeds;
+    a.convergence.change = [&c, change = a.convergence.change](train::Recipe& r) {
+      if (change) change(r);
+      if (c.target_box_ap >= 0) r.train.target_box_ap = c.target_box_ap;
+      if (c.target_mask_ap >= 0) r.train.target_mask_ap = c.target_mask_ap;
+    };
+    result::ConvergenceRow row;
+    try {
+      train_to_target(a, recipe, world, context, listener.say, row);
+    } catch (const Incorrect& e) {  // agreed over the ranks, as below
+      row.problem = e.what();
+    } catch (const Interrupted&) {
+      listener.converged(row);
+      throw;
+    }
+    if (!row.problem.empty()) listener.say(a.name + ": " + row.problem);
+    listener.converged(row);
+  }
+  const auto control = world.communicator();
+  std::int64_t left = std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });
+  std::unique_ptr<BackgroundLoad> load;
+  for (const Pairing& p : plan.pairings) {
+    Comparison row = empty_row(p);
+    if (!p.unsupported.empty()) {
+      row.status = "not_supported", row.reason = p.unsupported;
+    } else {
+      if (p.under_load != (load != nullptr)) load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
+      double share_s = (plan.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
+      control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
+      const PairLimits limits{.timing = {.block_steps = p.block_steps, .settle_steps = p.settle_steps,
+                                         .half_width = c.half_width > 0 ? c.half_width : p.half_width,
+                                         .limit_s = std::min(std::max(share_s, 0.1), limit_s(p, c)), .builds = c.builds, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
+                              .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
+      try {
+        row = run_pair(p, recipe, limits, world, context);
+      } catch (const Incorrect& e) {  // agreed over the ranks (a loss that is not finite): the others can still be measured
+        row.status = "incorrect", row.reason = e.what();
+      } catch (const NotSupported& e) {  // of the data, which all ranks read alike
+        row.status = "not_supported", row.reason = e.what();
+      }
+    }
+    listener.say(heading(row, p.repetitions > 1) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+    listener.row(p, row);
+    if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
+  }
+}
+
+std::string effect_text(const Comparison& c) {
+  const auto e = result::effect(c.samples);
+  if (!e) return "too few builds for an interval";
+  char text[160];
+  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s", 100 * e->estimate, 100 * e->low,
+                100 * e->high, c.samples.size(), c.samples.builds(), c.samples.stopped.c_str());
+  return text;
+}
+
+}  // namespace ttt::ablations

@@ -1,0 +1,36 @@
+// Inputs of operations that are measured by themselves.
+#pragma once
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/norm.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/sum.h>
+
+#include "measure/ablation.h"
+
+namespace ttt::ablations {
+
+// Standard normal, the same for the same seed.
+inline at::Tensor normal_tensor(at::IntArrayRef shape, std::uint64_t seed) {
+  return at::randn(shape, at::make_generator<at::CPUGeneratorImpl>(seed), at::TensorOptions().dtype(at::kFloat));
+}
+
+// A number that changes with every element of `t` and with their order, whatever their layout in memory: what the gate compares. The inner
+// product with a random tensor, which is of the size of t's norm, plus ten times that norm: by chance it cannot come near zero, where rounding would
+// be all of it. Of a large tensor, the first entry of its first dimension (one image).
+inline double signature(const at::Tensor& t) {
+  at::NoGradGuard no_grad;
+  const at::Tensor part = t.numel() > 1'000'000 ? t.narrow(0, 0, 1) : t;
+  return (part * normal_tensor(part.sizes(), 7)).sum().item<double>() + 10 * part.norm().item<double>();
+}
+
+// Images of a step on this rank, as a training would have them.
+inline std::int64_t images_of_rank(const Bench& bench) {
+  train::TrainConfig train = bench.recipe.train;
+  resolve_batch(train, bench.world.team());
+  return train.images_per_rank;
+}
+
+}  // namespace ttt::ablations

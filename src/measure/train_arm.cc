@@ -1,0 +1,101 @@
+#include "measure/train_arm.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "core/error.h"
+
+namespace ttt::ablations {
+namespace {
+
+Run build(const Bench& bench, const Variant& variant, const comm::Team& team) {
+  train::Recipe recipe = bench.recipe;
+  if (variant.change) variant.change(recipe);
+  Run run = build_run(recipe, team, bench.context);
+  if (variant.rebuild) variant.rebuild(run);
+  return run;
+}
+
+void wait_until(double moment_s) {
+  while (now_s() < moment_s) {
+  }
+}
+
+}  // namespace
+
+TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team)
+    : run_(build(bench, variant, team)), planted_(variant.planted), enter_(variant.enter),
+      loop_(run_.recipe, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
+  if (auto telemetry = make_telemetry(run_, "ablation", nullptr)) listeners_.push_back(std::move(telemetry));
+  run_.parts.loader->pause(true);
+}
+
+std::vector<double> TrainArm::block(int steps) {
+  std::vector<double> seconds, busy;
+  bool finite = true;
+  phases_.clear();
+  set_process(run_.recipe);  // the other side may have set its own
+  if (enter_) enter_();
+  run_.parts.loader->pause(false);  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
+  run_.control->barrier();
+  const Usage before = Usage::now();
+  loop_.phases().start_step();
+  for (int i = 0; i < steps; ++i) {
+    const double start_s = now_s();
+    for (const auto& listener : listeners_) listener->step_starts({.step = loop_.step()});
+    result::StepSample sample = loop_.next(true);
+    for (const auto& listener : listeners_) listener->step_ended({.step = loop_.step()}, sample);
+    if (planted_ > 0) {
+      const double done_s = now_s();
+      wait_until(done_s + planted_ * (done_s - start_s));
+    }
+    loop_.phases().end_step(sample);
+    seconds.push_back(sample.step_s);
+    busy.push_back(sample.step_s - sample.phase_s[static_cast<std::size_t>(result::Phase::kCommExposed)]);
+    phases_.push_back(sample.phase_s);
+    losses_.insert(losses_.end(), sample.loss.begin(), sample.loss.end());
+    for (const double loss : sample.loss) finite &= std::isfinite(loss);
+  }
+  usage_ += Usage::now() - before;
+  run_.parts.loader->pause(true);
+  counted_ += steps;
+  straggler_sum_ += straggler_indices(busy);
+  if (!phases_.empty()) run_.control->all_reduce_sum(phases_.front().data(), phases_.size() * phases_.front().size());
+  for (harness::PhaseTimes& step : phases_)
+    for (double& phase : step) phase /= run_.control->size();
+  // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where ranks do not wait for
+  // each other in every step.
+  std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
+  seconds.push_back(finite ? 0 : 1);
+  run_.control->all_reduce_max(seconds.data(), seconds.size());
+  if (seconds.back() > 0)
+    throw Incorrect("A loss is not finite, so what the steps would be timed for is no training. Lower train.schedule.lr or lengthen train.schedule.warmup_steps.");
+  seconds.pop_back();
+  std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
+  return seconds;
+}
+
+// The sum over the block's steps of (the busiest rank's time / the mean over ranks), where waiting for other ranks is not being busy.
+double TrainArm::straggler_indices(const std::vector<double>& busy) {
+  std::vector<double> largest = busy, mean = busy;
+  run_.control->all_reduce_max(largest.data(), largest.size());
+  run_.control->all_reduce_sum(mean.data(), mean.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < busy.size(); ++i) sum += largest[i] / (mean[i] / run_.control->size());
+  return sum;
+}
+
+Counters TrainArm::usage() {
+  Counters all = sum_over_ranks(usage_.per(counted_), *run_.control);
+  all["straggler_index"] = straggler_sum_ / static_cast<double>(counted_);
+  return all;
+}
+
+Counters TrainArm::operators(int steps) {
+  Counters mine = operators_of(steps, [&] { block(steps); });
+  const bool travels = run_.gradients->size() > 1 && run_.recipe.train.reducer.kind != "none";
+  mine["reduced_bytes"] = travels ? static_cast<double>(run_.parts.model->parameters().flat_gradients().nbytes()) : 0;
+  return sum_over_ranks(mine, *run_.control);
+}
+
+}  // namespace ttt::ablations

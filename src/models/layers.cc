@@ -1,0 +1,73 @@
+#include "models/layers.h"
+
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/rsqrt.h>
+
+#include "core/error.h"
+
+namespace ttt::model {
+Conv::Conv(ParameterStore& store, const std::string& name, const ConvShape& s, const Init& init, bool bias, bool trainable)
+    : stride_(s.stride), padding_(s.kernel / 2) {
+  weight_ = store.add(name + ".weight", {s.out, s.in, s.kernel, s.kernel}, init, Layout::kChannelsLast, trainable);
+  if (bias) bias_ = store.add(name + ".bias", {s.out}, constant(0), Layout::kPlain, trainable);
+}
+
+at::Tensor Conv::operator()(const at::Tensor& x) const {
+  return at::conv2d(x, weight_->value, bias_ ? bias_->value : at::Tensor(), stride_, padding_);
+}
+
+at::Tensor Conv::scaled(const at::Tensor& x, const at::Tensor& scale) const {
+  return at::conv2d(x, weight_->value * scale.view({-1, 1, 1, 1}), {}, stride_, padding_);
+}
+
+ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name, const ConvShape& s,
+                   const NormContext& context, bool trainable)
+    : norm_(context.config.norm), eps_(context.config.norm_eps), momentum_(context.config.norm_momentum), groups_(context.config.norm_groups),
+      sync_(context.sync), ops_(&context.ops) {
+  const Init init = context.config.init == "kaiming_uniform" ? uniform(kaiming_uniform_bound(s.in * s.kernel * s.kernel, std::sqrt(5.0)))
+                                                             : normal(kaiming_normal_std(s.out * s.kernel * s.kernel));
+  conv_ = Conv(store, conv_name, s, init, false, trainable);
+  if (norm_ == "frozen") {
+    weight_ = store.add_buffer(norm_name + ".weight", {s.out}, 1);
+    bias_ = store.add_buffer(norm_name + ".bias", {s.out}, 0);
+  } else {
+    weight_ = store.add(norm_name + ".weight", {s.out}, constant(1), Layout::kPlain, trainable);
+    bias_ = store.add(norm_name + ".bias", {s.out}, constant(0), Layout::kPlain, trainable);
+  }
+  if (norm_ != "group") {
+    mean_ = store.add_buffer(norm_name + ".running_mean", {s.out}, 0);
+    var_ = store.add_buffer(norm_name + ".running_var", {s.out}, 1);
+  } else if (s.out % groups_ != 0) {
+    throw UsageError("model.backbone.norm_groups = " + std::to_string(groups_) + " does not divide the " + std::to_string(s.out) +
+                     " channels of '" + conv_name + "'. Choose a divisor of model.backbone.width.");
+  }
+  if (norm_ == "sync" && !sync_) throw UsageError("model.backbone.norm = \"sync\" needs a communicator: run through ttt_maskrcnn.");
+}
+
+at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual) const {
+  if ((norm_ == "batch" || norm_ == "sync") && training) return batch_statistics(x, relu, residual);
+  if (norm_ != "group") return fixed_statistics(x, relu, residual);
+  at::Tensor y = at::group_norm(conv_(x), groups_, weight_->value, bias_->value, eps_);
+  if (residual.defined()) y = y + residual;
+  return relu ? y.relu_() : y;
+}
+
+at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
+  const at::Tensor scale = weight_->value * at::rsqrt(var_->value + eps_);
+  return ops_->bias_relu(conv_.scaled(x, scale), bias_->value - mean_->value * scale, residual, relu);
+}
+
+at::Tensor ConvNorm::batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
+  const Normalised n = ops_->batch_norm(conv_(x), weight_->value, bias_->value, residual, eps_, relu, norm_ == "sync" ? sync_ : nullptr);
+  update_running(n.mean, n.variance, static_cast<double>(n.rows));
+  return n.y;
+}
+
+void ConvNorm::update_running(const at::Tensor& mean, const at::Tensor& biased_variance, double count) const {
+  at::NoGradGuard no_grad;  // unbiased running variance, as torch.nn.BatchNorm2d
+  mean_->value.mul_(1 - momentum_).add_(mean.detach(), momentum_);
+  var_->value.mul_(1 - momentum_).add_(biased_variance.detach(), momentum_ * count / (count - 1));
+}
+
+}  // namespace ttt::model

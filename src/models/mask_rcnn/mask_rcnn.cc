@@ -1,0 +1,72 @@
+#include "models/mask_rcnn/mask_rcnn.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include "core/error.h"
+#include "models/autocast.h"
+
+namespace ttt::model {
+namespace {
+
+comm::Communicator* used(const ModelConfig& config, comm::Communicator* sync) {
+  return sync && sync->size() > 1 && (config.loss_mean == "global" || config.backbone.norm == "sync") ? sync : nullptr;
+}
+
+ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
+  if (config.loss_mean == "rank" || !sync) return [](const at::Tensor& count) { return count; };
+  // Gradients are averaged over ranks afterwards, so the shared count is the mean over ranks too.
+  return [sync](const at::Tensor& count) {
+    const at::Tensor sum = count.to(at::kDouble);
+    sync->all_reduce_sum(sum.mutable_data_ptr<double>(), 1);
+    return (sum / sync->size()).to(count.scalar_type());
+  };
+}
+
+}  // namespace
+
+MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
+    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), store_(seed), share_(share_of(config, sync_)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
+      rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
+  if (config_.classes < 2) throw UsageError("model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
+  store_.finalise(device);
+}
+
+std::string MaskRcnn::bound_to_host() const {
+  return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")" : "";
+}
+
+Pyramid MaskRcnn::features(const at::Tensor& images) const {
+  const Autocast mixed(device_, config_.precision);
+  return backbone_(images, true);
+}
+
+Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace) const {
+  const Autocast mixed(device_, config_.precision);
+  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  Rpn::TrainingSample anchors;
+  RoiSample rois;
+  {
+    at::NoGradGuard no_grad;
+    anchors = rpn_.sample(rpn, batch);
+    rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
+  }
+  Losses losses;
+  std::tie(losses.values[0], losses.values[1]) = std::tuple_cat(rpn_.losses(rpn, batch, anchors, share_));
+  std::tie(losses.values[2], losses.values[3]) = std::tuple_cat(heads_.box_losses(features, batch, rois, share_));
+  losses.values[4] = heads_.mask_loss(features, batch, rois, share_);
+  if (trace) *trace = {.anchors = anchors, .rois = rois};
+  return losses;
+}
+
+Prediction MaskRcnn::predict(const DeviceBatch& batch) const {
+  at::NoGradGuard no_grad;
+  const Autocast mixed(device_, config_.precision);
+  const Pyramid features = backbone_(batch.images, false);
+  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  Prediction p;
+  p.detected = heads_.detect(features, rpn_.proposals(rpn, batch.image_size, false), batch);
+  p.masks = heads_.masks(features, batch, p.detected);
+  return p;
+}
+
+}  // namespace ttt::model

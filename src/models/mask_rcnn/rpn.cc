@@ -1,0 +1,117 @@
+#include "models/mask_rcnn/rpn.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/relu.h>
+#include <ATen/ops/stack.h>
+
+#include "core/rng.h"
+
+namespace ttt::model {
+
+Rpn::Rpn(ParameterStore& store, const ModelConfig& config, const DetectionOps& ops) : config_(config), ops_(ops) {
+  const std::int64_t c = config.backbone.fpn_channels, a = static_cast<std::int64_t>(config.rpn.anchor_ratios.size());
+  conv_ = Conv(store, "rpn.head.conv.0.0", {c, c, 3, 1}, normal(0.01), true);
+  logits_ = Conv(store, "rpn.head.cls_logits", {c, a, 1, 1}, normal(0.01), true);
+  deltas_ = Conv(store, "rpn.head.bbox_pred", {c, 4 * a, 1, 1}, normal(0.01), true);
+}
+
+RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
+  // Logits and deltas as one 1x1 convolution: [a + 4a] channels.
+  const at::Tensor weight = at::cat({logits_.weight(), deltas_.weight()}), bias = at::cat({logits_.bias(), deltas_.bias()});
+  const std::int64_t n = features[0].size(0), a = static_cast<std::int64_t>(config_.rpn.anchor_ratios.size());
+  std::vector<at::Tensor> levels;
+  for (const at::Tensor& f : features) {
+    const at::Tensor y = at::conv2d(conv_(f).relu_(), weight, bias);
+    levels.push_back(y.permute({0, 2, 3, 1}).reshape({n, -1, 5 * a}));
+  }
+  const at::Tensor all = at::cat(levels, 1).to(at::kFloat);  // [N, positions, 5a]
+  return {.logits = all.narrow(2, 0, a).reshape({n, -1}),
+          .deltas = all.narrow(2, a, 4 * a).reshape({n, -1, 4}),
+          .anchors = anchors(features, image_height, image_width)};
+}
+
+std::shared_ptr<const AnchorGrid> Rpn::anchors(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
+  auto& slot = grids_[{image_height, image_width}];
+  if (!slot) {
+    std::array<GridSize, kLevels> grids;
+    for (int l = 0; l < kLevels; ++l) grids[l] = {features[l].size(2), features[l].size(3)};
+    const Anchors host = make_anchors(config_.rpn, config_.legacy_boxes, image_height, image_width, grids);
+    auto made = std::make_shared<AnchorGrid>();
+    const std::int64_t count = host.level_start[kLevels];
+    made->boxes = at::from_blob(const_cast<float*>(host.boxes.data()), {count, 4}, at::kFloat).clone().to(features[0].device());
+    made->level_start = host.level_start;
+    slot = made;
+  }
+  return slot;
+}
+
+at::Tensor Rpn::visible(const AnchorGrid& anchors, const at::Tensor& image_size) const {
+  if (!config_.rpn.drop_straddling) return {};
+  const at::Tensor h = image_size.select(1, 0).unsqueeze(1), w = image_size.select(1, 1).unsqueeze(1);  // [N, 1]
+  const auto side = [&](int i) { return anchors.boxes.select(1, i).unsqueeze(0); };
+  return ((side(0) >= 0) & (side(1) >= 0) & (side(2) < w) & (side(3) < h)).to(at::kByte).contiguous();
+}
+
+Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) const {
+  const std::int64_t n = out.logits.size(0), a = out.logits.size(1);
+  kernels::MatchParams match;
+  match.images = n, match.candidates = a, match.gt_capacity = batch.gt_box.size(1), match.shared_candidates = true;
+  match.high = static_cast<float>(config_.rpn.match_high), match.low = static_cast<float>(config_.rpn.match_low);
+  match.allow_low_quality = true, match.legacy = config_.legacy_boxes;
+  TrainingSample s;
+  s.matched = ops_.match(match, batch.gt_box, batch.gt_count, out.anchors->boxes, visible(*out.anchors, batch.image_size));
+  kernels::SampleParams params;
+  params.images = n, params.candidates = a, params.size = config_.rpn.sample;
+  params.positive_fraction = static_cast<float>(config_.rpn.sample_positive);
+  params.purpose = static_cast<std::uint64_t>(Purpose::kRpnSample);
+  s.sampled = ops_.sample(params, batch.draw, s.matched, batch.image_id);
+  return s;
+}
+
+std::array<at::Tensor, 2> Rpn::losses(const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& s, const ShareCount& share) const {
+  const std::int64_t size = config_.rpn.sample;
+  const at::Tensor row = at::arange(size, s.sampled.total.options()).unsqueeze(0);                    // [1, S]
+  const at::Tensor positive = (row < s.sampled.positives.unsqueeze(1)).to(at::kFloat);                // [N, S]
+  const at::Tensor counted = (row < s.sampled.total.unsqueeze(1)).to(at::kFloat);
+  const at::Tensor count = share(s.sampled.total.sum().to(at::kFloat)).clamp_min(1);
+  const at::Tensor index = s.sampled.index.to(at::kLong);
+  const at::Tensor objectness = bce_sum(out.logits.gather(1, index), positive, counted) / count;
+
+  // Only the first positives can have a box loss: a fixed number of rows.
+  const std::int64_t cap = static_cast<std::int64_t>(static_cast<double>(size) * config_.rpn.sample_positive);
+  const at::Tensor first = index.narrow(1, 0, cap), on = positive.narrow(1, 0, cap);
+  const at::Tensor anchor = out.anchors->boxes.index_select(0, first.flatten());                      // [N * cap, 4]
+  const at::Tensor object = s.matched.to(at::kLong).gather(1, first).clamp_min(0);                    // [N, cap]
+  const at::Tensor gt = batch.gt_box.gather(1, object.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
+  // Fillers regress from an anchor onto itself: finite, and 0 by weight.
+  const at::Tensor target = ops_.encode_boxes(coder(), gt.where(on.reshape({-1, 1}) > 0, anchor).contiguous(), anchor);
+  const at::Tensor prediction = out.deltas.gather(1, first.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
+  return {objectness, smooth_l1_sum(prediction, target, on.flatten(), config_.rpn.smooth_l1_beta) / count};
+}
+
+kernels::BoxCoderParams Rpn::coder() const {
+  kernels::BoxCoderParams coder;
+  coder.legacy = config_.legacy_boxes;
+  return coder;
+}
+
+Proposals Rpn::proposals(const RpnOutput& out, const at::Tensor& image_size, bool training) const {
+  const RpnConfig& rpn = config_.rpn;
+  kernels::ProposalParams p;
+  p.images = out.logits.size(0), p.anchors = out.logits.size(1), p.levels = kLevels;
+  std::copy(out.anchors->level_start.begin(), out.anchors->level_start.end(), p.level_start);
+  p.pre_nms = training ? rpn.pre_nms_train : rpn.pre_nms_test;
+  p.post_nms = training ? rpn.post_nms_train : rpn.post_nms_test;
+  p.post_nms_per_level = rpn.cut_per_level ? p.post_nms : 0;
+  p.cut_over_batch = training && rpn.cut_over_batch;
+  p.post_nms_batch = p.post_nms;
+  p.nms_threshold = static_cast<float>(rpn.nms_threshold);
+  p.min_size = static_cast<float>(rpn.min_size);
+  p.coder = coder();
+  return ops_.proposals(p, out.logits.detach().contiguous(), out.deltas.detach().contiguous(), out.anchors->boxes, image_size);
+}
+
+}  // namespace ttt::model

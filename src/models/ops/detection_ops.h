@@ -1,0 +1,93 @@
+// The operations that no tensor library has, or has only in pieces, as functions on tensors. The model receives them; a kernel is exchanged by
+// replacing one entry. host_ops() runs kernels/host on CPU tensors.
+//
+// Shapes and semantics are those of kernels/common/host.h. All tensors are contiguous; float32 and int32 (image ids int64).
+// Only batch_norm, bias_relu and roi_align (with respect to the features) have gradients.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coco/rle.h"
+#include "comm/communicator.h"
+#include "core/parallel.h"
+#include "kernels/common/params.h"
+#include "models/batch.h"
+
+namespace ttt::model {
+
+struct Sampled {
+  at::Tensor index;      // [N, size] int32, positives first, then negatives, then 0
+  at::Tensor positives;  // [N] int32
+  at::Tensor total;      // [N] int32
+};
+
+struct Proposals {
+  at::Tensor boxes;   // [N, post_nms, 4]
+  at::Tensor scores;  // [N, post_nms] logits
+  at::Tensor count;   // [N] int32
+};
+
+struct Detected {
+  at::Tensor boxes;  // [N, D, 4]
+  at::Tensor score;  // [N, D]
+  at::Tensor label;  // [N, D] int32
+  at::Tensor count;  // [N] int32
+};
+
+struct Normalised {
+  at::Tensor y;               // [N, C, H, W] channels last
+  at::Tensor mean, variance;  // [C] of the batch, without gradient; the variance biased
+  std::int64_t rows = 0;      // N * H * W behind them, of all ranks where they are synchronised
+};
+
+struct DetectionOps {
+  std::string name;
+  // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where asked for, in one pass.
+  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual. `sync`: statistics of all its ranks' batches, where it reduces memory of
+  // x's device; null: of this rank's.
+  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
+                           comm::Communicator* sync)>
+      batch_norm;
+  // x + bias, plus `residual` (undefined: none), then ReLU where asked for, in one pass and in place of x. x [N, C, H, W] channels last, bfloat16 and
+  // float16 too, the result of an operation whose gradient does not need it (a convolution); bias [C] float32, without gradient.
+  std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)> bias_relu;
+  // features: P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels
+  // last, of the features' type
+  std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois, const at::Tensor& roi_image)>
+      roi_align;
+  // -> matched [N, A] int32
+  std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates,
+                           const at::Tensor& visible)>
+      match;
+  // key [2] int64: seed, step
+  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched, const at::Tensor& image_id)> sample;
+  std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)> encode_boxes;
+  std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas, const at::Tensor& anchors,
+                          const at::Tensor& image_size)>
+      proposals;
+  std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas, const at::Tensor& rois,
+                         const at::Tensor& roi_count, const at::Tensor& image_size)>
+      detections;
+  // object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros -> [R, size, size]
+  // longest_side: a bound of any bitmap's sides [pixel], the padded images' for example
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size, std::int64_t longest_side)>
+      mask_targets_bitmap;
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
+  // Masks [M, size, size] of probabilities, pasted where they are above 0.5 onto boxes [M, 4] in images of image_size [M, 2] int32 height, width; both in
+  // host memory, as the result is, for which the host waits. A box that is not finite, or beyond 1e8, gives an empty mask. On a device images have less than
+  // 2^31 pixels, else NotSupported.
+  std::function<std::vector<coco::Rle>(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size)> encode_masks;
+  // image_size: [N, 2] int32 after the resize; values: [3, 256] what a byte becomes, by channel of the output -> [N, 3, H, W] channels last
+  std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)> place_images;
+};
+
+// `pool`: threads of the kernels; null: the calling thread.
+DetectionOps host_ops(std::shared_ptr<ThreadPool> pool = nullptr);
+
+}  // namespace ttt::model

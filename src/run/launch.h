@@ -1,0 +1,12 @@
+// A program's place among the ranks of MPI, as the harness wants to know it.
+#pragma once
+
+#include "comm/world.h"
+#include "app/app.h"
+
+namespace ttt {
+
+// Both must outlive the launch.
+harness::Launch launch_of(const comm::World& world, comm::Communicator& comm, double start_s);
+
+}  // namespace ttt

@@ -1,0 +1,22 @@
+#include "run/resume.h"
+
+namespace ttt {
+
+void find_earlier_run(harness::App<train::Recipe>& app, train::Earlier& earlier) {
+  app.continues = [&earlier](const train::Recipe& recipe) {
+    earlier = train::find_earlier(recipe.train.checkpoint);
+    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
+  };
+}
+
+Start start_of(const train::Earlier& earlier, const harness::RunContext& context) {
+  std::string text;
+  if (earlier.checkpoint) text = std::to_string(earlier.checkpoint->state.step) + " " + earlier.checkpoint->state.recipe.at("seed").dump();
+  text = context.launch.from_root(text);
+  if (text.empty()) return {};
+  std::size_t end = 0;
+  const std::int64_t step = std::stoll(text, &end);
+  return {.goes_on = true, .step = step, .seed = std::stoll(text.substr(end))};
+}
+
+}  // namespace ttt

@@ -1,0 +1,31 @@
+// The numbers of a run's telemetry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "settings/fields.h"
+
+namespace ttt::train {
+
+struct TelemetryConfig {
+  std::string folder;
+  std::int64_t every_steps = 10;
+  std::int64_t histograms_every = 100;
+  std::int64_t pictures = 4;
+  double pictures_every_epochs = 1;
+
+  template <class Self, class V>
+  static void fields(Self& s, V&& v) {
+    v("folder", s.folder, "folder that gets TensorBoard event files, made where it is missing; empty: no telemetry, in the result neither");
+    v("every_steps", s.every_steps, "steps between samples: losses, times, norms of gradients, weights and updates", at_least(1));
+    v("histograms_every", s.histograms_every, "steps between histograms of gradients and weights, a multiple of every_steps; 0: none", at_least(0));
+    v("pictures", s.pictures, "evaluation images that are drawn with their true and predicted objects, the first of the data set; 0: none", between(0, 1000));
+    v("pictures_every_epochs", s.pictures_every_epochs, "epochs between such pictures; they are made at evaluations", at_least(0));
+  }
+};
+
+// Throws UsageError naming the key.
+void check(const TelemetryConfig& config);
+
+}  // namespace ttt::train

@@ -1,0 +1,244 @@
+#include "telemetry/telemetry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "data/png.h"
+#include "eval/draw/objects.h"
+
+namespace ttt::train {
+namespace {
+
+using result::EventMessage;
+
+// In pictures; early in a run no score is high.
+constexpr double kShownScore = 0.5;
+constexpr std::size_t kShownAtLeast = 5;
+
+void add_scalar(EventMessage& event, std::string tag, double value) {
+  if (std::isfinite(value)) event.values.push_back({std::move(tag), static_cast<float>(value)});
+}
+
+std::vector<LayerGroup> layer_groups(const model::ParameterStore& store) {
+  std::vector<LayerGroup> groups;
+  const auto& parameters = store.trainable();  // from the last layer to the first
+  for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) {
+    const std::string name = layer_group_of((*p)->name);
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& g) { return g.name == name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), LayerGroup{.name = name});
+    group->ranges.push_back({static_cast<std::size_t>((*p)->offset), static_cast<std::size_t>((*p)->offset + (*p)->count)});
+  }
+  return groups;
+}
+
+// Where the tensor is in host memory already, it is not copied.
+at::Tensor on_host(const at::Tensor& flat) { return flat.detach().to(at::kCPU); }
+std::span<const float> span_of(const at::Tensor& flat) { return {flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel())}; }
+
+double total(const std::vector<double>& norms) {
+  double sum = 0;
+  for (const double n : norms) sum += n * n;
+  return std::sqrt(sum);
+}
+
+// The folder, after a warning where it holds another run's curves.
+const std::string& examined(const std::string& folder, const std::string& run_id, result::RunRecorder* recorder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (const std::string name = entry.path().filename(); recorder && name.find("tfevents") != std::string::npos && name.find("." + run_id) == std::string::npos)
+      recorder->warn("train.telemetry.folder '" + folder + "' had event files of another run: TensorBoard shows all of a folder as one run.");
+  return folder;
+}
+
+}  // namespace
+
+void check(const TelemetryConfig& c) {
+  if (c.histograms_every % c.every_steps != 0)
+    throw UsageError("train.telemetry.histograms_every = " + std::to_string(c.histograms_every) + " is no multiple of train.telemetry.every_steps = " +
+                     std::to_string(c.every_steps) + ". Choose a multiple, or 0 for no histograms.");
+}
+
+Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
+    : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model.parameters())),
+      update_(sources_.model.parameters(), groups_, sources_.kernels),
+      writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
+  if (config_.pictures > 0) choose_subjects();
+  if (!sources_.recorder) return;
+  std::vector<std::string> names;
+  std::vector<std::int64_t> counts;
+  for (const LayerGroup& g : groups_) names.push_back(g.name), counts.push_back(g.parameters());
+  sources_.recorder->update([&](result::RunRecord& r) {
+    const bool goes_on = r.telemetry && r.telemetry->every_steps == config_.every_steps && r.telemetry->group == names;  // of the run before an interruption
+    if (!goes_on) r.telemetry.emplace(config_.every_steps, names, counts);
+  });
+}
+
+Telemetry::~Telemetry() {
+  writer_.close();
+  if (const std::string failure = writer_.failure(); !failure.empty() && sources_.recorder)
+    sources_.recorder->warn("Telemetry is not complete: " + failure + ". The norms in this result are.");
+}
+
+// What an interrupted run did after its checkpoint is done again, beginning with the evaluation after as many steps: unless the checkpoint has it already.
+void Telemetry::run_started(const Position& at) {
+  if (at.step == 0 || !sources_.recorder) return;
+  const std::vector<result::Evaluation> evaluations = sources_.recorder->past().accuracy;
+  const bool evaluated = !evaluations.empty() && evaluations.back().step == at.step;
+  writer_.add(EventMessage{.step = evaluated ? at.step + 1 : at.step, .starts_again = true});
+}
+
+void Telemetry::save(Sections& sections) {
+  std::string& bytes = sections["telemetry"];
+  bytes.append(reinterpret_cast<const char*>(&since_), sizeof since_);
+  bytes.append(reinterpret_cast<const char*>(&next_pictures_epoch_), sizeof next_pictures_epoch_);
+}
+
+void Telemetry::restore(const Sections& sections) {
+  const auto own = sections.find("telemetry");
+  if (own == sections.end() || own->second.size() != sizeof since_ + sizeof next_pictures_epoch_) return;  // a run that began without telemetry, or with another version
+  std::memcpy(&since_, own->second.data(), sizeof since_);
+  std::memcpy(&next_pictures_epoch_, own->second.data() + sizeof since_, sizeof next_pictures_epoch_);
+}
+
+void Telemetry::step_starts(const Position& at) {
+  if (!is_sampled(at.step)) return;
+  const double start_s = now_s();
+  update_.step_starts();
+  copy_s_ = now_s() - start_s;
+}
+
+void Telemetry::step_ended(const Position&, const result::StepSample& sample) {
+  for (std::size_t i = 0; i < since_.loss.size(); ++i) since_.loss[i] += sample.loss[i];
+  for (std::size_t i = 0; i < since_.phase_s.size(); ++i) since_.phase_s[i] += sample.phase_s[i];
+  since_.step_s += sample.step_s, since_.images += sample.images, ++since_.steps;
+  if (!is_sampled(sample.step)) return;
+  const double start_s = now_s();
+  EventMessage event{.step = sample.step};
+  add_losses_and_times(event);
+  add_scalar(event, "learning_rate", sample.learning_rate);
+  since_ = {};
+  result::TelemetrySample found = norms(sample.step);
+  add_norms(found, event);
+  if (config_.histograms_every > 0 && sample.step % config_.histograms_every == 0) add_histograms(event);
+  found.cost_s = copy_s_ + now_s() - start_s;
+  add_scalar(event, "telemetry/cost_s", found.cost_s);
+  writer_.add(std::move(event));
+  if (sources_.recorder) sources_.recorder->telemetry(found);
+}
+
+void Telemetry::add_losses_and_times(EventMessage& event) const {
+  const auto mean = [&](double sum) { return sum / static_cast<double>(since_.steps); };
+  double all = 0;
+  for (std::size_t i = 0; i < since_.loss.size(); ++i) {
+    add_scalar(event, "loss/" + std::string(result::kLossNames[i]), mean(since_.loss[i]));
+    all += mean(since_.loss[i]);
+  }
+  add_scalar(event, "loss/total", all);
+  for (std::size_t i = 0; i < since_.phase_s.size(); ++i) add_scalar(event, "phase_s/" + std::string(result::kPhaseNames[i]), mean(since_.phase_s[i]));
+  add_scalar(event, "images_per_second", static_cast<double>(since_.images) / since_.step_s);
+}
+
+double Telemetry::gradient_scale() const {
+  const double scale = sources_.scaler ? on_host(sources_.scaler->last_scale()).const_data_ptr<float>()[0] : 1;
+  return 1 / (scale * sources_.ranks);
+}
+
+result::TelemetrySample Telemetry::norms(std::int64_t step) const {
+  const double unscaled = gradient_scale();
+  result::TelemetrySample s{.step = step};
+  for (const kernels::SquaredNorms& group : update_.step_ended()) {
+    s.gradient_norm.push_back(std::sqrt(group.gradient) * unscaled);
+    s.weight_norm.push_back(std::sqrt(group.weight));
+    s.update_norm.push_back(std::sqrt(group.change));
+  }
+  return s;
+}
+
+void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event) const {
+  const auto add = [&](const std::string& group, double gradient, double weight, double update) {
+    add_scalar(event, "gradient_norm/" + group, gradient);
+    add_scalar(event, "weight_norm/" + group, weight);
+    add_scalar(event, "update_to_weight/" + group, update / weight);  // not written where all weights are 0
+  };
+  for (std::size_t g = 0; g < groups_.size(); ++g) add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
+  add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
+}
+
+void Telemetry::add_histograms(EventMessage& event) const {
+  model::ParameterStore& store = sources_.model.parameters();
+  const auto add = [&](const char* what, const at::Tensor& flat, float scale) {
+    for (const LayerGroup& g : groups_) {
+      result::HistogramBuilder builder;
+      for (const auto& [begin, end] : g.ranges) builder.add(span_of(flat).subspan(begin, end - begin), scale);
+      event.values.push_back({what + g.name, builder.finish()});
+    }
+  };
+  add("gradients/", on_host(store.flat_gradients()), static_cast<float>(gradient_scale()));
+  add("weights/", on_host(store.flat_values()), 1);
+}
+
+void Telemetry::evaluation_predicted(const Position& at, bool) {
+  if (subjects_.empty() || static_cast<double>(at.epoch) < next_pictures_epoch_) return;
+  next_pictures_epoch_ = static_cast<double>(at.epoch) + config_.pictures_every_epochs;
+  add_pictures(at.step);
+}
+
+void Telemetry::evaluated(const Position&, const result::Evaluation& e) {
+  EventMessage event{.step = e.step};
+  for (std::size_t i = 0; i < result::kCocoStatNames.size(); ++i) {  // -1: there is no such object
+    if (e.bbox[i] >= 0) add_scalar(event, "box/" + std::string(result::kCocoStatNames[i]), e.bbox[i]);
+    if (e.segm[i] >= 0) add_scalar(event, "mask/" + std::string(result::kCocoStatNames[i]), e.segm[i]);
+  }
+  add_scalar(event, "evaluation_s", e.duration_s);
+  writer_.add(std::move(event));
+}
+
+void Telemetry::choose_subjects() {
+  const ttt::coco::Dataset truth = sources_.eval_images.ground_truth();
+  for (const ttt::coco::Category& c : truth.categories) {
+    category_name_.resize(std::max<std::size_t>(category_name_.size(), static_cast<std::size_t>(c.id) + 1));
+    category_name_[static_cast<std::size_t>(c.id)] = c.name;
+  }
+  for (std::int64_t i = 0; i < std::min(config_.pictures, sources_.eval_images.size()); ++i) {
+    const data::ImageInfo info = sources_.eval_images.image(i);
+    Subject& s = subjects_.emplace_back(Subject{.index = i, .id = info.id});
+    const ttt::coco::Image image{.id = info.id, .height = static_cast<std::uint32_t>(info.height), .width = static_cast<std::uint32_t>(info.width)};
+    for (const ttt::coco::Annotation& a : truth.annotations)
+      if (a.image_id == info.id) s.truth.push_back(a), s.masks.push_back(ttt::coco::mask_of(a, image));
+  }
+}
+
+void Telemetry::add_pictures(std::int64_t step) {
+  const double start_s = now_s();
+  for (const Subject& s : subjects_) add_picture(s, step);
+  if (sources_.recorder) sources_.recorder->pictures(step, now_s() - start_s);
+}
+
+// The truth on the left, the predictions on the right. Drawn and compressed on the writer's thread.
+void Telemetry::add_picture(const Subject& subject, std::int64_t step) {
+  std::vector<std::uint8_t> jpeg;
+  const std::int64_t bytes = sources_.eval_images.read(subject.index, jpeg);
+  data::RgbImage image;
+  data::JpegDecoder().decode({jpeg.data(), static_cast<std::size_t>(bytes)}, image);
+  const std::string name = "Image " + std::to_string(subject.id);
+  auto found = sources_.detector(sources_.model, image, sources_.data, name);
+  writer_.add([this, &subject, step, image = std::move(image), found = std::move(found)] {
+    std::vector<eval::Marked> truth, predicted;
+    for (std::size_t i = 0; i < subject.truth.size(); ++i) {
+      const ttt::coco::Annotation& a = subject.truth[i];
+      const std::string& category = category_name_[static_cast<std::size_t>(a.category_id)];
+      truth.push_back({a.bbox, &subject.masks[i], a.iscrowd ? category + " (crowd)" : category, eval::colour_of(static_cast<std::size_t>(a.category_id))});
+    }
+    for (const eval::coco::Detection* d : eval::worth_showing(found, kShownScore, kShownAtLeast))
+      predicted.push_back(eval::marked(*d, category_name_[static_cast<std::size_t>(d->category_id)]));
+    const int magnify = eval::magnification(image);
+    const data::RgbImage picture = eval::beside(eval::draw(image, truth, magnify), eval::draw(image, predicted, magnify));
+    return EventMessage{.step = step, .values = {{"picture/" + std::to_string(subject.id), result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
+  });
+}
+
+}  // namespace ttt::train

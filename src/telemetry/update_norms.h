@@ -1,0 +1,31 @@
+// Norms of gradients, weights and updates, taken where the parameters lie.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "models/parameters.h"
+#include "telemetry/layer_groups.h"
+#include "train/optimizers/parameter_kernels.h"
+
+namespace ttt::train {
+
+class UpdateNorms {
+ public:
+  // store: outlives this. kernels: empty ones are the host's. Takes as much memory as the parameters, where they lie.
+  UpdateNorms(model::ParameterStore& store, std::span<const LayerGroup> groups, ParameterKernels kernels);
+
+  void step_starts();  // keeps the weights
+  // Of each group, since then, of the gradients as they lie. The host waits for the device.
+  std::vector<kernels::SquaredNorms> step_ended() const;
+
+ private:
+  model::ParameterStore& store_;
+  ParameterKernels kernels_;
+  std::int64_t groups_ = 0, pieces_ = 0;
+  at::Tensor piece_, group_begin_;  // uint8, NormGroups' arrays
+  at::Tensor before_;               // [T]
+  at::Tensor partial_, sums_;       // [pieces, 3], [groups, 3] float64: SquaredNorms
+};
+
+}  // namespace ttt::train

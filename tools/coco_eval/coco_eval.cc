@@ -1,0 +1,150 @@
+// coco_eval GT.json DT.json: COCO's average precision and recall, from files.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "coco/dataset.h"
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/sha256.h"
+#include "core/whole_file.h"
+#include "eval/coco/evaluate.h"
+#include "eval/coco/results.h"
+#include "core/nearest.h"
+#include "settings/json.h"
+
+namespace {
+
+using namespace ttt::eval::coco;
+using ttt::result::Json;
+
+struct Arguments {
+  std::string truth, detections, out, help;
+  std::vector<std::string> types = {"bbox"};
+  int threads = 0;
+  std::string numpy = "2.3";
+  bool hashes = false;
+};
+
+constexpr const char* kFooter =
+    "Equal to pycocotools 2.0.11 to the last bit. As there, DT.json's first entry decides: where it has a bbox, an\n"
+    "object's size (small, medium, large) is that of the boxes, in segm too; where it has none, that of the masks.\n"
+    "An empty DT.json is evaluated: recall 0, and AP 0 where there are objects.\n"
+    "-1 says that no object counts. Exit codes: 0 done, 2 arguments, 3 a file's content, 1 anything else.\n"
+    "Example: coco_eval instances_val2017.json results.json --iou bbox,segm --out ap.json\n";
+
+// CLI11 names what it did not expect; the remedy is ours.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return text + ". --help lists all arguments.";
+  const std::vector<std::string> left = app.remaining();
+  const std::string argument = left.empty() ? text : left.front();
+  if (!argument.starts_with("-")) return "Unexpected argument '" + argument + "'. Give two files: GT.json DT.json.";
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_name().starts_with("-")) names.push_back(option->get_name());
+  }
+  return "Unknown argument '" + argument + "'. The nearest is '" +
+         ttt::nearest(argument.substr(0, argument.find('=')), names) + "'; --help lists all.";
+}
+
+Arguments parse(int argc, const char* const* argv) {
+  Arguments a;
+  CLI::App app{"COCO's twelve numbers, AP and AR, of detections against a ground truth.", "coco_eval"};
+  app.set_help_flag();
+  app.footer(kFooter);
+  bool help = false;
+  app.add_flag("--help,-h", help, "This text");
+  auto* truth = app.add_option("GT.json", a.truth, "Ground truth: COCO's instances format");
+  auto* detections = app.add_option("DT.json", a.detections, "Detections: COCO's result format, a JSON list");
+  app.add_option("--iou", a.types, "What is compared, separated by commas: bbox, segm")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bbox", "segm"}))
+      ->type_name("TYPES")
+      ->capture_default_str();
+  app.add_option("--out", a.out, "Write bbox.stats and segm.stats, twelve numbers each, as JSON")->type_name("FILE");
+  app.add_option("--threads", a.threads, "Threads; 0: one per core. The result is the same for any number")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--numpy", a.numpy, "Add means up as numpy from 2.3 on, or before it: the last digit differs")
+      ->check(CLI::IsMember({"2.3", "before-2.3"}))
+      ->type_name("RULE")
+      ->capture_default_str();
+  app.add_flag("--hashes", a.hashes, "Add the SHA-256 of the precision, recall and scores arrays to the JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    throw ttt::UsageError(explain(app, e));
+  }
+  if (help) {
+    a.help = app.help();
+  } else if (truth->count() == 0 || detections->count() == 0) {
+    throw ttt::UsageError("Two files are needed. Give the ground truth and the detections: coco_eval GT.json DT.json.");
+  }
+  return a;
+}
+
+// Of the doubles as they lie in memory, in C order.
+std::string sha256(const std::vector<double>& values) {
+  ttt::Sha256 hash;
+  hash.update({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)});
+  return hash.hex();
+}
+
+Json to_json(const Evaluation& e, bool hashes) {
+  Json json;
+  json["stats"] = e.stats;
+  if (hashes) {
+    json["shape_TRKAM"] = {kThresholds, kRecalls, e.curves.categories, kAreas, kLimits};
+    json["sha256"] = {{"precision", sha256(e.curves.precision)},
+                      {"recall", sha256(e.curves.recall)},
+                      {"scores", sha256(e.curves.scores)}};
+  }
+  return json;
+}
+
+void run(const Arguments& a) {
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  ttt::ThreadPool pool(a.threads > 0 ? a.threads : cores);
+  bool masks = false;
+  for (const std::string& type : a.types) masks |= type == "segm";
+  const GroundTruth truth(ttt::coco::read_instances(a.truth), {.masks = masks, .threads = pool.threads()});
+  const ResultFile results = read_results(a.detections, truth, {.masks = masks, .pool = &pool});
+  if (results.detections.empty()) {
+    std::fprintf(stderr, "coco_eval: %s holds no detections: recall is 0 where there are objects.\n", a.detections.c_str());
+  }
+  const Prepared prepared(truth, results.detections, &pool);
+  const NumpySum sum = a.numpy == "2.3" ? NumpySum::kFrom2_3 : NumpySum::kBefore2_3;
+  Json out;
+  Evaluation e;
+  for (const std::string& type : a.types) {
+    e = evaluate(prepared, type == "bbox" ? IouType::kBbox : IouType::kSegm, sum, &pool, std::move(e));
+    std::printf("Evaluate annotation type *%s*\n%s", type.c_str(), summary_text(e.stats).c_str());
+    if (!a.out.empty()) out[type] = to_json(e, a.hashes);
+  }
+  std::fflush(stdout);
+  if (!a.out.empty()) ttt::write_whole_file(a.out, ttt::result::dump(out) + "\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const Arguments a = parse(argc, argv);
+    if (a.help.empty()) {
+      run(a);
+    } else {
+      std::fputs(a.help.c_str(), stdout);
+    }
+    return 0;
+  } catch (const ttt::Error& e) {
+    std::fprintf(stderr, "coco_eval: %s\n", e.what());
+    return e.exit_code();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "coco_eval: %s\n", e.what());
+    return 1;
+  }
+}
