@@ -32,7 +32,7 @@ part_kernels() {
   done
   verdict
 }
-parity() { within "$python" tests/model/parity.py "$build/tests/model_probe" "$TTT_COCO" --device "$device" "$@"; }
+parity() { within "$python" tests/models/parity.py "$build/tests/model_probe" "$TTT_COCO" --device "$device" "$@"; }
 part_twins() {
   local small=(--arch small --size 256 --images 2)
   if [ "$device" = cpu ]; then
@@ -141,7 +141,7 @@ one_bits() { # one_bits PRECISION GRAPHS VARIANT LR
     say "no steps of $name: exit code $rc"
     return 0
   fi
-  "$python" tests/gpu/bits.py digest "$out/scratch/$name.run.json" "$out/scratch/$name.h5" > "$out/scratch/$name.json"
+  "$python" tests/gpu_check/bits.py digest "$out/scratch/$name.run.json" "$out/scratch/$name.h5" > "$out/scratch/$name.json"
   mv "$out/scratch/$name.json" "$out/$name.json"
   rm "$out/scratch/$name.h5"
 }
@@ -160,7 +160,7 @@ part_bits() {
     one_bits "$precision" none again 2e-5
     one_bits "$precision" none doubled 4e-5
   done
-  "$python" tests/gpu/bits.py compare "$out" "$device" > "$out/bits.md" || rc=$?
+  "$python" tests/gpu_check/bits.py compare "$out" "$device" > "$out/bits.md" || rc=$?
   cat "$out/bits.md"
   [ "$cut" -eq 0 ] || return 124
   return "$rc"
@@ -190,7 +190,7 @@ torchvision_speed() { # torchvision_speed IMAGES PRECISION
 # heights [all]: the table of times, and whether they are as they should be.
 heights() {
   local rc=0
-  "$python" tests/gpu/heights.py "$out" "$device" "$@" > "$out/speed.txt" || rc=$?
+  "$python" tests/gpu_check/heights.py "$out" "$device" "$@" > "$out/speed.txt" || rc=$?
   cat "$out/speed.txt"
   [ "$cut" -eq 0 ] || return 124
   return "$rc"
@@ -271,7 +271,7 @@ part_kernel_speed() {
     mv "$out/scratch/micro_cuda.json" "$out/micro_cuda.json"
   fi
   if [ ! -e "$out/peaks.json" ]; then
-    within "$python" tests/gpu/peaks.py > "$out/scratch/peaks.json"
+    within "$python" tests/gpu_check/peaks.py > "$out/scratch/peaks.json"
     mv "$out/scratch/peaks.json" "$out/peaks.json"
   fi
   within "$python" benchmarks/micro/compare_kernels.py "$build/bin/micro_cuda" --device cuda --rounds 1 > "$out/kernels_beside_torchvision.txt"

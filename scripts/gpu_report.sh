@@ -48,6 +48,6 @@ write_report() {
     if [ -e "$result" ]; then existing+=("$result"); fi
   done
   if [ ${#existing[@]} -gt 0 ]; then "$build/bin/report" html "${existing[@]}" --out "$out/report.html" --force > "$out/scratch/report.log" 2>&1 || say "not all of the report: see $out/scratch/report.log"; fi
-  "$python" tests/gpu/limits.py "$out" "$build/step_cost.json" > "$out/limits.md" || say "no shares of the limits"
+  "$python" tests/gpu_check/limits.py "$out" "$build/step_cost.json" > "$out/limits.md" || say "no shares of the limits"
   write_index > "$out/index.md"
 }

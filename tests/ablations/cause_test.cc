@@ -7,7 +7,7 @@
 #include "reports/ablations.h"
 #include "result/phase_clock.h"
 #include "result/result_file.h"
-#include "tests/harness/scripted_sides.h"
+#include "tests/measure/scripted_sides.h"
 
 namespace ttt {
 namespace {

@@ -3,8 +3,9 @@ at home, how long a file may be, and that nothing names a machine.
 
   check_layout.py [ROOT]     prints one line for each violation and exits 1 if there is any
 
-The layers, bottom up: core, coco, {comm, data, result, kernels}, cuda, model, eval, train, benchmarks; beside them
-harness on {core, comm, result}, reports on {core, result}, eval/coco on {core, coco} alone, and eval/draw on those and data.
+Allowed edges, downwards only: core <- settings <- {comm, coco, data, result, kernels} <- cuda <- models <- eval <- train
+<- {checkpoint, telemetry, health, faults, mlperf} <- run <- measure <- benchmarks. Beside them app on {core, settings, comm,
+result}, reports on {core, settings, result}, eval/coco on {core, coco}, eval/draw on those and data.
 """
 
 import pathlib
@@ -12,40 +13,50 @@ import re
 import sys
 
 # Folder -> folders whose headers it may include; None: any. The longest matching folder counts.
-BASE = ["src/core", "src/coco"]
-MIDDLE = ["src/comm", "src/data", "src/result"]
+BASE = ["src/core", "src/settings"]
+INPUT = BASE + ["src/coco", "src/data"]
+MIDDLE = INPUT + ["src/comm", "src/result"]
+MODELS = ["src/models", "src/models/mask_rcnn", "src/models/ops"]
+EVAL = ["src/eval", "src/eval/coco"]
+TRAIN = MIDDLE + MODELS + EVAL + ["kernels", "src/cuda", "src/train"]
+FEATURES = ["src/checkpoint", "src/telemetry", "src/health", "src/faults", "src/mlperf"]
+RUN = TRAIN + FEATURES + ["src/eval/draw", "src/app", "src/run"]
 ALLOWED = {
     "src/core": ["src/core"],
-    "src/coco": BASE,
+    "src/settings": BASE,
+    "src/coco": BASE + ["src/coco"],
     "src/comm": BASE + ["src/comm"],
-    "src/data": BASE + ["src/data"],
+    "src/data": INPUT,
     "src/result": BASE + ["src/result"],
     "kernels": ["src/core", "kernels"],
     "src/cuda": BASE + ["src/comm", "kernels", "src/cuda"],
-    "src/model": BASE + MIDDLE + ["src/model", "src/model/ops"],
-    "src/model/ops": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/cuda"],  # the model's only way to kernels
-    "src/eval": BASE + MIDDLE + ["kernels", "src/model", "src/model/ops", "src/eval", "src/eval/coco"],
-    "src/eval/coco": BASE + ["src/eval/coco"],
-    "src/eval/draw": BASE + ["src/data", "src/eval/coco", "src/eval/draw"],
-    "src/train": BASE + MIDDLE
-    + ["kernels", "src/cuda", "src/model", "src/model/ops", "src/eval", "src/eval/coco", "src/eval/draw", "src/train"],
-    "src/harness": ["src/core", "src/comm", "src/result", "src/harness"],
-    "reports": ["src/core", "src/result", "reports"],
-    "data": BASE + MIDDLE + ["src/harness", "data"],
+    "src/models": MIDDLE + MODELS,
+    "src/models/ops": MIDDLE + MODELS + ["kernels", "src/cuda"],  # the models' only way to kernels
+    "src/eval": MIDDLE + MODELS + EVAL + ["kernels"],
+    "src/eval/coco": BASE + ["src/coco", "src/eval/coco"],
+    "src/eval/draw": INPUT + ["src/eval/coco", "src/eval/draw"],
+    "src/train": TRAIN + ["src/checkpoint", "src/health", "src/run", "src/mlperf", "src/telemetry"],
+    **{feature: TRAIN + FEATURES + ["src/eval/draw", "src/run"] for feature in FEATURES},
+    "src/run": RUN,
+    "src/measure": RUN + ["src/measure"],
+    "src/app": BASE + ["src/comm", "src/result", "src/app"],
+    "reports": BASE + ["src/result", "reports"],
+    "data": MIDDLE + ["src/app", "data"],
+    "tools": None,
     "benchmarks": None,
     "tests": None,
 }
 
 # Third-party header -> folders (or files) that may include it, beside tests.
-TORCH = ["src/model", "src/eval", "src/train", "src/cuda", "benchmarks"]
+TORCH = ["src/models", "src/eval", "src/train", "src/cuda", *FEATURES, "src/run", "src/measure", "benchmarks", "tools"]
 HOMES = [
     (r"mpi\.h", ["src/comm", "src/cuda", "benchmarks/micro"]),  # there as the peer
     (r"nccl\.h", ["src/comm/nccl.cc", "src/cuda"]),
     (r"(hdf5|hdf5_hl|H5\w+)\.h", ["src/data"]),
-    (r"nlohmann/.*", ["src/result"]),
+    (r"nlohmann/.*", ["src/settings"]),
     (r"simdjson\.h", ["src/coco"]),
-    (r"toml\+\+/.*", ["src/harness"]),
-    (r"CLI/.*", ["src/harness", "data", "reports", "src/eval/coco", "benchmarks"]),
+    (r"toml\+\+/.*", ["src/settings"]),
+    (r"CLI/.*", ["src/app", "data", "reports", "tools", "benchmarks"]),
     (r"(jpeglib|turbojpeg|jerror)\.h", ["src/data", "benchmarks/micro"]),
     (r"png\.h", ["src/data"]),
     (r"stb/.*", ["src/eval/draw"]),

@@ -12,7 +12,7 @@
 
 #include "coco/dataset.h"
 #include "core/error.h"
-#include "tests/coco/shared_data.h"
+#include "tests/eval/shared_data.h"
 
 namespace ttt::coco {
 namespace {

@@ -11,7 +11,7 @@
 #include "comm/clock_offset.h"
 #include "core/clock.h"
 #include "core/rng.h"
-#include "mpi_main.h"
+#include "tests/support/mpi_main.h"
 
 namespace ttt::comm {
 namespace {

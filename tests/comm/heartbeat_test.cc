@@ -9,7 +9,7 @@
 
 #include "comm/text.h"
 #include "core/clock.h"
-#include "tests/comm/mpi_main.h"
+#include "tests/support/mpi_main.h"
 
 namespace ttt::comm {
 namespace {

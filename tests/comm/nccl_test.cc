@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "cuda/loader.h"
-#include "mpi_main.h"
+#include "tests/support/mpi_main.h"
 
 namespace ttt::comm {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "comm/nccl.h"
 #include "core/error.h"
-#include "fake_host.h"
-#include "fake_nccl.h"
-#include "tests/message_of.h"
+#include "tests/support/fake_host.h"
+#include "tests/support/fake_nccl.h"
+#include "tests/support/message_of.h"
 
 namespace ttt::comm {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/rng.h"
 #include "core/temp_folder.h"
-#include "tests/result/python.h"
+#include "tests/support/python.h"
 
 namespace ttt {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/temp_folder.h"
-#include "tests/message_of.h"
-#include "tests/result/python.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
 
 namespace ttt {
 namespace {

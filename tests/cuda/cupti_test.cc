@@ -9,7 +9,7 @@
 
 #include "cuda/exports.h"
 #include "core/error.h"
-#include "tests/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/message_of.h"
+#include "tests/support/message_of.h"
 
 namespace ttt::cuda {
 namespace {

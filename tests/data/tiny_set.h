@@ -9,8 +9,8 @@
 #include "data/pack.h"
 #include "data/settings.h"
 #include "data/shapes.h"
-#include "tests/message_of.h"
-#include "tests/result/python.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
 
 namespace ttt::data {
 

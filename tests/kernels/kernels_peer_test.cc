@@ -15,7 +15,7 @@
 #include "kernels/batch_norm/host.h"
 #include "kernels/common/host.h"
 #include "peer_case.h"
-#include "tests/result/python.h"
+#include "tests/support/python.h"
 
 namespace ttt::kernels {
 namespace {

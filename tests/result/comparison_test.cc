@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "result/run_record.h"
-#include "tests/message_of.h"
-#include "tests/result/toy_record.h"
+#include "tests/support/message_of.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt::result {
 namespace {

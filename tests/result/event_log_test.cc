@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "core/temp_folder.h"
 #include "result/mllog.h"
-#include "tests/result/python.h"
-#include "tests/result/toy_record.h"
+#include "tests/support/python.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt::result {
 namespace {

@@ -1,4 +1,4 @@
-// Histograms: every value is in the bucket that its size says. tests/result/events.py compares with numpy.
+// Histograms: every value is in the bucket that its size says. tests/telemetry/events.py compares with numpy.
 #include "result/histogram.h"
 
 #include <gtest/gtest.h>

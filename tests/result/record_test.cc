@@ -9,10 +9,10 @@
 #include "core/temp_folder.h"
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
-#include "tests/fake_clock.h"
-#include "tests/message_of.h"
-#include "tests/result/python.h"
-#include "tests/result/toy_record.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt::result {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "tests/message_of.h"
-#include "tests/result/python.h"
-#include "tests/result/toy_record.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt::result {
 namespace {
@@ -67,7 +67,7 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "preflight.json", test::toy_preflight());
   for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json", "preflight.json"}) {
     const auto check = test::run_command(
-        test::python() + " " TTT_SOURCE_DIR "/tests/result/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
+        test::python() + " " TTT_SOURCE_DIR "/tests/support/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
         (folder / name).string() + " 2>&1");
     EXPECT_EQ(check.status, 0) << check.output;
   }
@@ -90,7 +90,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
-                                         " " TTT_SOURCE_DIR "/tests/result/check_schema.py --mutate " TTT_SOURCE_DIR
+                                         " " TTT_SOURCE_DIR "/tests/support/check_schema.py --mutate " TTT_SOURCE_DIR
                                          "/results/schema-v1.json " +
                                          (folder / "a.json").string() + " 2>&1");
     EXPECT_EQ(check.status, 0) << check.output;

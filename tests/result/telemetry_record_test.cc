@@ -6,9 +6,9 @@
 #include "core/error.h"
 #include "core/temp_folder.h"
 #include "result/run_recorder.h"
-#include "tests/message_of.h"
-#include "tests/result/python.h"
-#include "tests/result/toy_record.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt::result {
 namespace {

@@ -29,7 +29,7 @@ class Cluster:
         self.lock = open(f"{tempfile.gettempdir()}/ttt-fake-cluster.lock", "a")
         fcntl.flock(self.lock, fcntl.LOCK_EX)  # there is one network for it on a machine: other runs of the tests take turns
         self.folder = tempfile.mkdtemp(prefix="ttt-slurm-")
-        self.program = f"{source}/tests/slurm/fake_cluster"
+        self.program = f"{source}/tests/support/fake_cluster"
         self.environment = {**os.environ, "FAKE_CLUSTER": f"{self.folder}/cluster", "FAKE_NODES": str(nodes), "FAKE_OWNER": str(os.getpid())}
 
     def __enter__(self):

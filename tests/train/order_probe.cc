@@ -1,5 +1,5 @@
 // ttt_maskrcnn that writes down which images each step was given: "step image image ..." into $TTT_TEST_ORDER.<rank>, taken from the batch that
-// reaches the model. tests/train/checkpoint.py looks at what runs on different numbers of ranks were given.
+// reaches the model. tests/checkpoint/checkpoint.py looks at what runs on different numbers of ranks were given.
 #include <cstdlib>
 #include <fstream>
 

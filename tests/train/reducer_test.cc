@@ -10,7 +10,7 @@
 #include "comm/world.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "tests/comm/mpi_main.h"
+#include "tests/support/mpi_main.h"
 #include "telemetry/trace_collection.h"
 
 namespace ttt::train {

@@ -2,7 +2,7 @@
 
 namespace ttt::ablations {
 
-static Variant kind(const char* name) {
+static Variant reducer_kind(const char* name) {
   return {.name = name, .change = [name](train::Recipe& r) { r.train.reducer.kind = name; }};
 }
 
@@ -12,7 +12,7 @@ Ablation ablate_reducer() {
           .expectation = "flat_async hides behind the fetch of the next batch, bucketed behind backward as well. On CPUs that backward keeps busy, "
                          "the sending itself takes their time, so little is hidden.",
           .promise = Promise::kBitwise,  // sums are taken in rank order whatever the buckets
-          .variants = {kind("blocking"), kind("flat_async"), kind("bucketed")},
+          .variants = {reducer_kind("blocking"), reducer_kind("flat_async"), reducer_kind("bucketed")},
           .unsupported = needs_ranks};
 }
 

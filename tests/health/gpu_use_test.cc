@@ -1,0 +1,69 @@
+// What a run records of its GPUs, with a driver that is made up (fake_nvml.c).
+#include "health/gpu_use.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+
+#include "core/error.h"
+#include "tests/support/message_of.h"
+#include "tests/support/toy_record.h"
+
+namespace ttt::train {
+namespace {
+
+class GpuUseTest : public testing::Test {
+ protected:
+  void SetUp() override { ::setenv("FAKE_NVML_DEVICES", "2", 1), ::setenv("FAKE_NVML_REASONS", "0", 1); }
+
+  // The record of a run of 40 images after 8 that were there before, at least `looks` looks long.
+  result::RunRecord run(const std::string& bus_id, std::size_t looks) {
+    const auto comm = comm::make_single();
+    result::RunRecorder recorder(test::toy_record());
+    GpuUse use(std::make_unique<cuda::GpuMeter>(bus_id), 1e-3, {"Fake GPU", "0123456789ab"}, *comm, recorder);
+    use.run_started({.images = 8});
+    use.step_ended({.step = 1, .images = 48}, {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20 * looks));
+    use.run_ended({});
+    return recorder.snapshot();
+  }
+};
+
+TEST_F(GpuUseTest, EnergyPowerAndClocksAreRecorded) {
+  const result::RunRecord r = run("0000:00:00.0", 10);
+  const result::Json& gpus = r.health.at("gpus");
+  EXPECT_EQ(gpus.at("energy_j"), 2000.0);  // fake_nvml.c: from one question to the next
+  EXPECT_EQ(gpus.at("joules_per_image"), 50.0);
+  ASSERT_EQ(gpus.at("ranks").size(), 1u);
+  const result::Json& rank = gpus.at("ranks")[0];
+  EXPECT_EQ(rank.at("rank"), 0);
+  EXPECT_EQ(rank.at("gpu"), "Fake GPU");
+  EXPECT_GE(rank.at("looks"), 2);
+  EXPECT_EQ(rank.at("power_w").at("least"), 300.0);
+  EXPECT_EQ(rank.at("power_w").at("most"), 500.0);
+  EXPECT_NEAR(rank.at("power_w").at("mean").get<double>(), 400, 100.0 / 2);  // as many of the one as of the other, or one more
+  EXPECT_EQ(rank.at("sm_clock_mhz").at("mean"), 1980.0);
+  EXPECT_EQ(rank.at("busy_percent").at("most"), 97.0);
+  EXPECT_EQ(rank.at("temperature_c").at("most"), 50.0);
+  EXPECT_EQ(rank.at("memory_bytes").at("most"), static_cast<double>(std::int64_t{40} << 30));
+  EXPECT_TRUE(rank.at("slowed_by").empty());
+  EXPECT_EQ(r.warnings, test::toy_record().warnings);
+}
+
+TEST_F(GpuUseTest, AGpuThatIsSlowedDownIsAWarning) {
+  ::setenv("FAKE_NVML_REASONS", "64", 1);  // nvmlClocksThrottleReasonHwThermalSlowdown
+  const result::RunRecord r = run("0000:01:00.0", 1);
+  EXPECT_EQ(r.health.at("gpus").at("ranks")[0].at("slowed_by"), (result::Json{{"heat (hardware)", 1.0}}));
+  ASSERT_EQ(r.warnings.size(), test::toy_record().warnings.size() + 1);
+  const std::string& warning = r.warnings.back();
+  for (const char* part : {"rank 0", "heat (hardware)", "100 %"}) EXPECT_NE(warning.find(part), std::string::npos) << warning;
+}
+
+TEST_F(GpuUseTest, AnUnknownGpuIsRefused) {
+  const std::string text = test::message_of([] { cuda::GpuMeter("0000:07:00.0"); });
+  EXPECT_NE(text.find("nvmlDeviceGetHandleByPciBusId_v2"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace ttt::train

@@ -1,0 +1,86 @@
+// Which comparisons a design makes, and under which settings.
+#include "measure/design.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/support/message_of.h"
+
+namespace ttt::ablations {
+namespace {
+
+using test::message_of;
+
+Setting images(std::int64_t n) {
+  return {.name = std::to_string(n) + " images", .change = [n](train::Recipe& r) { r.train.images_per_rank = n; }};
+}
+
+Ablation plain(const char* name, std::function<void(train::Recipe&)> change) {
+  return {.name = name, .question = "Why?", .expectation = "Nothing.", .variants = {{.name = "off"}, {.name = "on", .change = std::move(change)}}};
+}
+Ablation workers() {
+  return plain("workers", [](train::Recipe& r) { r.data.workers += 3; });
+}
+Ablation seeds() {
+  return plain("seeds", [](train::Recipe& r) { r.seed += 1; });
+}
+Ablation shapes() {
+  Ablation a = plain("shapes", [](train::Recipe& r) { r.model.shapes = r.model.shapes == "static" ? "dynamic" : "static"; });
+  a.settings = {images(3), images(5)};
+  return a;
+}
+
+std::vector<Pairing> designed(const std::vector<Ablation>& ablations, const std::string& design) {
+  return pairings(ablations, design, {}, 0, train::Recipe());
+}
+
+std::vector<std::string> settings_of_rows(const std::vector<Pairing>& rows) {
+  std::vector<std::string> names;
+  for (const Pairing& p : rows) names.push_back(p.setting.name);
+  return names;
+}
+
+TEST(Design, EveryDesignIsMadeUnderEachSetting) {
+  const std::size_t rows_of_a_setting[] = {2, 3, 3};
+  std::size_t i = 0;
+  for (const char* design : {"leave_one_out", "ladder", "factorial"}) {
+    const auto rows = designed({shapes(), workers()}, design);
+    ASSERT_EQ(rows.size(), 2 * rows_of_a_setting[i]) << design;
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      EXPECT_EQ(rows[r].setting.name, r < rows_of_a_setting[i] ? "3 images" : "5 images") << design;
+      ASSERT_TRUE(rows[r].setting.change) << design;
+      train::Recipe recipe;
+      rows[r].setting.change(recipe);
+      EXPECT_EQ(recipe.train.images_per_rank, r < rows_of_a_setting[i] ? 3 : 5);
+      EXPECT_EQ(rows[r].variant.name, rows[r % rows_of_a_setting[i]].variant.name) << design;
+    }
+    ++i;
+  }
+  EXPECT_EQ(settings_of_rows(designed({shapes()}, "null")), (std::vector<std::string>{"3 images", "5 images"}));
+  EXPECT_EQ(settings_of_rows(designed({shapes()}, "one_off")), (std::vector<std::string>{"3 images", "5 images"}));
+}
+
+TEST(Design, WithoutSettingsThereIsOneUnderTheRecipeAsItIs) {
+  EXPECT_EQ(settings_of_rows(designed({seeds(), workers()}, "ladder")), (std::vector<std::string>{"", "", ""}));
+  EXPECT_EQ(settings_of_rows(designed({workers()}, "null")), std::vector<std::string>{""});
+}
+
+TEST(Design, SettingsThatWouldBeLostAreRefused) {
+  Ablation other = workers();
+  other.settings = {{.name = "one epoch", .change = [](train::Recipe& r) { r.train.epochs = 1; }}};
+  const std::string both = message_of<UsageError>([&] { designed({shapes(), other}, "factorial"); });
+  EXPECT_NE(both.find("'shapes' and 'workers' both have settings of their own"), std::string::npos) << both;
+  // A factor that sets what the setting sets would undo it.
+  const Ablation same_key = plain("batch", [](train::Recipe& r) { r.train.images_per_rank = 7; });
+  const std::string undone = message_of<UsageError>([&] { designed({shapes(), same_key}, "ladder"); });
+  EXPECT_NE(undone.find("'shapes' and 'batch' both set train.images_per_rank"), std::string::npos) << undone;
+  // What runs something else than a training step is refused, whoever says so.
+  Ablation alone = shapes();
+  alone.settings[1].arm = [](const Bench&) -> std::unique_ptr<Arm> { return nullptr; };
+  const std::string by_itself = message_of<UsageError>([&] { designed({alone, workers()}, "ladder"); });
+  EXPECT_NE(by_itself.find("'shapes' measures an operation by itself"), std::string::npos) << by_itself;
+}
+
+}  // namespace
+}  // namespace ttt::ablations

@@ -1,0 +1,114 @@
+// The program `report` from outside: files, exit codes, refusals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/temp_folder.h"
+#include "result/result_file.h"
+#include "result/run_recorder.h"
+#include "tests/reports/lines.h"
+#include "tests/support/python.h"
+#include "tests/support/toy_record.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::RunRecord;
+using test::line_with;
+using test::run_command;
+using test::toy_record;
+
+class ReportProgram : public testing::Test {
+ protected:
+  test::CommandResult report(const std::string& arguments) { return run_command(TTT_REPORT " " + arguments + " 2>&1"); }
+  TempFolder folder_;
+};
+
+TEST_F(ReportProgram, ShowsAFileByDefault) {
+  result::write_result(folder_ / "a.json", toy_record());
+  const std::string file = (folder_ / "a.json").string();
+  EXPECT_EQ(report(file).status, 0);
+  EXPECT_EQ(report(file).output.substr(0, 7), "PASSED:");
+  EXPECT_EQ(report("show " + file).output, report(file).output);
+  EXPECT_EQ(report(file + " --format md").output.substr(0, 10), "## PASSED:");
+  EXPECT_EQ(report("show --width 40 " + file).status, 0);
+}
+
+TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
+  std::string text = result::result_text(toy_record());
+  test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));
+  std::string edited = text;
+  edited.replace(edited.find("0.52,"), 4, "0.92");
+  test::write_text(folder_ / "edited.json", edited);
+  std::string other = text;
+  other.replace(other.find("\"schema_version\": 1"), 19, "\"schema_version\": 9");
+  test::write_text(folder_ / "other.json", other);
+  const auto expect = [&](const std::string& arguments, int code, const std::string& part) {
+    const auto r = report(arguments);
+    EXPECT_EQ(r.status, code) << r.output;
+    EXPECT_NE(r.output.find(part), std::string::npos) << r.output;
+    EXPECT_EQ(std::count(r.output.begin(), r.output.end(), '\n'), 1) << r.output;
+  };
+  const std::string base = folder_.path().string() + "/";
+  expect(base + "cut.json", 3, "cut.json' is not JSON: it ends too early");
+  expect(base + "edited.json", 3, "edited.json' does not match its content_sha256: it was edited");
+  expect(base + "other.json", 3, "schema version 9, this program reads version 1. Use the report of the newer build");
+  expect(base + "none.json", 2, "Cannot read");
+  expect("", 2, "report --help");
+  expect("acuracy " + base + "cut.json", 2, "'acuracy' is neither a file nor a command. The nearest command is 'accuracy'");
+  expect(base + "cut.json " + base + "cut.json", 2, "report --help");
+}
+
+TEST_F(ReportProgram, EveryCommandHasAnExample) {
+  const std::string all = report("--help").output;
+  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy", "timeline", "telemetry", "follow", "recover"}) {
+    EXPECT_NE(all.find(std::string("\n  ") + command), std::string::npos) << all;
+    EXPECT_NE(report(std::string(command) + " --help").output.find("report " + std::string(command) + " "), std::string::npos) << command;
+    EXPECT_NE(report(std::string(command) + " --help").output.find("Example: "), std::string::npos) << command;
+  }
+}
+
+// One run without a trace does not cost the report of those after it, and the exit code tells.
+TEST_F(ReportProgram, TimelineGoesOnAfterARunWithoutATrace) {
+  RunRecord traced = toy_record(), ended = toy_record();
+  traced.trace = test::toy_trace();
+  ended.recipe.settings["train"] = {{"trace_steps", 20}};
+  ended.verdict = result::Verdict::kFailed;
+  const std::string base = folder_.path().string() + "/";
+  result::write_result(base + "none.json", toy_record());
+  result::write_result(base + "ended.json", ended);
+  result::write_result(base + "first.json", traced);
+  result::write_result(base + "second.json", traced);
+  const auto r = report("timeline --width 300 " + base + "none.json " + base + "ended.json " + base + "first.json " + base + "second.json");
+  EXPECT_EQ(r.status, 2);
+  EXPECT_NE(line_with(r.output, "none.json'").find("none was asked for"), std::string::npos) << r.output;
+  EXPECT_NE(line_with(r.output, "ended.json'").find("train.trace_steps = 20 asked for one: the run (failed) ended before"), std::string::npos) << r.output;
+  for (const char* name : {"first.json", "second.json"}) EXPECT_NE(r.output.find("\n" + base + name + "\n---"), std::string::npos) << r.output;
+  // As one document: the rows of a CSV say whose they are, and Markdown's headings stand alone.
+  const std::string files = base + "first.json " + base + "second.json";
+  EXPECT_NE(report("timeline --format csv " + files).output.find("\r\n" + base + "second.json,0,0.5,"), std::string::npos) << report("timeline --format csv " + files).output;
+  EXPECT_NE(report("timeline --format md " + files).output.find("\n\n## " + base + "second.json\n\n"), std::string::npos);
+  EXPECT_EQ(report("timeline " + base + "none.json").status, 2);
+  const auto both = report("timeline --format csv --out " + base + "trace.json " + files);
+  EXPECT_EQ(both.status, 2);
+  EXPECT_NE(both.output.find("Leave out either."), std::string::npos) << both.output;
+  EXPECT_EQ(report("timeline --out " + base + "trace.json " + files + " " + base + "none.json").status, 2);
+  EXPECT_TRUE(std::filesystem::exists(base + "trace.json"));
+}
+
+TEST_F(ReportProgram, RecoversAKilledRun) {
+  {
+    result::RunRecorder recorder(toy_record());
+    recorder.start_journal(folder_ / "a.json.journal", 0);
+    recorder.step(test::toy_step(0));
+  }
+  const std::string journal = (folder_ / "a.json.journal").string(), out = (folder_ / "a.json").string();
+  EXPECT_EQ(report("recover " + journal + " --out " + out).output,
+            "Recovered 1 steps and 0 evaluations into '" + out + "'.\n");
+  EXPECT_EQ(report(out).status, 0);
+  EXPECT_EQ(report("recover " + journal + " --out " + out).status, 2);  // it exists now
+  EXPECT_EQ(report("recover " + folder_.path().string() + " --out " + out).status, 2);
+}
+
+}  // namespace
+}  // namespace ttt::reports

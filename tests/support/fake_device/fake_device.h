@@ -1,0 +1,44 @@
+// A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the emulation's (tests/emulation), and
+// whenever the host must wait for a value of theirs it is counted. Operations are computed by torch's CPU kernels, so their bits are a CPU's.
+//
+// What counts as a wait is what stops the host on a CUDA device: reading a number (item()), copying without non_blocking or between the device and memory
+// that is not locked, and operations whose result has a shape that only the values tell (nonzero, masked_select, indexing by a mask, ...). Waiting for an event
+// does not count: it is how the host asks for the step before (its losses, its batch's memory).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <string>
+
+#include "cuda/graphs.h"
+
+namespace ttt::test {
+
+at::Device fake_device();
+
+// While it is busy no event of it has come: who asks for one is told so, and who waits for one waits.
+void set_busy(bool busy);
+
+// Memory of the host from and to which the device copies without the host waiting.
+std::pmr::memory_resource* locked_memory();
+
+// By operation, since the last reset_waits().
+std::map<std::string, std::int64_t> waits();
+void reset_waits();
+
+// Sums that a CUDA device takes in any order, by operation, since the last reset_unordered_sums(): operations that add with atomics. Those that add by an index
+// count where two numbers other than zero meet in one element: zeros change no bit in whichever order they come.
+std::map<std::string, std::int64_t> unordered_sums();
+void reset_unordered_sums();
+
+// From now on such an operation as waits() counts throws instead of being counted.
+void forbid_waits(bool forbidden);
+
+// Records operations and kernels as CUDA does: what was recorded was not done (memory is as before), a replay does it again on the same memory with the
+// numbers of the host that it was recorded with, and what would make the host wait cannot be recorded.
+cuda::GraphDevice& graph_double();
+
+}  // namespace ttt::test

@@ -1,0 +1,312 @@
+// Steps recorded by a device and replayed: the bits of steps that are not, whatever can be recorded of them; and what is said about the rest.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "comm/communicator.h"
+#include "core/error.h"
+#include "tests/support/fake_device/fake_device.h"
+#include "tests/support/fake_device/small_step.h"
+#include "train/step_loop.h"
+
+namespace ttt {
+namespace {
+
+using Planned = std::vector<test::SmallBatch>;
+
+// Every batch another. Six steps of one size: three before anything is recorded, the recording, two more.
+const Planned& one_size() {
+  static const Planned all = {{.noise = 1}, {.noise = 2}, {.noise = 3}, {.noise = 4}, {.noise = 5}, {.noise = 6}};
+  return all;
+}
+// Five steps of each of two, in no order.
+const Planned& two_sizes() {
+  static const Planned all = {{.noise = 1}, {.side = 96, .noise = 2}, {.noise = 3}, {.noise = 4}, {.side = 96, .noise = 5},
+                              {.side = 96, .noise = 6}, {.noise = 7}, {.side = 96, .noise = 8}, {.noise = 9}, {.side = 96, .noise = 10}};
+  return all;
+}
+
+struct Outcome {
+  std::vector<std::uint32_t> losses;  // their bits
+  at::Tensor weights, momentum;  // on the CPU
+  result::Json described, scale;
+};
+
+struct Trial {
+  std::string graphs = "none";
+  model::ModelConfig model = test::small_model();
+  cuda::GraphDevice* device = &test::graph_double();
+  std::function<void(train::Parts&)> change = nullptr;
+  std::optional<train::LossScaleConfig> scale = std::nullopt;
+  std::size_t not_numbers = 1000;  // the step whose images are not
+};
+
+Outcome run(const Trial& setup, const Planned& batches) {
+  const at::Device device = test::fake_device();
+  const auto comm = comm::make_single();
+  train::Parts parts;
+  parts.device = device, parts.graphs = setup.device;
+  parts.model = std::make_unique<model::MaskRcnn>(setup.model, test::ops_on(device), 5, device, nullptr);
+  if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
+  parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
+  parts.set_reducer(train::make_reducer(train::ReducerConfig{}, parts.model->parameters(), *comm));
+  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), train::OptimizerConfig{}, test::parameter_kernels_on(device), parts.scaler.get());
+  if (setup.change) setup.change(parts);
+  const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
+  result::PhaseClock clock;
+  Outcome out;
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    train::StepInputs in{.batch = test::small_batch(device, batches[i]), .rates = test::rates_on(device, 0.01 * (1 + static_cast<double>(i % 4)))};
+    in.batch.draw = model::draw_key(9, static_cast<std::int64_t>(i)).to(device);
+    if (i == setup.not_numbers) in.batch.images.fill_(std::numeric_limits<float>::quiet_NaN());
+    int called = 0;
+    const train::DetachedLosses losses = runner->run(std::move(in), clock, [&] { ++called; });
+    EXPECT_EQ(called, 1);
+    for (const at::Tensor& l : losses) out.losses.push_back(std::bit_cast<std::uint32_t>(l.to(at::kCPU).item<float>()));
+  }
+  out.weights = parts.model->parameters().flat_values().detach().to(at::kCPU);
+  out.momentum = parts.optimizer->momentum().to(at::kCPU);
+  out.described = runner->describe();
+  if (parts.scaler) out.scale = parts.scaler->describe();
+  return out;
+}
+
+// What most runs below are compared with.
+const Outcome& eager_steps() {
+  static const Outcome once = run({}, one_size());
+  return once;
+}
+
+bool same_bits(const at::Tensor& a, const at::Tensor& b) {
+  return a.numel() == b.numel() && std::memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(), static_cast<std::size_t>(a.numel()) * sizeof(float)) == 0;
+}
+void expect_same(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.losses, b.losses);
+  EXPECT_TRUE(same_bits(a.weights, b.weights));
+  EXPECT_TRUE(same_bits(a.momentum, b.momentum));
+}
+
+// part -> why it is not recorded, "" where it is; for images of that side.
+std::map<std::string, std::string> parts_of(const Outcome& o, std::int64_t side = 64) {
+  std::map<std::string, std::string> all;
+  for (const auto& shape : o.described["shapes"])
+    if (shape["images"][2] == side)
+      for (const auto& part : shape["parts"]) all[part["part"]] = part.contains("not_recorded") ? part["not_recorded"].get<std::string>() : "";
+  return all;
+}
+const std::map<std::string, std::string> kAllRecorded = {{"backbone", ""}, {"heads", ""}, {"heads_backward", ""}, {"backbone_backward", ""}, {"optimizer", ""}};
+
+TEST(Graphs, AReplayIsARealStep) {
+  std::vector<std::pair<std::string, model::ModelConfig>> variants = {{"torchvision", test::small_model()}, {"mlperf", test::small_model()}};
+  model::ModelConfig& mlperf = variants[1].second;
+  mlperf.legacy_boxes = true, mlperf.backbone.norm = "frozen", mlperf.rpn.drop_straddling = true, mlperf.rpn.cut_over_batch = mlperf.rpn.cut_per_level = true;
+  mlperf.roi.mask_target = "polygon";
+  for (const auto& [name, config] : variants) {
+    SCOPED_TRACE(name);
+    const Planned& batches = name == "mlperf" ? one_size() : two_sizes();
+    const Outcome eager = run({.model = config}, batches);
+    EXPECT_EQ(eager.described, "none");
+    const Outcome parts = run({.graphs = "parts", .model = config}, batches), full = run({.graphs = "full", .model = config}, batches);
+    expect_same(eager, parts);
+    expect_same(eager, full);
+    EXPECT_EQ(parts_of(parts), kAllRecorded);
+    if (name != "mlperf") {
+      EXPECT_EQ(parts_of(parts, 96), kAllRecorded);
+    }
+    const std::size_t shapes = name == "mlperf" ? 1 : 2;
+    ASSERT_EQ(full.described["shapes"].size(), shapes) << full.described.dump();
+    std::int64_t replays = 0;
+    for (const auto& shape : full.described["shapes"]) {
+      ASSERT_EQ(shape["parts"].size(), 1u);
+      replays += shape["parts"][0]["replays"].get<std::int64_t>();
+      EXPECT_GT(shape["parts"][0]["nodes"], 300);
+      EXPECT_GT(shape["parts"][0]["memory_bytes"], 100000);
+    }
+    EXPECT_EQ(replays, std::ssize(batches) - 3 * std::ssize(full.described["shapes"]));  // all but the first three of each size
+  }
+}
+
+TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
+  for (const char* precision : {"bf16", "fp16"}) {
+    SCOPED_TRACE(precision);
+    Trial trial;
+    trial.model.precision = precision;
+    if (trial.model.precision == "fp16") trial.scale = train::LossScaleConfig{.initial = 256, .interval = 2};
+    const Outcome eager = run(trial, one_size());
+    EXPECT_NE(eager.losses, eager_steps().losses);
+    for (const char* graphs : {"parts", "full"}) {
+      trial.graphs = graphs;
+      const Outcome recorded = run(trial, one_size());
+      expect_same(eager, recorded);
+      EXPECT_EQ(recorded.scale, eager.scale);
+      if (trial.graphs == "parts") {
+        EXPECT_EQ(parts_of(recorded), kAllRecorded);
+      }
+    }
+  }
+}
+
+TEST(Graphs, WhatAsksTheDeviceIsNotRecordedAndTheRestIs) {
+  model::ModelConfig classical = test::small_model();
+  classical.shapes = "dynamic";
+  const Outcome eager = run({.model = classical}, one_size()), parts = run({.graphs = "parts", .model = classical}, one_size());
+  expect_same(eager, parts);
+  const auto said = parts_of(parts);
+  EXPECT_NE(said.at("heads").find("nonzero"), std::string::npos) << said.at("heads");
+  EXPECT_EQ(said.at("heads_backward"), "its forward pass is not recorded");
+  for (const char* part : {"backbone", "backbone_backward", "optimizer"}) EXPECT_EQ(said.at(part), "") << part;
+  try {
+    run({.graphs = "full", .model = classical}, one_size());
+    ADD_FAILURE() << "a step that asks the device was recorded whole";
+  } catch (const NotSupported& e) {
+    EXPECT_NE(std::string(e.what()).find("nonzero"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("train.graphs"), std::string::npos) << e.what();
+  }
+}
+
+// The double, but for the n-th thing that it is asked to record or replay.
+class Failing final : public cuda::GraphDevice {
+ public:
+  Failing(std::int64_t capture, std::int64_t replay) : capture_(capture), replay_(replay) {}
+  std::unique_ptr<cuda::Graph> capture(const std::function<void()>& work) override {
+    if (captures_++ != capture_) return std::make_unique<Replayed>(*this, test::graph_double().capture(work));
+    // As CUDA does it: the work runs, something of it is refused, and nothing of it is done.
+    EXPECT_THROW(test::graph_double().capture([&] {
+      work();
+      throw Error("planted");
+    }), cuda::NotCapturable);
+    throw cuda::NotCapturable("planted");
+  }
+
+ private:
+  struct Replayed final : cuda::Graph {
+    Replayed(Failing& owner, std::unique_ptr<cuda::Graph> inner) : owner(owner), inner(std::move(inner)) {}
+    void replay() override {
+      if (owner.replays_++ == owner.replay_) throw Error("The graph could not be replayed: planted.");
+      inner->replay();
+    }
+    cuda::GraphSize size() const override { return inner->size(); }
+    Failing& owner;
+    std::unique_ptr<cuda::Graph> inner;
+  };
+  std::int64_t capture_, replay_, captures_ = 0, replays_ = 0;
+};
+
+TEST(Graphs, AnyPartThatCannotBeRecordedRunsAsItIs) {
+  const char* order[] = {"backbone", "heads", "heads_backward", "backbone_backward", "optimizer"};
+  for (std::int64_t at = 0; at < 5; ++at) {
+    SCOPED_TRACE(order[at]);
+    Failing device(at, -1);
+    const Outcome parts = run({.graphs = "parts", .device = &device}, one_size());
+    expect_same(eager_steps(), parts);
+    std::map<std::string, std::string> said;
+    for (const auto& [part, reason] : parts_of(parts))
+      if (!reason.empty()) said[part] = reason;
+    std::map<std::string, std::string> want = {{order[at], "planted"}};
+    // A pass backward and the pass it belongs to are recorded together.
+    if (at == 0) want["backbone_backward"] = "its forward pass is not recorded";
+    if (at == 1) want["heads_backward"] = "its forward pass is not recorded";
+    if (at == 2) want["heads"] = "its backward pass cannot be recorded: planted";
+    if (at == 3) want["backbone"] = "its backward pass cannot be recorded: planted";
+    EXPECT_EQ(said, want);
+  }
+  Failing device(0, -1);
+  EXPECT_THROW(run({.graphs = "full", .device = &device}, one_size()), NotSupported);
+}
+
+TEST(Graphs, AFailingReplayEndsTheRun) {
+  for (std::int64_t at = 0; at < 5; ++at) {
+    Failing device(-1, at);
+    EXPECT_THROW(run({.graphs = "parts", .device = &device}, one_size()), Error);
+  }
+  Failing device(-1, 2);
+  EXPECT_THROW(run({.graphs = "full", .device = &device}, one_size()), Error);
+}
+
+TEST(Graphs, OutlinesThatNeedMoreRoomAreRecordedAgain) {
+  Planned batches;
+  for (std::uint64_t i = 0; i < 8; ++i) batches.push_back({.noise = i + 1, .larger = i < 5 ? 0 : 40});
+  const Outcome eager = run({}, batches), full = run({.graphs = "full"}, batches);
+  expect_same(eager, full);
+  EXPECT_EQ(full.described["recorded_again"], 1) << full.described.dump();
+}
+
+// A part of a step that is the host's, and says so, or does not.
+class HostRates final : public train::Optimizer {
+ public:
+  HostRates(std::unique_ptr<train::Optimizer> inner, bool honest) : inner_(std::move(inner)), honest_(honest) {}
+  void step(const train::Rates& rates) override { inner_->step(test::rates_on(test::fake_device(), rates.lr)); }
+  std::string bound_to_host() const override { return honest_ ? "its rate is the host's" : ""; }
+  at::Tensor momentum() const override { return inner_->momentum(); }
+  result::Json describe() const override { return inner_->describe(); }
+
+ private:
+  std::unique_ptr<train::Optimizer> inner_;
+  bool honest_;
+};
+// As above, with the rate put into the device's memory by an operation: it can be recorded, with the number of the first time.
+class BakedRates final : public train::Optimizer {
+ public:
+  explicit BakedRates(std::unique_ptr<train::Optimizer> inner) : inner_(std::move(inner)) {}
+  void step(const train::Rates& rates) override {
+    train::Rates own = rates;
+    own.tensor = rates.tensor.clone();
+    own.tensor.select(0, 0).fill_(rates.lr);
+    inner_->step(own);
+  }
+  at::Tensor momentum() const override { return inner_->momentum(); }
+  result::Json describe() const override { return inner_->describe(); }
+
+ private:
+  std::unique_ptr<train::Optimizer> inner_;
+};
+
+TEST(Graphs, APartOfTheHostIsLeftOut) {
+  const auto host_rates = [](bool honest) {
+    return [honest](train::Parts& p) { p.optimizer = std::make_unique<HostRates>(std::move(p.optimizer), honest); };
+  };
+  const Outcome honest = run({.graphs = "parts", .change = host_rates(true)}, one_size());
+  expect_same(eager_steps(), honest);
+  EXPECT_EQ(parts_of(honest).at("optimizer"), "its rate is the host's");
+  const Outcome found = run({.graphs = "parts", .change = host_rates(false)}, one_size());
+  expect_same(eager_steps(), found);
+  EXPECT_NE(parts_of(found).at("optimizer").find("copy from the host"), std::string::npos);
+  EXPECT_THROW(run({.graphs = "full", .change = host_rates(true)}, one_size()), NotSupported);
+}
+
+// What the comparisons above are worth: a number of the host that a recording keeps is seen.
+TEST(Graphs, ANumberThatARecordingKeepsIsSeen) {
+  const auto baked = [](train::Parts& p) { p.optimizer = std::make_unique<BakedRates>(std::move(p.optimizer)); };
+  const Outcome eager = run({.change = baked}, one_size()), full = run({.graphs = "full", .change = baked}, one_size());
+  EXPECT_TRUE(same_bits(eager_steps().weights, eager.weights));
+  EXPECT_FALSE(same_bits(eager.weights, full.weights));
+}
+
+// Powers of two change no bit of what stays in range, so a scaled loss gives the same training; and in a replay the scale grows, shrinks and skips as it
+// does without.
+TEST(Graphs, TheLossScaleLivesInTheReplay) {
+  const train::LossScaleConfig growing{.initial = 256, .interval = 2};
+  const Outcome eager = run({.scale = growing}, one_size()), full = run({.graphs = "full", .scale = growing}, one_size()),
+                parts = run({.graphs = "parts", .scale = growing}, one_size());
+  expect_same(eager_steps(), eager);
+  expect_same(eager, full);
+  expect_same(eager, parts);
+  for (const Outcome* o : {&eager, &full, &parts}) EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 8}, {"skipped_steps", 0}})) << o->scale;
+  // Gradients that are not finite, in a replay: the step is skipped and the scale halved, and training goes on.
+  const Trial spoilt{.scale = growing, .not_numbers = 4};
+  Trial replayed = spoilt;
+  replayed.graphs = "full";
+  const Outcome skipping = run(spoilt, one_size()), skipped = run(replayed, one_size());
+  expect_same(skipping, skipped);
+  for (const Outcome* o : {&skipping, &skipped}) EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 4 / 2}, {"skipped_steps", 1}})) << o->scale;
+  EXPECT_TRUE(std::isfinite(skipped.weights.sum().item<float>()));
+}
+
+TEST(Graphs, ADeviceThatCannotRecordIsRefused) { EXPECT_THROW(run({.graphs = "parts", .device = nullptr}, one_size()), NotSupported); }
+
+}  // namespace
+}  // namespace ttt
