@@ -11,7 +11,7 @@
 #include "run/launch.h"
 #include "run/assemble.h"
 #include "run/resume.h"
-#include "run/run_events.h"
+#include "mlperf/run_events.h"
 #include "run/submission.h"
 
 namespace {

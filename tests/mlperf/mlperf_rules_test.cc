@@ -14,7 +14,7 @@
 #include "result/mllog.h"
 #include "tests/support/python.h"
 #include "mlperf/log.h"
-#include "run/run_events.h"
+#include "mlperf/run_events.h"
 
 namespace ttt::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/run_events.h"
+#include "mlperf/run_events.h"
 
 namespace ttt::train {
 
