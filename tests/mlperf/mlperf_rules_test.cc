@@ -182,7 +182,7 @@ TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
     EXPECT_EQ(keys, head + (thrown ? "run_stop " : "epoch_stop block_stop throughput eval_start eval_samples eval_accuracy eval_stop run_stop "));
     EXPECT_EQ(log.records.back().metadata["status"], thrown ? "aborted" : "success");
     EXPECT_EQ(log.records.front().time_ms, 12345);
-    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/train/")) << log.records.front().metadata;
+    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/mlperf/")) << log.records.front().metadata;
     const auto events = recorder.snapshot().events;
     EXPECT_EQ(events.size(), thrown ? 5u : 8u);
     EXPECT_EQ(events[events.size() - 2].step, thrown ? 1 : 917);
