@@ -1,4 +1,4 @@
-// What techniques are worth: one row for each comparison of an ablation.
+// The effect of each technique: one row per comparison of an ablation.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What checkpoints cost a run, and what its interruptions lost.
+// The cost of a run's checkpoints, and the time that its interruptions lost.
 #pragma once
 
 #include "reports/document.h"

@@ -1,4 +1,4 @@
-// What the subcommands of `report` share: reading result files, printing a document.
+// Shared by the subcommands of `report`: reading result files and printing a document.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// What techniques do to convergence: distributions of epochs to target over seeds.
+// The effect of techniques on convergence: distributions of epochs to target over seeds.
 #pragma once
 
 #include "reports/document.h"

@@ -1,4 +1,4 @@
-// What a run's GPUs drew, at which clocks, what slowed them down, and what ran on them.
+// Power, clocks, throttling and activity of a run's GPUs.
 #pragma once
 
 #include "reports/document.h"

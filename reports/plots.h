@@ -1,4 +1,4 @@
-// What the plots of the HTML report show, computed here; page.js only draws it.
+// The data of the HTML report's plots. page.js only draws them.
 //
 // Kinds of a plot:
 //   curve   {"title", "x", "y", "log"?: x is logarithmic, "stepped"?, "series": [{"name", "points": [[x, y], ...]}], "lines": [{"name", "y"}]}

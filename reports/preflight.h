@@ -1,4 +1,4 @@
-// What a preflight found: a line for each check, and the facts behind it.
+// The findings of a preflight: one line per check, and the facts behind it.
 #pragma once
 
 #include "reports/document.h"

@@ -1,4 +1,4 @@
-// What runs are called in tables; what a result does not say is "-", not an empty text or a zero.
+// Names of runs in tables. A value that a result does not hold is printed as "-".
 #pragma once
 
 #include <string>

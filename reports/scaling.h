@@ -1,4 +1,4 @@
-// What more ranks bring: throughput and epochs to target apart.
+// The effect of more ranks on throughput and on epochs to target, reported apart.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What a run's telemetry shows: norms by groups of layers, heads that learn at different strength, and what the weights did where the learning rate fell.
+// Report of a run's telemetry: norms by groups of layers, ratios between heads, and weight growth around
+// learning-rate decays.
 #pragma once
 
 #include <optional>

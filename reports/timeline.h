@@ -1,4 +1,4 @@
-// What the threads of a run did when (train.trace_steps): as numbers, and as a file for trace viewers.
+// Timeline of a run's threads (train.trace_steps): as numbers, and as a file for trace viewers.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What the files of this program share: one operation each, timed beside a peer on the same inputs, after both sides' results were compared.
+// Shared by the files of `micro`. Each file times one operation beside a peer on the same inputs, after both results
+// were compared.
 //
 // A file has a Case: built once for a shape, with a member function for each side, and
 //   std::string label() const        the shape, in words

@@ -1,4 +1,4 @@
-// What a benchmark's JSON says about itself, beside what the library knows: the commit and flags that made it, the processor.
+// Context written into a benchmark's JSON beside the library's own: commit, compiler flags, processor.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,4 +1,4 @@
-// What the RPN gives and gets for one batch: anchors, ten objects an image, logits and deltas.
+// Inputs and outputs of the RPN for one batch: anchors, ten objects an image, logits and deltas.
 #pragma once
 
 #include "inputs.h"

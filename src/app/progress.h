@@ -1,7 +1,7 @@
 // The line that says how a run is doing: on rank 0, on stderr.
 //
-// stderr and not stdout: Open MPI gives every rank a pseudo-terminal as stdout even when its own output goes to a file,
-// so only on stderr does "is this a terminal?" have a true answer.
+// stderr and not stdout: Open MPI gives every rank a pseudo-terminal as stdout even when its own output goes to a
+// file. Only on stderr is isatty() right.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the readers of COCO's JSON files share: masks, boxes, and errors that say where in which file.
-// Includes simdjson; for .cc files only.
+// Shared by the readers of COCO's JSON files: masks, boxes, and errors with file and position. Includes simdjson; for
+// .cc files only.
 #pragma once
 
 #include <simdjson.h>

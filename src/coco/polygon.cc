@@ -16,8 +16,8 @@ struct Point {
   std::int64_t x, y;  // fine grid
 };
 
-// Beyond it a step along a steep edge could, by rounding, skip a column of the fine grid (differences of 1 - 2^-24 at
-// an error of 2^-29 are safe), and coordinates would not fit the 32-bit integers of the original much later.
+// Largest coordinate. Beyond it, rounding could make a step along a steep edge skip a column of the fine grid.
+// Differences of 1 - 2^-24 at an error of 2^-29 are safe. The original's 32-bit integers overflow much later.
 constexpr double kMaxFine = 8388608;  // 2^23
 
 std::int64_t to_fine(double v) {

@@ -1,4 +1,4 @@
-// What NCCL is to use for all-reduces instead of choosing by its own tables, and whether it did: read from its own log.
+// NCCL's algorithm, protocol and channels for all-reduces as the recipe asks, and as NCCL's own log confirms them.
 // Needs no NCCL: what is here is environment, settings and text.
 #pragma once
 

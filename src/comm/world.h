@@ -39,9 +39,9 @@ Team alone();
 // be waiting for this one.
 class World {
  public:
-  // Ends the process with a sentence (there is nobody yet to catch it) where MPI_COMM_WORLD has fewer ranks than the
-  // launcher promised (a launcher of another MPI makes as many worlds of one rank): exit code 2; and where MPI lacks the
-  // thread level: exit code 4. All ranks then finalise first, so the launcher adds no noise of its own.
+  // Exits with a sentence and code 2 where MPI_COMM_WORLD has fewer ranks than the launcher promised. A launcher of
+  // another MPI, for example, makes many worlds of one rank. Exits with code 4 where MPI lacks the thread level. All
+  // ranks finalise first, so the launcher prints nothing of its own.
   World(int* argc, char*** argv, const WorldOptions& options = {});
   ~World();
   World(const World&) = delete;

@@ -1,14 +1,14 @@
-// What malloc does with memory that is given back.
+// Control of malloc's handling of freed memory.
 #pragma once
 
 #include <cstddef>
 
 namespace ttt {
 
-// A training step allocates and frees the same tensors again and again. glibc gives the end of its heap, and every block above a size that it
-// learns, back to the system, and the next step pays with a page fault for each 4 KiB. These set the two sizes for the whole process
-// (mallopt(3)); glibc then stops to learn. Nothing happens with another libc, or where the user has set MALLOC_TRIM_THRESHOLD_,
-// MALLOC_MMAP_THRESHOLD_ or GLIBC_TUNABLES.
+// A training step allocates and frees the same tensors again and again. glibc returns the end of its heap, and every
+// block above an adaptive threshold, to the system. The next step pays with a page fault for each 4 KiB. These
+// functions set both thresholds for the whole process (mallopt(3)), which disables their adaptation. Nothing happens
+// with another libc, or where the user has set MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ or GLIBC_TUNABLES.
 
 bool malloc_can_be_set();  // whether they do anything
 // The heap keeps what is freed, and takes blocks up to 32 MiB, the most that glibc allows. Returns whether that is so now.

@@ -1,4 +1,4 @@
-// What ran on a device, when and for how long: the device's own record of its kernels, copies and fills. No CUDA headers here.
+// The device's own record of its kernels, copies and fills, with start and end. No CUDA headers here.
 #pragma once
 
 #include <cstdint>

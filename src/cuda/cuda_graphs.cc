@@ -20,8 +20,9 @@ void check(cudaError_t status, const std::string& what) {
   if (status != cudaSuccess) throw Error(what + ": " + cudaGetErrorString(status));
 }
 
-// Where torch's graph fails it takes nothing back: in 2.11 capture_begin() has the allocators record before the stream does, capture_end() throws before they
-// are told that it is over, and reset() gives the pool back only after a capture_end() that came to its end. How far it came its members say.
+// A failed capture of torch 2.11 undoes nothing. capture_begin() switches the allocators before the stream.
+// capture_end() throws before it switches them back. reset() returns the pool only after a complete capture_end().
+// The members say how far a capture came.
 class TorchGraph final : public GraphCalls, private at::cuda::CUDAGraph {
  public:
   TorchGraph() : CUDAGraph(/*keep_graph=*/true) {}

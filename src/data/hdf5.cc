@@ -19,8 +19,8 @@ static_assert(std::is_same_v<hid_t, std::int64_t>, "File::id_ holds an hid_t");
 // printing of error stacks is off: our exceptions carry the innermost message.
 std::mutex& library_mutex() {
   static std::mutex mutex;
-  // Before the library's first use: every object here is closed by its owner, and the library's own clean-up at exit
-  // prints "infinite loop closing library" after a damaged file, of which it keeps objects that cannot be closed.
+  // Called before the library's first use. Every object here is closed by its owner. After a damaged file the
+  // library's own clean-up at exit prints "infinite loop closing library".
   static const herr_t no_exit_handler = H5dont_atexit();
   (void)no_exit_handler;
   return mutex;

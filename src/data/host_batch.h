@@ -1,5 +1,5 @@
-// What the loader hands to the trainer: one rank's batch in host memory, all shapes fixed by the run's settings. Where in memory is up to who
-// makes it: a device copies faster, and without the host waiting, from memory that was locked for it.
+// One rank's batch in host memory, from the loader to the trainer. All shapes are fixed by the run's settings. The
+// maker chooses the memory: a device copies faster and asynchronously from pinned memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace ttt::data {
 
-// Ground truth masks of a batch, packed. Object g of image n has index n * gt_capacity + g. An object has polygons
-// (coordinates of the resized, flipped image, as float pairs) where its annotation had, and always a bitmap cropped
-// to the mask's bounding box in the resized, flipped image.
+// Ground truth masks of a batch, packed. Object g of image n has index n * gt_capacity + g. All coordinates are those
+// of the resized, flipped image. An object always has a bitmap, cropped to the mask's bounding box. It has polygons,
+// as float pairs, where its annotation has.
 struct PackedMasks {
   static PackedMasks in(std::pmr::memory_resource* memory) {
     return {.object_polygon = decltype(object_polygon)(memory), .polygon_vertex = decltype(polygon_vertex)(memory), .vertices = decltype(vertices)(memory),

@@ -51,10 +51,10 @@ struct OrderSettings {
   int rank = 0, ranks = 1;
 };
 
-// Training: every epoch another permutation; batch s holds the global samples [s * B, (s + 1) * B) of its epoch, and
-// rank r the n = B / ranks from r * n on. With group_by_aspect, batches form in the order in which a group's B-th image
-// comes up in the permutation. last_batch: left-over images are dropped, or the batch is filled from the beginning of
-// its group in the same epoch. A flip is a function of (seed, epoch, image id).
+// Training uses another permutation in every epoch. Batch s holds the global samples [s * B, (s + 1) * B) of its
+// epoch. Rank r takes n = B / ranks of them, from r * n on. With group_by_aspect, batches form in the order in which
+// a group's B-th image comes up in the permutation. last_batch: left-over images are dropped, or the batch is filled
+// from the beginning of its group in the same epoch. A flip is a function of (seed, epoch, image id).
 class TrainOrder : public BatchOrder {
  public:
   // Throws UsageError where B is no multiple of the ranks or not one batch can be filled.

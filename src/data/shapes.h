@@ -42,10 +42,10 @@ void make_shapes(const ShapesSettings& settings, const std::string& out);
 // $TTT_CACHE, or ~/.cache/ttt: what runs make once and keep.
 std::string cache_folder();
 
-// Makes and packs the set once below `cache` and returns its folder, which is named by the generator's version and the
-// settings and holds what make_shapes writes, and the shards of splits "train" and "val". Any number of processes may
-// call it at the same moment: one works, the others wait for it. What a killed attempt left is removed. `packer`: see
-// PackSettings. Throws Error or UsageError where the cache cannot be written.
+// Makes and packs the set once below `cache` and returns its folder. The folder is named by the generator's version
+// and settings. It holds the output of make_shapes and the shards of splits "train" and "val". Any number of
+// processes may call it at the same moment: one works, the others wait for it. What a killed attempt left is removed.
+// `packer`: see PackSettings. Throws Error or UsageError where the cache cannot be written.
 std::string default_dataset(const std::string& cache, const ShapesSettings& settings = {}, const std::string& packer = "");
 // Its name, whether it is there or not. Where it is there, it is whole.
 std::string default_dataset_folder(const std::string& cache, const ShapesSettings& settings = {});

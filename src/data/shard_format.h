@@ -15,9 +15,9 @@ inline constexpr std::uint64_t kRecordAlignment = 64;  // bytes, within /bytes
 // Boxes and vertices may leave their image by this much [pixel]: annotators round to the border on either side.
 inline constexpr double kOutsideTolerance = 1.0;
 
-// n images, m annotations grouped by image in the order of the source file, p polygons, q vertices, k runs.
-// Boxes, areas and vertices are float64: as float32 a vertex such as 10.7 falls on the other side of a pixel's
-// border when it is rasterised, and AP from the shards would differ from AP from the JSON.
+// n images, m annotations grouped by image in the order of the source file, p polygons, q vertices, k runs. Boxes,
+// areas and vertices are float64. As float32 a vertex such as 10.7 is rasterised to the other side of a pixel's
+// border. AP from the shards would then differ from AP from the JSON.
 struct ShardIndex {
   // images
   std::vector<std::uint64_t> offset;                                // [n] bytes, from the start of /bytes

@@ -3,9 +3,9 @@
 
 namespace ttt::train {
 
-// From here on creating a file, making a folder, and writing to a regular file that is open for writing now fail with ENOSPC in every thread
-// of this process (a seccomp filter; it cannot be taken back). Pipes, sockets and the standard streams go on.
-// Throws NotSupported where the kernel forbids it.
+// Makes creating files, making folders and writing to regular files fail with ENOSPC in every thread of this process.
+// It is a seccomp filter and cannot be removed. Pipes, sockets and the standard streams go on. Throws NotSupported
+// where the kernel forbids it.
 void fill_disks();
 
 }  // namespace ttt::train

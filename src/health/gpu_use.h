@@ -1,5 +1,5 @@
-// What the ranks' GPUs did over a run, as their driver tells it (NVML): power and energy, clocks and what slowed them, memory. A thread looks at them, off
-// the path of the steps.
+// Power, energy, clocks, throttling and memory of the ranks' GPUs over a run, read from NVML. A thread of its own
+// reads them.
 #pragma once
 
 #include <condition_variable>

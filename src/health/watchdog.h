@@ -1,7 +1,7 @@
 // Ends a run that stands still, and says which rank keeps the others waiting.
 //
-// A communicator's own limit (comm/world.h) covers a rank that waits in a collective. It does not say where the rank that did not come is,
-// and does not cover a run that hangs outside of collectives (in a file system, in a loader's thread, in a library).
+// A communicator's own limit (comm/world.h) covers a rank that waits in a collective. It cannot say where the missing
+// rank is. It does not cover a hang outside of collectives: in a file system, a loader's thread or a library.
 #pragma once
 
 #include <condition_variable>

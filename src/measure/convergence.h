@@ -1,4 +1,4 @@
-// What a technique does to convergence: several trainings of each variant, from the same seeds.
+// The effect of a technique on convergence: several trainings of each variant from the same seeds.
 #pragma once
 
 #include "measure/ablation.h"

@@ -1,4 +1,4 @@
-// What rows of comparisons say together: the verdict of the program.
+// The verdict of `ablate` over all its comparisons.
 #pragma once
 
 #include <map>

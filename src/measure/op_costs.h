@@ -1,4 +1,4 @@
-// What each operator of a stretch of tensor code costs at least: floating-point operations, and bytes that it reads and writes.
+// Lower bounds of each operator's cost: floating-point operations, bytes read and bytes written.
 #pragma once
 
 #include <cstdint>

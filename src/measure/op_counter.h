@@ -1,5 +1,5 @@
-// What a stretch of tensor code asks of LibTorch: operator calls, floating-point operations, points at which a device would be waited for,
-// memory allocated. Counts are of the work, not of the machine: they say why one variant of a step is faster than another.
+// Counts of a piece of tensor code: operator calls, floating-point operations, device synchronisations, memory
+// allocated. They describe the work and not the machine, so they explain why one variant of a step is faster.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct OpCounts {
   // Convolutions and matrix products, forward and backward; a multiply-add is two. torch.utils.flop_counter's convention, but for the weights'
   // gradient of a grouped convolution, which it overstates by the number of groups.
   std::int64_t flops = 0;
-  // Operators whose result the host needs before it can go on (a scalar read, an output of unknown size, a blocking copy to the host), by
-  // name, each counted once where one calls another. On a CPU they wait for nothing, and are counted all the same.
+  // Synchronising operators by name: scalar reads, outputs of unknown size, blocking copies to the host. Nested calls
+  // count once. They are counted on a CPU too, where they wait for nothing.
   std::map<std::string, std::int64_t> sync_points;
   std::int64_t allocations = 0, allocated_bytes = 0;  // of tensors, on any device
   std::int64_t peak_bytes = 0;                        // of those, most alive at one moment

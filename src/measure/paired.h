@@ -1,7 +1,8 @@
 // Times two variants in turns on the same work, until the difference is known well enough.
 //
-// A round is four blocks, A B B A, or B A A B in turns: each side runs a block first once and second once on the same steps, so a machine that
-// drifts costs both alike, and what is done between rounds comes before either. Samples of one step on both sides are a pair.
+// A round is four blocks, A B B A, or B A A B in turns: each side runs first once and second once on the same steps.
+// Drift of the machine then costs both alike, as does work between rounds. Samples of one step on both sides are a
+// pair.
 //
 // Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is for the life of a build and is
 // worth some tenths of a per cent of its steps: rounds of one build repeat that luck, however many they are, and only another build draws again.
@@ -68,8 +69,9 @@ struct PairedSettings {
   std::int64_t max_warmup_turns = 40;             // of a build
 };
 
-// A build takes turns of a block each that do not count, until one is not faster than the one before by more than 3 %, or as fast as the rounds of
-// earlier builds; then rounds that do, for as long as building and warming up took, or for less where the limit would not be kept otherwise.
+// Warm-up of a build: uncounted blocks of each side in turn, until a turn is at most 3 % faster than the last or as
+// fast as earlier builds. Then counted rounds for as long as build and warm-up took, or less if the limit would be
+// missed.
 result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings);
 
 }  // namespace ttt::harness

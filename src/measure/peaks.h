@@ -1,5 +1,5 @@
-// What this machine gives at best, as the ranks of a run share it: the ceilings (Williams, Waterman, Patterson, "Roofline", 2009) beside which a
-// step's own rates are read.
+// The machine's peak rates, as the ranks of a run share it. A step's own rates are read against these ceilings
+// (Williams, Waterman, Patterson, "Roofline", 2009).
 #pragma once
 
 #include <vector>

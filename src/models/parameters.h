@@ -20,8 +20,8 @@ enum class Layout { kPlain, kChannelsLast };
 struct Parameter {
   std::string name;
   std::vector<std::int64_t> shape;
-  // Shape under which the tensor is stored in files, where that differs (a linear layer over pooled features is kept as
-  // [O, C, 7, 7] and stored as [O, C * 49]); same element order as `shape`, contiguous.
+  // Shape of the tensor in files, where it differs; same element order as `shape`, contiguous. A linear layer over
+  // pooled features is [O, C, 7, 7] in memory and [O, C * 49] in files.
   std::vector<std::int64_t> file_shape;
   Layout layout = Layout::kPlain;
   bool trainable = true;

@@ -1,4 +1,4 @@
-// What checkpoints cost a run, and where it was interrupted and went on.
+// Checkpoints of a run, their cost, and its interruptions and resumptions.
 #pragma once
 
 #include <cstdint>

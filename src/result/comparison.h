@@ -25,8 +25,8 @@ struct PairedSamples {
   std::vector<double> baseline_s, variant_s;
   std::int64_t warmup_turns = 0;  // blocks of either side before rounds counted, over all builds
   std::string stopped;  // "precise", "time", "rounds" or "interrupted": what ended the measurement
-  // Of the interval at the end: more than 95 % where a measurement that ends when it is precise had looked at its precision before, so that the
-  // interval holds the truth with 95 % wherever it ended. Earlier versions of the program did not make up for that.
+  // Confidence of the final interval. It exceeds 95 % where a sequential measurement looked at its precision before,
+  // so that coverage is 95 % over all looks. Earlier versions did not correct for looks.
   double confidence = 0.95;
   std::map<std::string, PhaseSamples> phases;  // by name; none where a side has none, and of earlier versions of the program
 

@@ -1,6 +1,6 @@
-// What the MLPerf Training rules fix for Mask R-CNN, once for the run that must keep it and for the report that looks at others' logs.
-// Source: mlcommons/training_policies, training_rules.adoc at v3.1 (the last version with this benchmark), and mlcommons/logging,
-// compliance_checker/training_3.1.0.
+// Constants of the MLPerf Training rules for Mask R-CNN, shared by the run that obeys them and the report that checks
+// logs. Source: mlcommons/training_policies, training_rules.adoc at v3.1 (the last version with this benchmark), and
+// mlcommons/logging, compliance_checker/training_3.1.0.
 #pragma once
 
 #include <cmath>

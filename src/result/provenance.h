@@ -1,4 +1,4 @@
-// What was built and how it was started.
+// Provenance of a run: the build and the command line.
 #pragma once
 
 #include <map>

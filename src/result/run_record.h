@@ -1,4 +1,4 @@
-// What one run leaves behind: facts and raw samples, no statistics. results/schema-v1.json is the same in JSON Schema.
+// The record of one run: facts and raw samples, no statistics. results/schema-v1.json is the same as JSON Schema.
 //
 // Units are in the names: _s seconds, _bytes bytes. Every number is finite; what is unknown is absent.
 #pragma once

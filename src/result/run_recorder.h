@@ -1,7 +1,7 @@
 // Collects a run's record while it runs. Every rank has one; all calls may come from any thread.
 //
-// With a journal (start_journal) each sample is also a line of a rank-local file the moment it is known, so a job that
-// is killed leaves evidence, from which recover_run() makes a result.
+// With a journal (start_journal) each sample is also appended to a rank-local file at once. A killed job so leaves
+// evidence, from which recover_run() makes a result.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What the threads of all ranks did in a window of steps, as a result holds it.
+// Trace of all ranks' threads over a window of steps, as stored in a result.
 #pragma once
 
 #include <cstdint>

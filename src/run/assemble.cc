@@ -79,9 +79,9 @@ void resolve_batch(train::TrainConfig& t, const comm::Team& team) {
   t.images_per_rank = t.global_batch / team.size;
 }
 
-// With several threads, MKL's matrix products depend on where in memory their arrays lie, and so differ from run to run, unless it is told
-// before its first call to be reproducible: measured here as different losses after some fifty steps, at no cost in time. Other makers'
-// processors would pay with MKL's slowest code, so there it is left to the user.
+// With several threads, MKL's matrix products depend on the alignment of their arrays and differ between runs.
+// MKL_CBWR, set before MKL's first call, prevents that at no measured cost in time. Without it, losses differed after
+// some fifty steps. On other makers' processors it selects MKL's slowest code, so there it is left to the user.
 void make_mkl_reproducible() {
 #if defined(__x86_64__)
   if (__builtin_cpu_is("intel") && __builtin_cpu_supports("avx2")) ::setenv("MKL_CBWR", "AUTO,STRICT", /*overwrite=*/0);

@@ -1,4 +1,4 @@
-// What watches over a run of several ranks (watchdog, replicas, stragglers), and the faults that the user planted in it.
+// Watchdog, replica check, straggler detection and fault injection of one run.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a run that may be submitted needs beside its training: a seed drawn by the rules, the rules kept, a log.
+// Requirements of an MLPerf submission run beside its training: a drawn seed, checked rules, a log.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a rank's device did in a few steps of a run: for how much of the time something ran, and which kernels took it (train.profile_steps).
+// Profile of a rank's device over a few steps (train.profile_steps): busy time, and the kernels that took it.
 #pragma once
 
 #include <string>

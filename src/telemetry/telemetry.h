@@ -1,4 +1,4 @@
-// What a run looks like from inside, as TensorBoard shows it: losses, norms and histograms of gradients and weights, pictures, accuracy.
+// TensorBoard events of a run: losses, norms and histograms of gradients and weights, pictures, accuracy.
 //
 // The norms also go into the result, where `report telemetry` looks for what stands out.
 #pragma once

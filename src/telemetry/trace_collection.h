@@ -8,8 +8,8 @@
 
 namespace ttt::train {
 
-// Made before the steps and asked after them: it compares the ranks' clocks at both ends and takes the offset in between as linear, since
-// clocks of two nodes drift apart by up to some ten microseconds in a second.
+// Made before the steps and asked after them: it compares the ranks' clocks before and after the steps and
+// interpolates the offset linearly. Clocks of two nodes drift by up to some ten microseconds per second.
 class TraceCollection {
  public:
   // Collective where `recorder` (which outlives this) is not null, which it is on every rank or on none.

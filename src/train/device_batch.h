@@ -1,4 +1,4 @@
-// What goes to the device and comes back in each step, without the host waiting for the device's work.
+// Transfers to and from the device in each step. None makes the host wait for the device's work.
 #pragma once
 
 #include <c10/core/Event.h>

@@ -1,4 +1,4 @@
-// What a run tells those who follow it: its log, its checkpoints, the terminal, the tools that try what happens when something breaks.
+// Callbacks of a run: for its log, checkpoints, terminal progress, health checks and fault injection.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Position {
 // What listeners keep across an interruption: bytes of any kind, by a name of the listener's own.
 using Sections = std::map<std::string, std::string>;
 
-// Called on every rank at the same places of the run, listener by listener in the order in which they were given, so a call may be
-// collective over the ranks. What a call throws ends the run. Everything is called on the thread that takes the steps.
+// Every rank calls its listeners at the same points and in the same order, so a call may be a collective. An
+// exception ends the run. All calls come from the thread that runs the steps.
 class Listener {
  public:
   virtual ~Listener() = default;

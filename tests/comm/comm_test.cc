@@ -16,8 +16,8 @@
 namespace ttt::comm {
 namespace {
 
-// Lengths around every branch: empty, fewer elements than ranks, both sides of the small-message limit (32 KiB over
-// all ranks), ragged slices, exactly one and just over one segment (256 KiB per rank), several segments.
+// Lengths around every branch: empty, and fewer elements than ranks. Both sides of the small-message limit (32 KiB
+// over all ranks), and ragged slices. One segment (256 KiB per rank), just over one, and several.
 std::vector<std::size_t> lengths(int ranks) {
   const std::size_t small = 8192 / ranks, segment = 65536 * ranks;
   return {0, 1, 2, 5, 7, 97, small - 1, small, small + 1, 8193, segment - 1, segment, segment + 1, 2 * segment + 12345};

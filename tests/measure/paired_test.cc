@@ -190,8 +190,9 @@ TEST(Paired, ABlockHasTwoStepsOrOneWhereStepsAreLong) {
   EXPECT_EQ(length(kLongStep_s, 5), 5);
 }
 
-// The whole way from times to a finding: how often the interval misses a true effect of 1 % where each build has its own luck and the side that is made
-// second is always the slower, stopping early included; and that rounds of one build would not do.
+// The whole way from times to a finding: how often the interval misses a true effect of 1 %, early stopping included.
+// Each build has its own offset, and the side built second is always slower; and that rounds of one build would not
+// do.
 TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
   Stream draw(random_bits(1, Purpose::kTest, 10));
   const auto missed = [&](std::int64_t builds) {

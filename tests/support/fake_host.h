@@ -1,4 +1,4 @@
-// What a communicator over NCCL stands on, made up as fake_nccl.h is.
+// A fake host communicator for tests of the NCCL communicator (fake_nccl.h).
 #pragma once
 
 #include <cstdint>

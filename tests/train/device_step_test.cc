@@ -141,8 +141,9 @@ TEST(DeviceStep, HasTheHostsBits) {
   }
 }
 
-// So that a recorded step, an eager one, and the same step on another day give the same bits on a GPU, as far as torch's operators go (cuDNN's algorithms are
-// train.cudnn_deterministic's). Two images with three classes: rows of one class meet in every gradient by class.
+// A captured step, an eager step and a repeated run give the same bits on a GPU, as far as torch's operators go. For
+// cuDNN's algorithms see train.cudnn_deterministic. Two images with three classes: rows of one class meet in every
+// gradient by class.
 TEST(DeviceStep, AddsNothingInAnyOrder) {
   for (const Variant& v : variants()) {
     model::ModelConfig config = small_model();

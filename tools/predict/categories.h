@@ -1,4 +1,4 @@
-// What a label of a model means, where no data set says it.
+// Category names of a model's labels, where no data set gives them.
 #pragma once
 
 #include <cstdint>

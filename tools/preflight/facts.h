@@ -1,4 +1,4 @@
-// What one rank sees of itself and of the node on which it runs.
+// Facts that one rank collects about itself and its node.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What the ranks can find out only together.
+// Preflight measurements that need all ranks together.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a preflight looks at, and what it takes for a fault.
+// Settings of a preflight: its checks and their thresholds.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,9 @@
 
 namespace ttt::ablations {
 
-// glibc learns its sizes from the largest block that was freed, and stops to learn when it is told one; so that both sides can take turns in one
-// process, the baseline is told what it had learnt in trainings of the default recipe (found with blocks of growing size at a training's end: 7.7 MiB, the mask head's largest tensor).
+// Setting malloc's thresholds disables glibc's own adaptation. To alternate both sides in one process, the baseline
+// sets the value that glibc had adapted to at the end of a default training. That value is 7.7 MiB, the mask head's
+// largest tensor, found with blocks of growing size.
 Ablation ablate_freed_memory() {
   const auto sizes = [](const char* name, bool keep) {
     return Variant{.name = name, .change = [keep](train::Recipe& r) { r.train.keep_memory = keep; }, .enter = [keep] {

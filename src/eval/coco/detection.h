@@ -1,4 +1,4 @@
-// What is evaluated: detections, and the two ways of comparing them with the ground truth.
+// Detections, and the two ways of comparing them with the ground truth (boxes, masks).
 #pragma once
 
 #include <array>

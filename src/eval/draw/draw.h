@@ -22,9 +22,10 @@ struct Marked {
   Colour colour{};
 };
 
-// The image, each pixel as a square of `magnify` pixels, with the objects drawn one over the other: the mask's pixels are the mean of themselves and
-// the colour, the box is an outline along its inner edge, the label stands above the box, within it where there is no room, on a ground of the colour.
-// What lies outside of the image is not drawn. Throws DataError where a mask has another size than the image.
+// The image, each pixel as a square of `magnify` pixels, with the objects drawn one over the other: a mask blends its
+// pixels half with the colour. A box is an outline along its inner edge. A label is above its box, or inside it where
+// there is no room. What lies outside of the image is not drawn. Throws DataError where a mask has another size than
+// the image.
 data::RgbImage draw(const data::RgbImage& image, std::span<const Marked> objects, int magnify = 1);
 
 // How often to magnify so that the shorter side has some 400 pixels: labels are readable then. At least 1.

@@ -1,8 +1,8 @@
 // The five losses of Mask R-CNN. Each is a sum over samples and a count, so that the mean can be taken over one rank or all.
 //
-// By ATen's operators, the ones that torchvision calls, and not by kernels of kernels/: they read some thousand rows (of masks 128 x 28 x 28 numbers an image at
-// most), so their bandwidth does not count, and in a recorded step the host does not pay for their launches. ATen has softmax with its logarithm, and its
-// gradient, in one kernel each; it adds in a fixed order on a GPU too; and counts stay on the device.
+// They use ATen's operators, as torchvision does, and no kernels of kernels/. They read some thousand rows, for masks
+// at most 128 x 28 x 28 numbers an image, so bandwidth is negligible. A captured step pays nothing for launches. ATen
+// fuses log-softmax and its gradient, sums in a fixed order on a GPU, and keeps counts on the device.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,5 @@
-// What libttt_cuda (cuda/loader.h) offers to those that have torch: the detection operations and what runs over the parameters, on a device. Library and program
-// come from one build, so types of C++ may cross; the names are plain so that dlsym finds them.
+// Functions of libttt_cuda (cuda/loader.h) for callers that link torch: detection and parameter kernels on a device.
+// Library and program come from one build, so C++ types may cross. The names are plain for dlsym.
 #pragma once
 
 #include <memory_resource>

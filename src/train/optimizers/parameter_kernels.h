@@ -1,4 +1,4 @@
-// What runs over the flat parameters as a whole.
+// Kernels over the flat parameters as a whole.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,6 +1,6 @@
-// What must hold for any bytes that COCO's readers are given: they return, or throw ttt::Error, and what they accept
-// is consistent. A violation calls std::abort after a line on stderr, which both drivers report with the input:
-// fuzz_test.cc (corpus and seeded mutations, part of the tests) and libfuzzer_main.cc (coverage-guided search).
+// Fuzz targets of COCO's readers. For any bytes a reader returns or throws ttt::Error, and whatever it accepts is
+// consistent. A violation prints a line and calls std::abort. Both drivers report the input: fuzz_test.cc (corpus and
+// seeded mutations, part of the tests) and libfuzzer_main.cc (coverage-guided search).
 #pragma once
 
 #include <string>

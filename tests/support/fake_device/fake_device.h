@@ -1,9 +1,10 @@
 // A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the emulation's (tests/emulation), and
 // whenever the host must wait for a value of theirs it is counted. Operations are computed by torch's CPU kernels, so their bits are a CPU's.
 //
-// What counts as a wait is what stops the host on a CUDA device: reading a number (item()), copying without non_blocking or between the device and memory
-// that is not locked, and operations whose result has a shape that only the values tell (nonzero, masked_select, indexing by a mask, ...). Waiting for an event
-// does not count: it is how the host asks for the step before (its losses, its batch's memory).
+// What counts as a wait is what stops the host on a CUDA device: reading a number (item()), blocking copies, copies
+// between the device and memory that is not pinned, and operations with a data-dependent shape. Such are nonzero,
+// masked_select and indexing by a mask. Waiting for an event does not count: it is how the host asks for the step
+// before (its losses, its batch's memory).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -37,8 +38,9 @@ void reset_unordered_sums();
 // From now on such an operation as waits() counts throws instead of being counted.
 void forbid_waits(bool forbidden);
 
-// Records operations and kernels as CUDA does: what was recorded was not done (memory is as before), a replay does it again on the same memory with the
-// numbers of the host that it was recorded with, and what would make the host wait cannot be recorded.
+// Records operations and kernels as CUDA does: captured work is not executed, so memory stays as before. A replay
+// executes it on the same memory with the host's numbers of the capture. Operations that would make the host wait
+// cannot be captured.
 cuda::GraphDevice& graph_double();
 
 }  // namespace ttt::test

@@ -1,4 +1,4 @@
-// What the double of a device records while a graph is captured, and the blocks of its memory.
+// The fake device's captured work and its memory blocks.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What tests of a step on a device share: a model and batches small enough for kernels that are executed thread by thread.
+// A model and batches small enough for kernels that the emulator executes thread by thread. Shared by device tests.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the double of a device shares with the part of it that looks for sums in any order.
+// Detection of floating-point sums in unspecified order, for the fake device.
 #pragma once
 
 #include <ATen/core/Tensor.h>
