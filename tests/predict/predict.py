@@ -6,7 +6,7 @@ said.
 """
 import contextlib, glob, json, os, pathlib, subprocess, sys, tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "train"))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "telemetry"))
 try:
     import h5py
     import numpy as np
