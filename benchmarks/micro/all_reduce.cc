@@ -1,6 +1,8 @@
 // All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer: MPI_Allreduce on the same buffers. Each time is the slowest
 // rank's, from a common start; the column CPU is the processor time of the whole process.
 //   mpirun -n 2 ./micro_all_reduce [multiple]     (multiple: MPI_THREAD_MULTIPLE instead of SERIALIZED)
+#include <unistd.h>
+
 #include <mpi.h>
 
 #include "comm/world.h"
@@ -116,6 +118,12 @@ int main(int argc, char** argv) {
   add_context();
   benchmark::AddCustomContext("ranks", std::to_string(world.size()));
   benchmark::AddCustomContext("mpi", world.library() + ", thread level " + world.thread_level());
+  // mpirun gives ranks a pseudo-terminal as stdout even when its own output goes to a file: stderr tells.
+  std::string no_colour = "--benchmark_color=false";
+  std::vector<char*> arguments(argv, argv + argc);
+  if (!isatty(STDERR_FILENO)) arguments.insert(arguments.begin() + 1, no_colour.data()), ++argc;
+  arguments.push_back(nullptr);
+  argv = arguments.data();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (const std::size_t kib : {std::size_t{4}, std::size_t{64}, std::size_t{1024}, std::size_t{16384}})

@@ -35,6 +35,11 @@ class Terminal final : public train::Listener {
     std::snprintf(line, sizeof line, "epoch %lld (step %lld, %.1f s): box AP %.4f, mask AP %.4f, evaluated in %.2f s", static_cast<long long>(e.epoch),
                   static_cast<long long>(e.step), e.wall_s, e.bbox[0], e.segm[0], e.duration_s);
     progress_.note(line);
+    progress_.update(state_);  // the last line of a run has its last accuracy
+  }
+  void run_ended(const train::Ending& ending) override {
+    progress_.finish();
+    progress_.note(result::verdict_title(ending.verdict) + ": " + ending.reason);
   }
 
  private:

@@ -60,7 +60,8 @@ struct DataSettings {
     v("workers", s.workers, "threads that read, decode and resize; 0: the caller does it", between(0, 256));
     v("prefetch", s.prefetch, "batches made ready ahead of the one in use", between(1, 64));
     v("read", s.read, "how records are read: pread beside the library, or through HDF5", one_of({"pread", "hdf5"}));
-    v("generated", s.generated, "images of the generated data set, where --data names no other: square, or mixed (half 4:3, half 3:4)", one_of({"square", "mixed"}));
+    v("generated", s.generated,
+      "images of the generated data set, used where --data names no other: square, mixed (half 4:3, half 3:4), or no: --data is required", one_of({"no", "square", "mixed"}));
   }
 };
 

@@ -60,6 +60,9 @@ void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
 // wait for it.
 std::string data_folder(const train::Recipe& recipe, const harness::RunContext& context) {
   if (context.options.data) return *context.options.data;
+  if (recipe.data.generated == "no")
+    throw DataError("Recipe " + (context.options.recipe.empty() ? "default" : context.options.recipe) +
+                    " is for COCO: name packed shards with --data DIR, or say --set data.generated=mixed to train on generated shapes.");
   return data::default_dataset(data::cache_folder(), {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
 }
 

@@ -234,12 +234,19 @@ bool is_utf8(const std::string& text) {
   return true;
 }
 
+// A setting of `table` as --set takes it. The first number is shown, with its present value.
+std::string example(const result::FieldTable& table) {
+  for (const Field& f : table.fields)
+    if (const auto* number = std::get_if<std::int64_t>(&f.value)) return f.key + "=" + std::to_string(*number);
+  return table.fields.empty() ? "key=value" : table.fields.front().key + "=...";
+}
+
 }  // namespace
 
-Override parse_override(const std::string& text) {
+Override parse_override(const result::FieldTable& table, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw UsageError("--set " + text + ": expected key=value. Write for example --set solver.lr=0.1.");
+    throw UsageError("--set " + text + ": expected key=value. Write for example --set " + example(table) + ".");
   return {text.substr(0, equals), text.substr(equals + 1), "--set " + text};
 }
 

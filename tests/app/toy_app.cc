@@ -27,7 +27,7 @@ struct Recipe {
   static void fields(Self& s, Visitor&& v) {
     v("mode", s.mode, "what to do",
       one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
-              "remove_folder", "slow", "witness", "give_up"}));
+              "remove_folder", "slow", "witness", "give_up", "refuse"}));
     v("seed", s.seed, "seed");
     v("steps", s.steps, "steps to run", at_least(0));
     v("rank", s.rank, "the rank that does it");
@@ -81,6 +81,7 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
   context.recorder.update([](result::RunRecord& r) {
     r.target = result::Target{0.5, 0.5}, r.data = {{"train_images", 64}};
   });
+  if (recipe.mode == "refuse") throw UsageError("There is no ablation 'nosuch'. Name one that --list shows.");
   context.clock.start_run();
   const harness::Witness::Scope knows(context.witness, [&] { return recipe.mode == "witness" ? "Rank 7 is silent." : ""; });
   harness::Progress progress({.enabled = context.launch.rank == 0 && !context.options.quiet});

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/whole_file.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
 #include "data/manifest.h"
@@ -18,6 +19,7 @@
 #include "data/shard_set.h"
 #include "core/rng.h"
 #include "tests/data/tiny_set.h"
+#include "tests/support/message_of.h"
 
 namespace ttt::data {
 namespace {
@@ -177,6 +179,16 @@ TEST_F(Packing, AFullDiskIsOneSentenceAndLeavesNothing) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Shapes, ExistingSet_IsKeptUnlessOverwritten) {
+  TempFolder folder;
+  make_shapes({.train = 2, .val = 1, .size = 64, .threads = 1}, folder.path());
+  const std::string json = folder.path() / "instances_train.json", before = read_whole_file(json);
+  EXPECT_NE(test::message_of<UsageError>([&] { make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1}, folder.path()); }).find("--overwrite"), std::string::npos);
+  EXPECT_EQ(read_whole_file(json), before);
+  make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1, .overwrite = true}, folder.path());
+  EXPECT_NE(read_whole_file(json), before);
 }
 
 TEST(Shapes, SameBytesForAnyThreadsAndOthersForAnotherSeed) {

@@ -40,7 +40,7 @@ std::string set_refusal(const std::vector<std::string>& sets) {
   FieldTable table = toy_table();
   try {
     std::vector<Override> overrides;
-    for (const std::string& s : sets) overrides.push_back(parse_override(s));
+    for (const std::string& s : sets) overrides.push_back(parse_override(table, s));
     apply_overrides(table, overrides);
   } catch (const UsageError& e) {
     EXPECT_EQ(result::fields_json(table), result::fields_json(toy_table()));

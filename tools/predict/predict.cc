@@ -9,7 +9,7 @@
 #include "core/whole_file.h"
 #include "data/png.h"
 #include "data/shard_set.h"
-#include "data/tool.h"
+#include "app/tool.h"
 #include "embedded_recipes.h"
 #include "eval/detector.h"
 #include "eval/draw/objects.h"
@@ -58,7 +58,7 @@ train::Recipe read_recipe(const Arguments& a) {
   result::FieldTable table = result::field_table(recipe);
   harness::read_recipe_named(table, embedded_recipes(), a.recipe);
   std::vector<harness::Override> overrides;
-  for (const std::string& text : a.set) overrides.push_back(harness::parse_override(text));
+  for (const std::string& text : a.set) overrides.push_back(harness::parse_override(table, text));
   harness::apply_overrides(table, overrides);
   result::assign(table, recipe);
   if (recipe.device != "cpu") throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
@@ -194,7 +194,5 @@ int main(int argc, char** argv) {
   CLI::App app("Finds objects in images with trained weights: pictures with boxes, masks, names and scores, and COCO's result format.", "predict");
   Arguments arguments;
   declare(app, arguments);
-  int exit_code = 0;
-  const int failed = run_tool(app, argc, argv, [&] { exit_code = Program(arguments).run(); });
-  return failed ? failed : exit_code;
+  return run_tool(app, argc, argv, [&] { return Program(arguments).run(); });
 }
