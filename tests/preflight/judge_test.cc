@@ -7,12 +7,16 @@
 
 #include "core/error.h"
 #include "preflight/cpu_list.h"
+#include "preflight/settings.h"
+#include "tests/result/ranges.h"
 
 namespace ttt::preflight {
 namespace {
 
 using result::Check;
 using result::Json;
+
+TEST(Settings, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(Settings())); }
 
 // Two ranks on each of four nodes, with two cores each, and everything as it should be.
 class Judge : public ::testing::Test {
