@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   app.add_option("--outside", settings.outside, "an annotation outside its image: error, clip or skip")
       ->check(CLI::IsMember({"error", "clip", "skip"}))
       ->capture_default_str();
+  app.add_flag("--follow-outside", settings.follow_outside, "take images whose file_name or symbolic link leads out of --images");
   app.add_flag("--overwrite", settings.overwrite, "replace shards of the same split");
   app.add_option("--threads", settings.threads, "threads that check images")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--quiet", quiet, "print errors only");

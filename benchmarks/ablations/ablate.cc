@@ -59,13 +59,17 @@ void list() {
   }
 }
 
-harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
+void check(const AblateRecipe& recipe) {
+  train::check(recipe);
   if (recipe.train.trace_steps > 0 || recipe.train.profile_steps > 0)
     throw UsageError("train.trace_steps, train.profile_steps: a comparison keeps no trace and no profile. Run ttt_maskrcnn with the settings of one side for that.");
   if (!recipe.train.checkpoint.folder.empty() || !recipe.train.checkpoint.from.empty())
     throw UsageError("train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and train.checkpoint.from out.");
   if (!recipe.train.telemetry.folder.empty())
     throw UsageError("train.telemetry.folder: a comparison has no curves. Run ttt_maskrcnn with the settings of one side for that; 'ablate telemetry' says what it costs.");
+}
+
+harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;
@@ -108,6 +112,7 @@ int main(int argc, char** argv) {
   const auto comm = world.communicator();
   harness::App<AblateRecipe> app;
   app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(), app.libraries = library_versions(world);
+  app.validate = check;
   app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));
 }

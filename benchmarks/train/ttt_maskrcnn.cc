@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
                                   .recipes = embedded_recipes(),
                                   .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
+  app.validate = [](const train::Recipe& recipe) { train::check(recipe); };
   train::Earlier earlier;
   find_earlier_run(app, earlier);
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world, std::move(earlier)); };

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -219,6 +220,9 @@ RunRecord parse_result(std::string text, const std::string& name) {
   if (sha256_hex(text) != stated)
     throw DataError(name +
                     " does not match its content_sha256: it was edited after it was written. Take the original file.");
+  if (record.kind == "time_to_target" && record.verdict == Verdict::kPassed && record.target &&
+      std::none_of(record.accuracy.begin(), record.accuracy.end(), [&](const Evaluation& e) { return record.target->reached(e); }))
+    throw DataError(name + " says passed, but none of its evaluations reaches its target. Take the original file.");
   return record;
 }
 

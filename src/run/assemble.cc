@@ -30,24 +30,6 @@ void check_save_weights(const std::string& path) {
     throw UsageError("train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
 }
 
-void check_norm(const train::Recipe& recipe) {
-  if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync" && recipe.data.padding == "batch")
-    throw UsageError("model.backbone.norm = \"sync\", data.padding = \"batch\" and device = \"" + recipe.device +
-                     "\": the ranks' batches would differ in size, and the host does not wait for the device to add them up. Choose data.padding = \"fixed\" or \"two\".");
-}
-
-void check_precision(const train::Recipe& recipe) {
-  const std::string& p = recipe.model.precision;
-  if (recipe.device == "cpu" && (p == "tf32" || p == "fp16"))  // in fp16 a step takes minutes: torch multiplies one by one there
-    throw NotSupported("model.precision = \"" + p + "\" is for GPUs, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
-}
-
-void check_trace(const train::TrainConfig& t) {
-  if (t.trace_steps > 0 && t.max_steps > 0 && t.trace_from >= t.max_steps)
-    throw UsageError("train.trace_from = " + std::to_string(t.trace_from) + " is after the last step of train.max_steps = " + std::to_string(t.max_steps) +
-                     ": nothing would be recorded. Lower the one or raise the other.");
-}
-
 void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
   const auto in_data = static_cast<std::int64_t>(images.categories().size()) + 1;
   if (recipe.model.classes == 0) recipe.model.classes = in_data;
@@ -107,10 +89,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   train::Recipe& recipe = run.recipe;
   resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
-  check_trace(recipe.train);
-  check_norm(recipe);
-  check_precision(recipe);
-  train::check(recipe.train.telemetry);
+  train::check(recipe);
   const int threads = threads_of_rank(recipe.train.threads, team);
   recipe.train.threads = threads;
   make_mkl_reproducible();

@@ -62,7 +62,7 @@ std::string group_of(const std::string& key) {
 }
 
 std::string full_doc(const Field& field) {
-  const std::string limits = result::describe_limits(field.limits);
+  const std::string limits = result::describe_limits(field.value, field.limits);
   return limits.empty() ? field.doc : field.doc + " (" + limits + ")";
 }
 
@@ -106,7 +106,7 @@ std::string recipe_markdown(const FieldTable& table) {
   std::string out = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
   for (const Field& field : table.fields) {
     out.append("| `").append(field.key).append("` | ").append(result::type_name(field.value)).append(" | `");
-    out.append(cell(toml_value(field.value))).append("` | ").append(cell(result::describe_limits(field.limits)));
+    out.append(cell(toml_value(field.value))).append("` | ").append(cell(result::describe_limits(field.value, field.limits)));
     out.append(" | ").append(cell(field.doc)).append(" |\n");
   }
   return out;

@@ -88,6 +88,8 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
+      {"--set 'steps=4\n5'", "toy: --set steps=4\\x0a5: 'steps' expects an integer, found '4\\x0a5'.\n"},
+      {"--print-recipe --set mode=slow --set steps=0", "toy: 'mode' slow contradicts 'steps' 0. Change one of the two.\n"},
       {"--inject rank=0,step=1,kind=kill", "toy: Unknown argument '--inject'."},
       {"stray",
        "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},

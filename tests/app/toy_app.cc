@@ -28,10 +28,10 @@ struct Recipe {
     v("mode", s.mode, "what to do",
       one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
               "remove_folder", "slow", "witness", "give_up", "refuse"}));
-    v("seed", s.seed, "seed");
-    v("steps", s.steps, "steps to run", at_least(0));
-    v("rank", s.rank, "the rank that does it");
-    v("step_s", s.step_s, "length of a step [s]", at_least(0));
+    v("seed", s.seed, "seed", between(0, 1e9));
+    v("steps", s.steps, "steps to run", between(0, 1e6));
+    v("rank", s.rank, "the rank that does it", between(0, 64));
+    v("step_s", s.step_s, "length of a step [s]", between(0, 60));
   }
 };
 

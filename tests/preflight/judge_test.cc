@@ -6,13 +6,17 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "tests/support/ranges.h"
 #include "tools/preflight/cpu_list.h"
+#include "tools/preflight/settings.h"
 
 namespace ttt::preflight {
 namespace {
 
 using result::Check;
 using result::Json;
+
+TEST(Settings, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(Settings())); }
 
 // Two ranks on each of four nodes, with two cores each, and everything as it should be.
 class Judge : public ::testing::Test {

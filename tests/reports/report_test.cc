@@ -158,7 +158,7 @@ std::vector<NamedRun> two_runs() {
 TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
   const std::string text = render_text(compare(two_runs()), 200);
   EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
-  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100");
+  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
   EXPECT_EQ(line_with(text, "finding"), "finding slower");
   EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
   EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
@@ -200,6 +200,41 @@ TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
   const std::string text = render_text(compare(runs), 200);
   EXPECT_EQ(text.find("did not reach"), std::string::npos) << text;
   EXPECT_NE(text.find("B reached its target, but ended as failed."), std::string::npos) << text;
+}
+
+// B has 400 steps more, which take ten times as long: they are in B's median and neither in the ratio nor its interval.
+TEST(Compare, RunsOfOtherLengths_RatioAndIntervalShareSteps) {
+  std::vector<NamedRun> runs = two_runs();
+  for (std::int64_t i = 48; i < 448; ++i) {
+    result::StepSample sample = test::toy_step(i);
+    sample.step_s = 5;
+    runs[1].record.steps.add(sample);
+  }
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 5000.00 1.100");
+  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
+}
+
+TEST(Compare, OneRunNotPassed_FactorsHaveNoRatio) {
+  std::vector<NamedRun> runs = two_runs();
+  const auto ratio = [&] { return line_with(render_text(compare(runs), 200), "time to target"); };
+  EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 1.000");
+  runs[1].record.verdict = result::Verdict::kSmoke;
+  EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 -");
+}
+
+// How long the measuring took is no time to target.
+TEST(Compare, Ablations_PeaksAndBaselinesOnly) {
+  RunRecord a = test::toy_ablation();
+  a.peaks = test::toy_roofline().peaks;
+  RunRecord b = a;
+  for (double& s : b.comparisons[0].samples.baseline_s) s *= 0.5;
+  for (double& s : b.peaks[0].samples) s *= 2;
+  const std::string text = render_text(compare({{"a.json", a}, {"b.json", b}}), 200);
+  EXPECT_EQ(text.find("time to target"), std::string::npos) << text;
+  EXPECT_EQ(line_with(text, "peak matrix_multiply"), "peak matrix_multiply [flop/s] 1.25e+11 2.5e+11 2.000");
+  EXPECT_EQ(line_with(text, "baseline of reducer"), "baseline of reducer: bucketed [ms] 1188 593.8 0.500");
+  EXPECT_THROW(compare({{"a.json", a}, {"b.json", toy_record()}}), UsageError);
 }
 
 TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
@@ -268,6 +303,24 @@ TEST(Ablations, MainEffectsAreOfOneSetting) {
   EXPECT_EQ(line_with(text.substr(first, second - first), "  a "), "a +25.00 % +25.00 % +25.00 %");
   EXPECT_EQ(line_with(text.substr(first, second - first), "  b "), "b +50.00 % +50.00 % +50.00 %");
   EXPECT_EQ(line_with(text.substr(second), "  a "), "a -50.00 % -50.00 % -50.00 %");
+}
+
+TEST(Ablations, WideInterval_BusyMachineIsNamed) {
+  RunRecord r = test::toy_ablation();
+  const auto warned = [&] { return render_text(ablations({{"a.json", r}}), 300).find("The machine was busy: repeat when quiet."); };
+  EXPECT_EQ(warned(), std::string::npos);
+  result::PairedSamples& s = r.comparisons[0].samples;
+  for (std::size_t i = 0; i < s.variant_s.size(); ++i) s.variant_s[i] *= 1 + 0.1 * static_cast<double>(s.build[i] % 3);
+  EXPECT_NE(warned(), std::string::npos);
+}
+
+TEST(Ablations, OperationAlone_IsNotCalledAStep) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons[0].phases = result::Json::object();
+  r.comparisons[0].samples.phases.clear();
+  const std::string text = render_text(ablations({{"a.json", r}}), 300);
+  EXPECT_NE(text.find("Time of one operation alone against 'blocking'"), std::string::npos) << text;
+  EXPECT_EQ(text.find("step time"), std::string::npos) << text;
 }
 
 TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {

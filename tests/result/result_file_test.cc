@@ -149,6 +149,13 @@ TEST(Reservation, Withdrawn_LeavesTheDiskAsItWas) {
   EXPECT_EQ(names_in(folder / "new"), std::vector<std::string>{});
 }
 
+TEST(ResultFile, PassedWithoutReachingTarget_IsRefused) {
+  RunRecord r = test::toy_record();
+  EXPECT_NO_THROW(parse_result(result_text(r), "r.json"));
+  r.accuracy.back().bbox[0] = 0;
+  EXPECT_NE(message_of([&] { parse_result(result_text(r), "r.json"); }).find("says passed, but none of its evaluations"), std::string::npos);
+}
+
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).
 TEST(ResultFile, TruncatedOrEditedIsDataErrorEverywhere) {
   TempFolder folder;

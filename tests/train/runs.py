@@ -107,6 +107,8 @@ def case_failures(program, folder):
     smoke = ["train.max_steps=2"]
     expect(program, folder, 2, 2, ["train.schedul.lr", "train.schedule.lr"], ["train.schedul.lr=1"])
     expect(program, folder, 2, 2, ["train.epochs"], ["train.epochs=many"])
+    expect(program, folder, 2, 2, ["train.threads", "[0, 1024]"], ["train.threads=1000000"])
+    expect(program, folder, 1, 2, ["data.long_side = 100", "data.short_side = 900"], ["data.short_side=900", "data.long_side=100"], ["--print-recipe"])
     expect(program, folder, 2, 2, ["no-such-folder"], smoke, ["--data", folder + "/no-such-folder"])
     expect(program, folder, 2, 2, ["train.global_batch", "multiple"], smoke + ["train.global_batch=7"], verdict="failed")
     expect(program, folder, 2, 4, ["cuda"], smoke, ["--device", "cuda"], verdict="not_supported")

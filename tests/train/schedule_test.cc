@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.h"
+#include "tests/support/message_of.h"
+#include "run/recipe.h"
 
 namespace ttt::train {
 namespace {
@@ -35,7 +36,24 @@ TEST(Schedule, DecaysByEpochs) {
   EXPECT_DOUBLE_EQ(s.lr(16), 0.1);
 }
 
-TEST(Schedule, RefusesBothKindsOfDecay) { EXPECT_THROW(Schedule({.decay_steps = {5}, .decay_epochs = {1.0}}, 8, 10), UsageError); }
+TEST(Recipe, ContradictingSettings_AreNamed) {
+  const auto refusal = [](auto change) {
+    Recipe recipe;
+    change(recipe);
+    return test::message_of<UsageError>([&] { check(recipe); });
+  };
+  EXPECT_NO_THROW(check(Recipe()));
+  const auto says = [&](const std::string& words, auto change) {
+    const std::string message = refusal(change);
+    EXPECT_NE(message.find(words), std::string::npos) << message;
+  };
+  says("train.schedule.decay_steps and train.schedule.decay_epochs are both set", [](Recipe& r) { r.train.schedule.decay_steps = {5}, r.train.schedule.decay_epochs = {1}; });
+  says("must ascend", [](Recipe& r) { r.train.schedule.decay_steps = {5, 3}; });
+  says("must ascend", [](Recipe& r) { r.train.schedule.decay_epochs = {5, 3}; });
+  says("data.long_side = 3 is smaller than data.short_side = 5", [](Recipe& r) { r.data.short_side = 5, r.data.long_side = 3; });
+  says("model.rpn.match_low is above model.rpn.match_high", [](Recipe& r) { r.model.rpn.match_low = 0.8; });
+  says("data.mean and data.std", [](Recipe& r) { r.data.mean = {0, 0}; });
+}
 
 }  // namespace
 }  // namespace ttt::train

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/whole_file.h"
+#include "data/collate.h"
 #include "data/png.h"
 #include "data/shard_set.h"
 #include "app/tool.h"
@@ -61,6 +62,7 @@ train::Recipe read_recipe(const Arguments& a) {
   for (const std::string& text : a.set) overrides.push_back(harness::parse_override(table, text));
   harness::apply_overrides(table, overrides);
   result::assign(table, recipe);
+  data::check(recipe.data);
   if (recipe.device != "cpu") throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
   if (recipe.model.backbone.norm == "sync") recipe.model.backbone.norm = "batch";  // the same but in training
   return recipe;

@@ -18,8 +18,8 @@ struct OptimizerConfig {
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
     v("momentum", s.momentum, "momentum, without dampening or Nesterov", between(0, 1));
-    v("weight_decay", s.weight_decay, "L2 penalty added to the gradient", at_least(0));
-    v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference", at_least(0));
+    v("weight_decay", s.weight_decay, "L2 penalty added to the gradient", between(0, 100));
+    v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference", between(0, 1000));
     v("decay_bias", s.decay_bias, "biases are decayed too (torchvision); false in MLPerf's reference");
   }
 };

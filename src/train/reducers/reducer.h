@@ -25,7 +25,7 @@ struct ReducerConfig {
     v("kind", s.kind,
       "blocking: after backward, all at once; flat_async: the same, while the next batch is fetched; bucketed: each bucket as soon as backward has filled it; none: not at all, to measure what communication costs (replicas diverge)",
       one_of({"blocking", "flat_async", "bucketed", "none"}));
-    v("bucket_bytes", s.bucket_bytes, "size from which a bucket is closed [byte]", at_least(1));
+    v("bucket_bytes", s.bucket_bytes, "size from which a bucket is closed [byte]", between(1, 1e12));
   }
 };
 

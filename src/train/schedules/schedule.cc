@@ -7,11 +7,16 @@
 
 namespace ttt::train {
 
+void check(const ScheduleConfig& config) {
+  if (!config.decay_steps.empty() && !config.decay_epochs.empty())
+    throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs are both set: keep one of them.");
+  if (!std::is_sorted(config.decay_steps.begin(), config.decay_steps.end()) || !std::is_sorted(config.decay_epochs.begin(), config.decay_epochs.end()))
+    throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs must ascend: put them in order.");
+}
+
 Schedule::Schedule(const ScheduleConfig& config, std::int64_t global_batch, std::int64_t steps_per_epoch)
     : config_(config), decay_steps_(config.decay_steps) {
   if (config.reference_batch > 0) config_.lr *= static_cast<double>(global_batch) / static_cast<double>(config.reference_batch);
-  if (!config.decay_steps.empty() && !config.decay_epochs.empty())
-    throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs are both set: keep one of them.");
   for (double epoch : config.decay_epochs)
     decay_steps_.push_back(static_cast<std::int64_t>(std::llround(epoch * static_cast<double>(steps_per_epoch))));
 }
