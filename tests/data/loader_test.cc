@@ -267,7 +267,7 @@ TEST_F(LoaderTest, ContradictionsAreRefusedWithTheRemedy) {
   refused([](DataSettings& s) { s.padding = "two"; }, "group_by_aspect = true");
   refused([](DataSettings& s) { s.pad_height = 32; }, "raise pad_height");
   refused([](DataSettings& s) { s.mean = {0.5}; }, "three values");
-  refused([](DataSettings& s) { s.long_side = 32; }, "raise long_side");
+  refused([](DataSettings& s) { s.long_side = 32; }, "raise data.long_side");
 }
 
 TEST_F(LoaderTest, CapacityIsTheLargestCountRoundedUp) {

@@ -6,17 +6,17 @@
 namespace ttt::eval::coco {
 namespace {
 
-// "3 annotations TEXT", where one of `items` or more is found.
+// "WHAT: 3 (WHY)", where one of `items` or more is found.
 template <class Items, class Is>
-void count(std::vector<std::string>& out, const Items& items, const char* text, Is&& is) {
-  if (const auto n = std::count_if(items.begin(), items.end(), is); n > 0) out.push_back(std::to_string(n) + " " + text);
+void count(std::vector<std::string>& out, const Items& items, const std::string& what, const std::string& why, Is&& is) {
+  if (const auto n = std::count_if(items.begin(), items.end(), is); n > 0) out.push_back(what + ": " + std::to_string(n) + " (" + why + ")");
 }
 
 template <class Items>
-void count_repeated(std::vector<std::string>& out, const Items& items, const char* text) {
+void count_repeated(std::vector<std::string>& out, const Items& items, const std::string& what) {
   std::unordered_set<std::int64_t> seen;
   seen.reserve(items.size());
-  count(out, items, text, [&](const auto& item) { return !seen.insert(item.id).second; });
+  count(out, items, what + " with the id of an earlier one", "the last of an id counts", [&](const auto& item) { return !seen.insert(item.id).second; });
 }
 
 // Where the image is listed with its size.
@@ -30,15 +30,15 @@ bool other_size(std::uint32_t height, std::uint32_t width, std::int64_t image_id
 
 std::vector<std::string> oddities(const ttt::coco::Dataset& dataset, const GroundTruth& truth) {
   std::vector<std::string> out;
-  count_repeated(out, dataset.images, "images have the id of an earlier one; the last of an id counts");
-  count_repeated(out, dataset.categories, "categories have the id of an earlier one; the last of an id counts");
-  count_repeated(out, dataset.annotations, "annotations have the id of an earlier one; the last of an id stands for each");
-  count(out, dataset.annotations, "annotations are of images that are not listed; they do not count",
+  count_repeated(out, dataset.images, "images");
+  count_repeated(out, dataset.categories, "categories");
+  count_repeated(out, dataset.annotations, "annotations");
+  count(out, dataset.annotations, "annotations of unlisted images", "they do not count",
         [&](const auto& a) { return truth.images().find(a.image_id) < 0; });
-  count(out, dataset.annotations, "annotations are of categories that are not listed; they do not count",
+  count(out, dataset.annotations, "annotations of unlisted categories", "they do not count",
         [&](const auto& a) { return truth.categories().find(a.category_id) < 0; });
   if (truth.has_masks())
-    count(out, dataset.annotations, "annotations have a mask of another size than their image; masks of different sizes never match", [&](const auto& a) {
+    count(out, dataset.annotations, "annotations with a mask of another size than their image", "masks of different sizes never match", [&](const auto& a) {
       const auto* rle = std::get_if<ttt::coco::Rle>(&a.segmentation);
       return rle && other_size(rle->height, rle->width, a.image_id, truth);
     });
@@ -47,10 +47,10 @@ std::vector<std::string> oddities(const ttt::coco::Dataset& dataset, const Groun
 
 std::vector<std::string> oddities(std::span<const DetectionView> detections, const GroundTruth& truth) {
   std::vector<std::string> out;
-  count(out, detections, "detections are of categories that the ground truth does not list; they do not count",
+  count(out, detections, "detections of unlisted categories", "they do not count",
         [&](const auto& d) { return truth.categories().find(d.category_id) < 0; });
   if (truth.has_masks())
-    count(out, detections, "detections have a mask of another size than their image; masks of different sizes never match",
+    count(out, detections, "detections with a mask of another size than their image", "masks of different sizes never match",
           [&](const auto& d) { return other_size(d.mask.height, d.mask.width, d.image_id, truth); });
   return out;
 }

@@ -10,7 +10,7 @@
 
 namespace ttt::eval::coco {
 
-// One text for each kind that is there, with its count: "3 annotations are of images that are not listed; they do not count".
+// One text for each kind that is there, with its count: "annotations of unlisted images: 3 (they do not count)".
 // Sizes of masks are compared where `truth` has masks.
 std::vector<std::string> oddities(const ttt::coco::Dataset& dataset, const GroundTruth& truth);
 std::vector<std::string> oddities(std::span<const DetectionView> detections, const GroundTruth& truth);
