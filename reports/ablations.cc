@@ -102,7 +102,7 @@ std::string variant_text(const Comparison& c) {
   return text;
 }
 
-bool is_whole_step(const Comparison& c) { return !c.phases.empty(); }
+bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
 
 std::optional<Interval> measured_effect(const Comparison& c) { return c.status == "measured" ? result::effect(c.samples) : std::nullopt; }
 
@@ -175,7 +175,7 @@ Document comparison_blocks(const result::RunRecord& record) {
     const Comparison& first = *by_name[name].front();
     d.push_back(Heading{name + ": " + first.question});
     const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
-    const bool whole_steps = is_whole_step(first);
+    const bool whole_steps = std::all_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return is_whole_step(*c); });
     d.push_back(Paragraph{"Expected: " + first.expectation + (whole_steps ? " Time of a training step" : " Time of one operation alone") +
                           (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
     Table t{.header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},

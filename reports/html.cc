@@ -88,6 +88,8 @@ Document left_out(const Inputs& inputs) {
   return {std::move(t)};
 }
 
+constexpr std::size_t kLargestEmbedded = std::size_t{32} << 20;  // bytes of a file that the page holds
+
 class Page {
  public:
   void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables, bool folded = false) {
@@ -120,9 +122,13 @@ class Page {
     open("raw", "Raw results");
     body_ += "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to <code>report</code> again.</p>\n";
     const auto add = [&](const std::string& file, const std::string& text) {
-      const std::string name = html_escaped(file);
-      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + result::sha256_hex(text) + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
-               std::to_string(text.size()) + " bytes, SHA-256 <code>" + result::sha256_hex(text) +
+      const std::string name = html_escaped(file), digest = result::sha256_hex(text);
+      if (text.size() > kLargestEmbedded) {
+        body_ += "<p>" + name + ": " + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest + "</code>: too large to be held by this page.</p>\n";
+        return;
+      }
+      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + digest + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
+               std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
                "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs JavaScript</span></p><pre tabindex=\"0\"></pre>" +
                "<script type=\"text/plain\">" + pack_text(text) + "</script></details>\n";
     };

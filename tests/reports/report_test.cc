@@ -316,6 +316,7 @@ TEST(Ablations, WideInterval_BusyMachineIsNamed) {
 
 TEST(Ablations, OperationAlone_IsNotCalledAStep) {
   RunRecord r = test::toy_ablation();
+  r.comparisons.resize(1);
   r.comparisons[0].phases = result::Json::object();
   r.comparisons[0].samples.phases.clear();
   const std::string text = render_text(ablations({{"a.json", r}}), 300);
