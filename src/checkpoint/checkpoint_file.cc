@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <type_traits>
@@ -15,6 +13,7 @@
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "data/crc32c.h"
+#include "data/sealed_file.h"
 #include "data/shard_writer.h"
 #include "result/members.h"
 
@@ -26,33 +25,11 @@ using data::h5::Dims;
 using data::h5::File;
 using result::Json;
 
-// HDF5 leaves the first bytes of the file to us. There lies a checksum of every byte (its own digits taken as zeros), so that no change goes
-// unseen, not even one in a gap of HDF5's: the checksums in HDF5's own structures and those of the datasets leave such gaps out.
-constexpr std::uint64_t kHead = 512;
-
 std::string why(int error) { return std::strerror(error); }
 
-std::string head_text(int version, std::uint32_t crc, std::uint64_t bytes) {
-  char text[96];
-  std::snprintf(text, sizeof text, "ttt-checkpoint %d\ncrc32c %08x\nbytes %020llu\n", version, crc, static_cast<unsigned long long>(bytes));
-  std::string head = text;
-  head.resize(kHead, '\0');
-  return head;
-}
-
-// Of all `bytes`, with the head that they should have.
-std::uint32_t file_crc(int descriptor, int version, std::uint64_t bytes, const std::string& path) {
-  std::vector<char> buffer(4 << 20);
-  const std::string head = head_text(version, 0, bytes);
-  std::uint32_t crc = data::crc32c(head.data(), head.size());
-  for (std::uint64_t at = kHead; at < bytes;) {
-    const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw DataError("The checkpoint '" + path + "' cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). Use the one before it.");
-    crc = data::crc32c(buffer.data(), static_cast<std::size_t>(n), crc);
-    at += static_cast<std::uint64_t>(n);
-  }
-  return crc;
+const data::SealKind& kind() {
+  static const data::SealKind kind{.magic = "ttt-checkpoint", .name = "The checkpoint", .remedy = "Use the one before it."};
+  return kind;
 }
 
 void reserve(const std::string& path, std::uint64_t bytes) {
@@ -61,15 +38,6 @@ void reserve(const std::string& path, std::uint64_t bytes) {
   // File systems without the call say EOPNOTSUPP or EINVAL; there a full disk is met while writing.
   if (file.get() < 0 || (error != 0 && error != EOPNOTSUPP && error != EINVAL))
     throw Error("The checkpoint '" + path + "' of " + std::to_string(bytes) + " bytes has no room (" + why(error) + "). Free space or choose another folder.");
-}
-
-void seal(const std::string& path) {
-  const std::uint64_t bytes = fs::file_size(path);
-  const Descriptor file(path, O_RDWR);
-  if (file.get() < 0) throw Error("The checkpoint '" + path + "' cannot be opened (" + why(errno) + "). Choose another folder.");
-  const std::string head = head_text(kCheckpointVersion, file_crc(file.get(), kCheckpointVersion, bytes, path), bytes);
-  if (::pwrite(file.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()))
-    throw Error("The checkpoint '" + path + "' cannot be written (" + why(errno) + "). Free space or choose another folder.");
 }
 
 template <class T>
@@ -95,27 +63,11 @@ std::string read_text(const File& file, const std::string& name) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The head, and by it every other byte.
 void check_bytes(const std::string& path) {
-  const std::string what = "The checkpoint '" + path + "' ", remedy = " Use the one before it.";
   if (!fs::is_regular_file(path)) throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
-  const Descriptor file(path, O_RDONLY);
-  std::array<char, kHead> head{};
-  if (file.get() < 0) throw UsageError(what + "cannot be opened (" + why(errno) + "). Give this user the right to read it.");
-  const ssize_t n = ::pread(file.get(), head.data(), head.size(), 0);
-  if (n < 0) throw DataError(what + "cannot be read (" + why(errno) + ")." + remedy);
-  int version = 0;
-  unsigned crc = 0;
-  unsigned long long bytes = 0;
-  const std::string text(head.data(), static_cast<std::size_t>(n));
-  if (!text.starts_with("ttt-checkpoint ") || std::sscanf(text.c_str(), "ttt-checkpoint %d\ncrc32c %8x\nbytes %20llu\n", &version, &crc, &bytes) != 3)
-    throw DataError(what + "does not begin as a checkpoint does: it is another file, or damaged or cut short there." + remedy);
-  if (head_text(version, crc, bytes) != text) throw DataError(what + "is damaged in its head." + remedy);
-  const std::uint64_t size = fs::file_size(path);
-  if (size != bytes) throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) + ": it was cut short or added to." + remedy);
-  if (file_crc(file.get(), version, bytes, path) != crc) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
-  if (version != kCheckpointVersion)
-    throw UsageError(what + "has version " + std::to_string(version) + ", this program reads version " + std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+  if (const int version = data::check_seal(path, kind()); version != kCheckpointVersion)
+    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) + ", this program reads version " +
+                     std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
 }
 
 }  // namespace
@@ -156,7 +108,7 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
   try {
     reserve(temporary, about_bytes);
     {
-      File file = File::create(temporary, kHead);
+      File file = File::create(temporary, data::kSealBytes);
       file.set_attribute("format", std::string("ttt-checkpoint"));
       file.set_attribute("format_version", kCheckpointVersion);
       file.set_attribute("step", state.step);
@@ -169,7 +121,7 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
       arrays([&](const std::string& dataset, std::span<const float> values, const Dims& dims) { write_checked<float>(file, dataset, values, dims); });
       file.close();
     }
-    seal(temporary);
+    data::seal(temporary, kind(), kCheckpointVersion);
     data::sync_to_disk(temporary);
     const auto bytes = static_cast<std::int64_t>(fs::file_size(temporary));
     fs::rename(temporary, path);

@@ -159,7 +159,7 @@ TEST(CheckpointFile, ADatasetHasAChecksumOfItsOwn) {
 TEST(CheckpointFile, WhatIsNoCheckpointIsRefused) {
   TempFolder folder;
   write_text(folder / "a.h5", "text");
-  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "a.h5"); }).find("does not begin as a checkpoint"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "a.h5"); }).find("does not begin with the checksum of such a file"), std::string::npos);
   EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "none.h5"); }).find("There is no checkpoint"), std::string::npos);
   write_toy(folder / "b.h5", 8);
   std::string bytes = read_text(folder / "b.h5");
