@@ -263,7 +263,7 @@ TEST(RecordedGraphs, AReplayThatFailsThrows) {
   const auto device = graphs(m);
   const auto graph = device->capture([] {});
   m.fails = {"replay"};
-  EXPECT_THROW(graph->replay(), Error);
+  EXPECT_THROW(graph->replay(), std::runtime_error);
   EXPECT_EQ(m.done, 0);
 }
 
