@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/descriptor.h"
 #include "core/error.h"
-#include "data/crc32c.h"
 #include "data/shard_writer.h"
 #include "result/members.h"
 
@@ -44,12 +44,12 @@ std::string head_text(int version, std::uint32_t crc, std::uint64_t bytes) {
 std::uint32_t file_crc(int descriptor, int version, std::uint64_t bytes, const std::string& path) {
   std::vector<char> buffer(4 << 20);
   const std::string head = head_text(version, 0, bytes);
-  std::uint32_t crc = data::crc32c(head.data(), head.size());
+  std::uint32_t crc = crc32c(head.data(), head.size());
   for (std::uint64_t at = kHead; at < bytes;) {
     const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) throw DataError("The checkpoint '" + path + "' cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). Use the one before it.");
-    crc = data::crc32c(buffer.data(), static_cast<std::size_t>(n), crc);
+    crc = crc32c(buffer.data(), static_cast<std::size_t>(n), crc);
     at += static_cast<std::uint64_t>(n);
   }
   return crc;
@@ -75,13 +75,13 @@ void seal(const std::string& path) {
 template <class T>
 void write_checked(File& file, const std::string& name, std::span<const T> values, const Dims& dims) {
   file.write<T>(name, values, dims);
-  file.set_attribute("crc32c", static_cast<std::int64_t>(data::crc32c(values.data(), values.size_bytes())), name);
+  file.set_attribute("crc32c", static_cast<std::int64_t>(crc32c(values.data(), values.size_bytes())), name);
 }
 
 template <class T>
 std::vector<T> read_checked(const File& file, const std::string& name) {
   std::vector<T> values = file.read<T>(name);
-  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(data::crc32c(values.data(), values.size() * sizeof(T))))
+  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(crc32c(values.data(), values.size() * sizeof(T))))
     throw DataError("The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
   return values;
 }

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
