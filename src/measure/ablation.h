@@ -62,7 +62,9 @@ struct Convergence {
 };
 
 struct Ablation {
-  std::string name, question, expectation;
+  std::string name, question;
+  std::string claim = {}, source = {};  // the published claim under test and who made it; "none known" has no source
+  std::string expectation;
   Promise promise = Promise::kBitwise;
   double rtol = 0;                 // of kClose: largest relative difference of a loss in the gate's steps, with its reason in the file
   std::vector<Variant> variants;   // the first is the baseline that the others are compared with
@@ -75,6 +77,7 @@ struct Ablation {
   double half_width = harness::PairedSettings().half_width, limit_s = harness::PairedSettings().limit_s;  // how precise is enough, and how long it may take
   int block_steps = 0;             // steps that one side runs before the other's turn; 0: as the harness finds best (PairedSettings)
   int settle_steps = 0;            // of a block's first steps, so many are not counted: queues that filled during the other's turn
+  std::string file = {};  // below benchmarks/ablations; filled in by all_ablations()
   // Why it cannot run here, or "". The row then says so.
   std::function<std::string(const Place&)> unsupported = [](const Place&) { return std::string(); };
 };

@@ -18,6 +18,8 @@ std::string several_gpus(const Place& place) {
 Ablation ablate_nccl() {
   return {.name = "nccl",
           .question = "Does NCCL choose well: its algorithm, its protocol, how many channels it takes from the step's own kernels?",
+          .claim = "Four NCCL rings instead of one.",
+          .source = "ImageNet in 18 minutes, slides",
           .expectation = "Within a node its own choice is within noise of the best. Fewer channels leave more of the GPU to backward and take longer to send, which pays "
                          "where communication is hidden anyway.",
           .promise = Promise::kClose,

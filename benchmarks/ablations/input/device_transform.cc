@@ -8,6 +8,7 @@ Ablation ablate_device_transform() {
   };
   return {.name = "device_transform",
           .question = "What is it worth to resize, flip and normalise on the device?",
+          .claim = "none known",
           .expectation = "Workers only decode, and where images are not shrunk a quarter of the bytes or less is copied; it shows where workers are what a step waits for.",
           .promise = Promise::kBitwise,
           .variants = {place("by the workers", "host"), place("by a kernel", "device")},

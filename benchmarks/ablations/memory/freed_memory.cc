@@ -14,6 +14,7 @@ Ablation ablate_freed_memory() {
   };
   return {.name = "freed_memory",
           .question = "What is it worth that memory freed in a step stays with the process?",
+          .claim = "none known",
           .expectation = "A page fault for each 4 KiB that comes back from the system, about 0.25 microseconds bare and several in a virtual machine: the "
                          "counter page_faults.",
           .promise = Promise::kBitwise,

@@ -86,6 +86,8 @@ std::unique_ptr<Arm> training(const Bench& bench) {
 Ablation ablate_cudnn_autotune() {
   return {.name = "cudnn_autotune",
           .question = "What does it bring to let cuDNN time its algorithms, and what do the first step and every new shape pay?",
+          .claim = "A forward convolution of 64 filters 3x3 on 32x64x64x64 falls from 1430 to 840 us.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Faster convolutions where shapes are known; a first call, and every new shape, pays for timing all algorithms of three convolutions.",
           .promise = Promise::kClose,
           .rtol = 1e-3,  // another algorithm of a convolution adds in another order

@@ -13,6 +13,8 @@ Ablation ablate_threads_against_ranks() {
   };
   return {.name = "threads_against_ranks",
           .question = "The same global batch on the same cores: as many ranks of one thread, or one rank of as many threads?",
+          .claim = "One process for all GPUs scales to 2 to 4 of them; one process each scales close to linearly.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Ranks run everything in parallel and pay for the reduction; threads share one batch and pay wherever an operator is too small "
                          "to be divided, or is not divided at all.",
           .promise = Promise::kOtherWork,  // normalisation and losses see a rank's images
