@@ -62,6 +62,25 @@ function(ttt_time_limit variable)
   endif()
 endfunction()
 
+# ttt_label_tests(): gives every test of the current folder one of the labels fast (under 10 s), slow and long. Without a
+# label of its own a test is slow where its limit is 300 s or more, else fast. ttt_test and ttt_python_test see to the call.
+function(ttt_label_tests)
+  set(limit 300)
+  ttt_time_limit(limit)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    get_property(labels TEST ${test} PROPERTY LABELS)
+    get_property(timeout TEST ${test} PROPERTY TIMEOUT)
+    if(labels MATCHES "(^|;)(fast|slow|long)(;|$)")
+      continue()
+    elseif(timeout GREATER_EQUAL limit)
+      set_property(TEST ${test} APPEND PROPERTY LABELS slow)
+    else()
+      set_property(TEST ${test} APPEND PROPERTY LABELS fast)
+    endif()
+  endforeach()
+endfunction()
+
 # Builds what the tests labelled tsan run: threads of ours, without LibTorch.
 add_custom_target(tsan_tests)
 
@@ -69,6 +88,7 @@ add_custom_target(tsan_tests)
 # ctest, under mpirun where RANKS is given. What it tests is optimised as everything is; its own code is not, which halves the time to compile it, or with
 # OPTIMISED is too. PCH: another target's precompiled header and flags: ttt_model, where LibTorch is linked.
 function(ttt_test name)
+  cmake_language(DEFER CALL ttt_label_tests)
   cmake_parse_arguments(arg "OPTIMISED" "RANKS;TIMEOUT;PCH" "SOURCES;LINKS;ARGS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
