@@ -7,9 +7,9 @@ Variant asked(const char* name, const comm::NcclTuning& tuning) {
   return {.name = name, .change = [tuning](train::Recipe& r) { r.train.nccl = tuning; }};
 }
 
-std::string several_gpus(const Place& place) {
-  const std::string gpus = needs_cuda(place, "NCCL");
-  return gpus.empty() ? needs_ranks(place) : gpus;
+std::string several_gpus(const Capabilities& here) {
+  const std::string gpus = needs_cuda(here, "NCCL");
+  return gpus.empty() ? needs_ranks(here) : gpus;
 }
 
 }  // namespace

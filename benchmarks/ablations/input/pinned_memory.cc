@@ -17,7 +17,7 @@ Ablation ablate_pinned_memory() {
           .expectation = "The copy overlaps with the step before; from pageable memory it passes through a staging buffer and the host waits.",
           .promise = Promise::kBitwise,
           .variants = {copies("pageable", false, false), copies("pinned", true, false), copies("pinned with copy stream", true, true)},
-          .unsupported = [](const Place& place) { return needs_cuda(place, "A choice of the memory from which batches are copied to the device"); }};
+          .unsupported = [](const Capabilities& here) { return needs_cuda(here, "A choice of the memory from which batches are copied to the device"); }};
 }
 
 }  // namespace ttt::ablations

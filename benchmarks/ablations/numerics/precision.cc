@@ -8,8 +8,8 @@ Variant precision(const char* name) {
 }
 
 // Without instructions for bfloat16 a CPU multiplies them one by one, some seventy times slower than float32.
-std::string needs_bfloat16(const Place& place) {
-  if (place.device != "cpu") return "";
+std::string needs_bfloat16(const Capabilities& here) {
+  if (here.device != "cpu") return "";
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bf16")) return "";
 #endif

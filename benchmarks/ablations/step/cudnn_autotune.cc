@@ -96,7 +96,7 @@ Ablation ablate_cudnn_autotune() {
                        convolution("64 filters 3x3 on 32x64x64x64", Calls::kKnown),
                        convolution("64 filters 3x3 on 32x64x64x64, its first call", Calls::kFirst),
                        convolution("64 filters 3x3, a new shape in every step", Calls::kNewShapes)},
-          .unsupported = [](const Place& place) { return needs_cuda(place, "cuDNN's autotuning"); }};
+          .unsupported = [](const Capabilities& here) { return needs_cuda(here, "cuDNN's autotuning"); }};
 }
 
 }  // namespace ttt::ablations
