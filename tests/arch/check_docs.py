@@ -20,7 +20,7 @@ FOLDERS = "benchmarks cmake containers data docs kernels reports results scripts
 NAMED_PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*")
 COMMAND = re.compile(r"(?:\w+=\S* )*(?:scripts/|build/bin/|build/tests/|mpirun |ctest |cmake |sbatch )")
 MPIRUN = {"-n": 1, "-x": 1, "--bind-to": 1, "--map-by": 1, "--hostfile": 1, "--timeout": 1, "--oversubscribe": 0}
-MPI = {f"OMPI_{name}": "1" for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe")}
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 
 
 def documents(root):
@@ -80,7 +80,8 @@ class Programs:
 
     @functools.cache
     def output(self, *command):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.root, env={**os.environ, **MPI}, timeout=60)
+        environment = {**os.environ, **MPI}
+        done = subprocess.run(command, capture_output=True, text=True, cwd=self.root, env=environment, timeout=60)
         return done.stdout + done.stderr
 
     def exists(self, program):

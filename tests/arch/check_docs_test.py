@@ -1,4 +1,4 @@
-"""Each rule of check_docs.py is broken once in a temporary tree, and must be named; a tree that keeps them must pass."""
+"""Each rule of check_docs.py is broken once in a temporary tree and must be named; a tree that keeps them passes."""
 
 import pathlib
 import tempfile
@@ -20,9 +20,11 @@ GOOD = {
     "scripts/setup": "#!/bin/sh\necho 'scripts/setup [--tests]'\n",
     "slurm/job.sh": "#!/bin/sh\n",
     "docs/page.md": "# A page: of it\n\n## Part\n",
-    "README.md": "# It\n\n[page](docs/page.md#part) [site](https://example.org) `docs/page.md` `docs/*.md` `a/b` `src/<name>`\n\n"
+    "README.md": "# It\n\n[page](docs/page.md#part) [site](https://example.org)\n"
+    "`docs/page.md` `docs/*.md` `a/b` `src/<name>`\n\n"
     "    scripts/setup --tests       # docs say --so\n"
-    "    X=1 mpirun -n 2 --bind-to none build/bin/report show --width 3 && build/bin/report --out=a --set train.steps=3 \\\n"
+    "    X=1 mpirun -n 2 --bind-to none build/bin/report show --width 3 && build/bin/report --out=a \\\n"
+    "        --set train.steps=3 \\\n"
     "        --set seed=4\n"
     "    sbatch --nodes=2 slurm/job.sh\n"
     "    kill -USR1 7\n\n```\nbuild/bin/report --out x | cat\n```\n",
