@@ -5,6 +5,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "index.h"
 #include "measure/judge.h"
 #include "measure/runner.h"
 #include "comm/world.h"
@@ -23,6 +24,7 @@ constexpr const char* kSummary =
     "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
     "  ablate NAME=VARIANT   one of its variants alone, in every design\n"
     "  ablate --list    what there is, and the question of each\n"
+    "  ablate --index RESULTS   published claims beside the findings in a folder of results, as Markdown\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
     "  ablate NAME NAME... --design ladder | leave_one_out | factorial | null\n"
@@ -56,6 +58,18 @@ void list() {
     for (const Setting& setting : a.settings) std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
     if (a.convergence.seeds > 0) std::printf("; %lld seeds each, to a target", static_cast<long long>(a.convergence.seeds));
     std::printf("\n");
+  }
+}
+
+// Prints the index; returns the exit code.
+int print_index(const std::vector<std::string>& words) {
+  try {
+    if (words.size() != 3 || words[1] != "--index") throw UsageError("--index takes a folder: ablate --index results");
+    std::fputs(markdown_index(all_ablations(), words[2]).c_str(), stdout);
+    return 0;
+  } catch (const Error& e) {
+    std::fprintf(stderr, "ablate: %s\n", e.what());
+    return e.exit_code();
   }
 }
 
@@ -107,6 +121,7 @@ int main(int argc, char** argv) {
     if (world.rank() == 0) list();
     return 0;
   }
+  if (std::find(words.begin(), words.end(), "--index") != words.end()) return world.rank() == 0 ? print_index(words) : 0;
   std::vector<const char*> pointers;
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();

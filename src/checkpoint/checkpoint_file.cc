@@ -10,9 +10,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/descriptor.h"
 #include "core/error.h"
-#include "data/crc32c.h"
 #include "data/sealed_file.h"
 #include "data/shard_writer.h"
 #include "result/members.h"
@@ -43,13 +43,13 @@ void reserve(const std::string& path, std::uint64_t bytes) {
 template <class T>
 void write_checked(File& file, const std::string& name, std::span<const T> values, const Dims& dims) {
   file.write<T>(name, values, dims);
-  file.set_attribute("crc32c", static_cast<std::int64_t>(data::crc32c(values.data(), values.size_bytes())), name);
+  file.set_attribute("crc32c", static_cast<std::int64_t>(crc32c(values.data(), values.size_bytes())), name);
 }
 
 template <class T>
 std::vector<T> read_checked(const File& file, const std::string& name) {
   std::vector<T> values = file.read<T>(name);
-  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(data::crc32c(values.data(), values.size() * sizeof(T))))
+  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(crc32c(values.data(), values.size() * sizeof(T))))
     throw DataError("The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
   return values;
 }

@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
-#include "data/crc32c.h"
 #include "data/jpeg.h"
 #include "data/manifest.h"
 #include "data/shard_set.h"

@@ -1,8 +1,6 @@
 #include "settings/json.h"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <set>
 
 #include "core/error.h"
@@ -125,15 +123,6 @@ Json parse(std::string_view text, const std::string& name) {
   } catch (const Json::exception& e) {  // a number beyond double's range
     throw DataError(name + " is not usable JSON: " + e.what() + ". Take the original file.");
   }
-}
-
-Json read_json_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || std::filesystem::is_directory(file))
-    throw UsageError("Cannot read '" + file.string() + "'. Name an existing JSON file.");
-  return parse(text.str(), quote(file));
 }
 
 const Json& member(const Json& object, const std::string& key, const std::string& path) {

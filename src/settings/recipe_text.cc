@@ -76,16 +76,6 @@ void write_group(const FieldTable& table, const std::string& group, std::string&
   }
 }
 
-// A cell of a Markdown table.
-std::string cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string toml_value(const result::FieldValue& value) { return std::visit(ToToml{}, value); }
@@ -98,16 +88,6 @@ std::string recipe_toml(const FieldTable& table) {
     out += comment(group.doc);
     out.append("[").append(group.key).append("]\n");
     write_group(table, group.key, out);
-  }
-  return out;
-}
-
-std::string recipe_markdown(const FieldTable& table) {
-  std::string out = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
-  for (const Field& field : table.fields) {
-    out.append("| `").append(field.key).append("` | ").append(result::type_name(field.value)).append(" | `");
-    out.append(cell(toml_value(field.value))).append("` | ").append(cell(result::describe_limits(field.value, field.limits)));
-    out.append(" | ").append(cell(field.doc)).append(" |\n");
   }
   return out;
 }

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <set>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
 #include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
@@ -108,7 +108,7 @@ std::string sealed(std::string bytes) {
   const std::size_t at = bytes.find("crc32c ") + 7;
   bytes.replace(at, 8, "00000000");
   char crc[16];
-  std::snprintf(crc, sizeof crc, "%08x", data::crc32c(bytes.data(), bytes.size()));
+  std::snprintf(crc, sizeof crc, "%08x", crc32c(bytes.data(), bytes.size()));
   return bytes.replace(at, 8, crc);
 }
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <thread>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
 #include "data/loader.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"

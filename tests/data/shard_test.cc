@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
 #include "core/whole_file.h"
-#include "data/crc32c.h"
 #include "data/hdf5.h"
 #include "data/sealed_file.h"
 #include "data/shard_set.h"

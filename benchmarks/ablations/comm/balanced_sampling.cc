@@ -58,6 +58,8 @@ void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
 Ablation ablate_balanced_sampling() {
   return {.name = "balanced_sampling",
           .question = "What is it worth to deal a batch's images out to the ranks by their cost, where the step's work follows the image?",
+          .claim = "Each GPU should get equal work; no number.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is a shorter step. With "
                          "fixed shapes there is nothing to balance.",
           .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same

@@ -44,6 +44,7 @@ Variant variant(const char* name, bool sharded) {
 Ablation ablate_eval_sharding() {
   return {.name = "eval_sharding",
           .question = "What is it worth that every rank predicts its share of the evaluation images, instead of one rank all?",
+          .claim = "none known",
           .expectation = "Prediction is divided by the ranks; matching and accumulation stay on rank 0. A step of this row is a whole evaluation.",
           .promise = Promise::kBitwise,  // AP does not depend on who predicted
           .variants = {variant("on one rank", false), variant("sharded", true)},

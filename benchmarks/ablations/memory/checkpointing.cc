@@ -67,6 +67,8 @@ class CheckpointedStep final : public train::Step {
 Ablation ablate_checkpointing() {
   return {.name = "checkpointing",
           .question = "What does it cost to compute the backbone twice instead of keeping its activations?",
+          .claim = "Recomputed activations save memory and cost time; no number.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "activations kept"},

@@ -41,6 +41,8 @@ Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
 Ablation ablate_set_to_none() {
   return {.name = "set_to_none",
           .question = "Where every gradient is a tensor of its own: should it be set to zero, or given up, so that backward makes a new one?",
+          .claim = "Gradients set to None need no memset, and backward writes instead of adding; no number.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Without zeros to write and to add to, a pass over memory less for each; in exchange an allocation each.",
           .promise = Promise::kBitwise,  // x + 0 is x; every rank by itself, without a reduction
           .variants = {own_gradients("set to zero", set_to_zero), own_gradients("set to none", set_to_none)}};

@@ -63,6 +63,8 @@ Setting images(std::int64_t n) {
 Ablation ablate_sync_free() {
   return {.name = "sync_free",
           .question = "What do fixed shapes, which never ask the device how many there are, cost or bring, by operation and in all?",
+          .claim = "Operations without synchronisation save a further 5 % of a step.",
+          .source = "AWS blog on SageMakerCV, CUDA Graphs and Debugger",
           .expectation = "On a CPU a question is free and fillers are work: the classical mask branch is faster. On a GPU each question stops the "
                          "queue: the counter sync_points says how often.",
           .promise = Promise::kClose,
