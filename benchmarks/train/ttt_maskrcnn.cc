@@ -63,7 +63,7 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
   for (const auto* more : {&telemetry, &gpus, &profile})
     if (*more) observer.listeners.push_back(more->get());
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/clock.h"
-#include "settings/fields_json.h"
 
 namespace ttt::train {
 namespace {
@@ -37,7 +36,7 @@ std::span<const float> in_file_order(const Parameter& p, const float* memory, st
 }  // namespace
 
 Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::move(parts)), folder_(std::move(earlier.folder)) {
-  const CheckpointConfig& config = parts_.recipe.train.checkpoint;
+  const CheckpointConfig& config = parts_.config;
   writes_ = !config.folder.empty();
   if (config.every_epochs > 0) interval_ = std::max<std::int64_t>(1, std::llround(config.every_epochs * static_cast<double>(parts_.steps_per_epoch)));
   for (const std::string& sentence : earlier.warnings) warn(sentence);
@@ -65,7 +64,7 @@ void Checkpoints::warn(const std::string& sentence) {
 
 bool Checkpoints::due(std::int64_t step) const {
   if (!writes_ || step == saved_step_) return false;
-  const double every_s = parts_.recipe.train.checkpoint.every_s;
+  const double every_s = parts_.config.every_s;
   // Of one rank's clock; the others hear of it when they agree.
   const bool late = every_s > 0 && parts_.control.rank() == 0 && now_s() - saved_s_ >= every_s;
   return late || (interval_ > 0 && step % interval_ == 0);
@@ -87,7 +86,7 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
   std::vector<std::string> per_rank = gather_per_rank();
   if (!folder_) return;
   stage(std::move(per_rank));
-  state.recipe = result::fields_json(parts_.recipe);
+  state.recipe = parts_.recipe;
   state.data = parts_.data;
   state.past = parts_.recorder.past();
   sample_ = {.step = at.step, .wall_s = state.clocks.run_s};
@@ -96,7 +95,7 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
 }
 
 std::vector<std::string> Checkpoints::gather_per_rank() const {
-  if (!buffers_per_rank() || parts_.control.size() == 1) return {};
+  if (!parts_.buffers_per_rank || parts_.control.size() == 1) return {};
   std::string own;
   for (const Parameter& p : parts_.parameters.all()) {
     if (!p.buffer) continue;
@@ -130,7 +129,7 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
     const std::uint64_t about_bytes = (weights_.size() + momentum_.size() + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
                                       steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
     outcome.bytes = write_checkpoint(folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
-    folder_->prune(parts_.recipe.train.checkpoint.keep);
+    folder_->prune(parts_.config.keep);
   } catch (const std::exception& e) {
     outcome.error = e.what();
   }

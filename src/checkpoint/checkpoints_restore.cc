@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "settings/fields_json.h"
 #include "result/provenance.h"
 
 namespace ttt::train {
@@ -55,7 +54,7 @@ Sections broadcast(comm::Communicator& comm, const Sections& sections) {
 }  // namespace
 
 void Checkpoints::check(const Checkpoint& c) {
-  resume_->changed = changed_settings(c.state.recipe, result::fields_json(parts_.recipe), c.path);
+  resume_->changed = changed_settings(c.state.recipe, parts_.recipe, c.path);
   if (c.state.data != parts_.data)
     throw UsageError("The checkpoint '" + c.path + "' was made on the data " + c.state.data.dump() + ", and this run has " + parts_.data.dump() +
                      ". Name the same data set with --data, or another train.checkpoint.folder for a run of its own.");
@@ -111,7 +110,7 @@ void Checkpoints::restore_model(const Checkpoint* c) {
 // Each rank gets its own again, or on another number of ranks all get the mean, as in an evaluation.
 void Checkpoints::restore_per_rank(const Checkpoint* c) {
   const std::int64_t ranks = resume_->ranks_before;
-  if (!buffers_per_rank() || ranks == 1) return;
+  if (!parts_.buffers_per_rank || ranks == 1) return;
   for (Parameter& p : parts_.parameters.all()) {
     if (!p.buffer) continue;
     std::vector<float> rows(static_cast<std::size_t>(ranks * p.count));

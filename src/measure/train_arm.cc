@@ -25,7 +25,7 @@ void wait_until(double moment_s) {
 
 TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team)
     : run_(build(bench, variant, team)), planted_(variant.planted), enter_(variant.enter),
-      loop_(run_.recipe, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
+      loop_(run_.recipe.train, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
   if (auto telemetry = make_telemetry(run_, "ablation", nullptr)) listeners_.push_back(std::move(telemetry));
   run_.parts.loader->pause(true);
 }

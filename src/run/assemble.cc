@@ -16,6 +16,7 @@
 #include "data/hdf5.h"
 #include "data/shapes.h"
 #include "result/system_info.h"
+#include "settings/fields_json.h"
 #include "telemetry/device_profile.h"
 #include "health/gpu_use.h"
 #include "telemetry/telemetry.h"
@@ -42,7 +43,7 @@ void check_precision(const train::Recipe& recipe) {
     throw NotSupported("model.precision = \"" + p + "\" is for GPUs, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
 }
 
-void check_trace(const train::TrainConfig& t) {
+void check_trace(const train::TrainSettings& t) {
   if (t.trace_steps > 0 && t.max_steps > 0 && t.trace_from >= t.max_steps)
     throw UsageError("train.trace_from = " + std::to_string(t.trace_from) + " is after the last step of train.max_steps = " + std::to_string(t.max_steps) +
                      ": nothing would be recorded. Lower the one or raise the other.");
@@ -117,6 +118,7 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
   run.pool = std::make_shared<ThreadPool>(threads);
   run.accelerator = open(recipe.device, team, run.pool);  // before torch is first asked about CUDA
   run.parts.device = run.accelerator.device;
+  run.parts.seed = recipe.seed;
   run.parts.memory = run.accelerator.memory;
   run.parts.graphs = run.accelerator.graphs;
   run.parts.announce_phase = run.accelerator.announce_phase;
@@ -165,6 +167,7 @@ void set_model(Run& run, model::DetectionOps ops) {
   parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
   if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
+  parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, parts.model->ops(), parts.device);
   parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
@@ -184,7 +187,8 @@ result::Json describe_data(const Run& run) {
 std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context) {
   const train::CheckpointConfig& config = run.recipe.train.checkpoint;
   if (config.folder.empty() && config.from.empty()) return nullptr;
-  train::CheckpointParts parts{.recipe = run.recipe, .data = describe_data(run), .run_id = context.run_id, .steps_per_epoch = run.order->steps_per_epoch(),
+  train::CheckpointParts parts{.config = config, .recipe = result::fields_json(run.recipe), .data = describe_data(run), .run_id = context.run_id, .steps_per_epoch = run.order->steps_per_epoch(),
+                               .buffers_per_rank = run.parts.model->buffers_per_rank(),
                                .parameters = run.parts.model->parameters(), .optimizer = *run.parts.optimizer, .control = *run.control,
                                .recorder = context.recorder, .clock = context.clock,
                                .warn = [](const std::string& sentence) { std::fprintf(stderr, "warning: %s\n", sentence.c_str()); }};
@@ -220,7 +224,7 @@ std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& rec
 }
 
 std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder) {
-  const train::TrainConfig& t = run.recipe.train;
+  const train::TrainSettings& t = run.recipe.train;
   if (t.profile_steps == 0) return nullptr;
   if (!run.accelerator.activity)
     throw NotSupported("train.profile_steps: nobody says what runs on this run's device (" + run.accelerator.name + "). Leave it away, or choose device = \"cuda\".");
@@ -235,7 +239,7 @@ void store_trace(Run& run, harness::RunContext& context) {
 // On a CPU nothing of it has a choice.
 result::Json describe_device(const Run& run) {
   if (run.parts.device.is_cpu()) return run.accelerator.name;
-  const train::TrainConfig& t = run.recipe.train;
+  const train::TrainSettings& t = run.recipe.train;
   return {{"name", run.accelerator.name}, {"cudnn_autotune", at::globalContext().benchmarkCuDNN()}, {"cudnn_deterministic", at::globalContext().deterministicCuDNN()},
           {"batches", t.pin_memory ? "pinned" : "pageable"}, {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
 }

@@ -6,7 +6,9 @@
 
 #include "comm/world.h"
 #include "app/app.h"
+#include "checkpoint/checkpoints.h"
 #include "run/accelerator.h"
+#include "run/recipe.h"
 #include "telemetry/trace_collection.h"
 #include "train/trainer.h"
 

@@ -17,7 +17,7 @@ std::string host_name() {
 
 Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context, const std::function<void(const std::string&)>& note) {
   plant(run, world, context);
-  const train::TrainConfig& t = run.recipe.train;
+  const train::TrainSettings& t = run.recipe.train;
   const std::vector<std::string> nodes = comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
   heartbeat_ = world.heartbeat(*run.place);
   watchdog_ = std::make_unique<train::Watchdog>(

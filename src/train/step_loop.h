@@ -16,7 +16,7 @@
 #include "train/device_batch.h"
 #include "train/reducers/gradient_hooks.h"
 #include "train/optimizers/optimizer.h"
-#include "run/recipe.h"
+#include "train/config.h"
 #include "train/step.h"
 #include "train/step_runner.h"
 
@@ -31,8 +31,10 @@ struct Parts {
   std::function<void(bool)> forbid_waits;  // Accelerator's, where the host may not wait within a step; else empty
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
+  std::int64_t seed = 1;             // of the random draws of the steps
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<model::ImagePlacer> placer;  // of images that come as bytes
   std::unique_ptr<LossScaler> scaler;  // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
   std::unique_ptr<GradientReducer> reducer;
@@ -52,7 +54,7 @@ struct Parts {
 class StepLoop {
  public:
   // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on with; the loader begins there.
-  StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done = 0);
+  StepLoop(const TrainConfig& config, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done = 0);
 
   // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
   // caller ends the step on it; times and losses are not filled in.
@@ -69,7 +71,7 @@ class StepLoop {
   trace::Lane* lane() { return lane_; }  // of the thread that takes the steps; null where nothing is recorded
 
  private:
-  const Recipe& recipe_;
+  const TrainConfig& config_;
   Parts& parts_;
   Schedule schedule_;
   comm::Communicator& comm_;

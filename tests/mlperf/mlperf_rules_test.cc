@@ -14,6 +14,7 @@
 #include "result/mllog.h"
 #include "tests/support/python.h"
 #include "mlperf/log.h"
+#include "run/recipe.h"
 #include "run/run_events.h"
 
 namespace ttt::train {
@@ -37,7 +38,8 @@ Recipe closed() {
 }
 
 RunFacts facts(const Recipe& recipe, const Recipe& reference, std::int64_t train_images = 117266) {
-  return {.recipe = recipe, .reference = reference, .train_images = train_images, .eval_images = 5000, .categories = 80, .steps_per_epoch = 917};
+  return {.seed = recipe.seed, .data = recipe.data, .model = recipe.model, .train = recipe.train, .mlperf = recipe.mlperf,
+          .settings = result::field_table(recipe), .reference = result::field_table(reference), .train_images = train_images, .eval_images = 5000, .categories = 80, .steps_per_epoch = 917};
 }
 
 std::set<std::string> broken(const Recipe& r, std::int64_t train_images = 117266) {
@@ -182,7 +184,7 @@ TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
     EXPECT_EQ(keys, head + (thrown ? "run_stop " : "epoch_stop block_stop throughput eval_start eval_samples eval_accuracy eval_stop run_stop "));
     EXPECT_EQ(log.records.back().metadata["status"], thrown ? "aborted" : "success");
     EXPECT_EQ(log.records.front().time_ms, 12345);
-    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/train/")) << log.records.front().metadata;
+    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/mlperf/")) << log.records.front().metadata;
     const auto events = recorder.snapshot().events;
     EXPECT_EQ(events.size(), thrown ? 5u : 8u);
     EXPECT_EQ(events[events.size() - 2].step, thrown ? 1 : 917);

@@ -36,7 +36,7 @@ harness::Outcome run_recorded(const train::Recipe& recipe, harness::RunContext& 
   run.parts.step = std::make_unique<Recording>(std::move(run.parts.step), std::string(std::getenv("TTT_TEST_ORDER")) + "." + std::to_string(world.rank()));
   const train::Observer observer{.recorder = context.recorder, .clock = context.clock, .interrupted = [&] { return context.signals.name(); },
                                  .listeners = {}, .checkpoints = checkpoints.get()};
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   return {.verdict = ending.verdict, .reason = ending.reason, .to_be_resumed = ending.to_be_resumed};
 }
