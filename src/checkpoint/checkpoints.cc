@@ -52,7 +52,8 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::m
     layout_.back().value = at::Tensor();
   }
   weights_.resize(static_cast<std::size_t>(parts_.parameters.flat_values().numel()));
-  momentum_.resize(weights_.size());
+  for (const NamedTensor& t : parts_.optimizer.state())
+    optimizer_.push_back({t.name, dims_of(t.value.sizes().vec()), std::vector<float>(static_cast<std::size_t>(t.value.numel()))});
   fixed_.resize(static_cast<std::size_t>(fixed));
   scratch_.resize(static_cast<std::size_t>(longest));
 }
@@ -109,7 +110,8 @@ void Checkpoints::stage(std::vector<std::string> per_rank) {
   model::ParameterStore& store = parts_.parameters;
   const std::int64_t flat = store.flat_values().numel();
   copy_into(weights_.data(), store.flat_values(), {flat});
-  copy_into(momentum_.data(), parts_.optimizer.momentum(), {flat});
+  const std::vector<NamedTensor> state = parts_.optimizer.state();
+  for (std::size_t i = 0; i < state.size(); ++i) copy_into(optimizer_[i].values.data(), state[i].value, state[i].value.sizes());
   float* fixed = fixed_.data();
   for (const Parameter& p : store.all()) {
     if (p.trainable) continue;
@@ -125,8 +127,10 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
   try {
     steps_.append(later);
     state.steps = steps_;
-    const std::uint64_t datasets = 32 + 3 * layout_.size();
-    const std::uint64_t about_bytes = (weights_.size() + momentum_.size() + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
+    const std::uint64_t datasets = 32 + (2 + optimizer_.size()) * layout_.size();
+    std::uint64_t state_floats = 0;
+    for (const Staged& s : optimizer_) state_floats += s.values.size();
+    const std::uint64_t about_bytes = (weights_.size() + state_floats + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
                                       steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
     outcome.bytes = write_checkpoint(folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
     folder_->prune(parts_.config.keep);
@@ -139,13 +143,17 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
 
 void Checkpoints::add_arrays(const AddArray& add) const {
   const float* fixed = fixed_.data();
+  const auto is_flat = [&](const Staged& s) { return s.dims == Dims{weights_.size()}; };
+  for (const Staged& s : optimizer_)
+    if (!is_flat(s)) add("/optimizer/" + s.name, s.values, s.dims);
   std::size_t per_rank_at = 0;
   std::vector<float> rows;
   for (const Parameter& p : layout_) {
     const Dims dims = dims_of(p.file_shape);
     if (p.trainable) {
       add("/weights/" + p.name, in_file_order(p, weights_.data() + p.offset, scratch_), dims);
-      add("/momentum/" + p.name, in_file_order(p, momentum_.data() + p.offset, scratch_), dims);
+      for (const Staged& s : optimizer_)
+        if (is_flat(s)) add("/optimizer/" + s.name + "/" + p.name, in_file_order(p, s.values.data() + p.offset, scratch_), dims);
       continue;
     }
     add("/weights/" + p.name, {fixed, static_cast<std::size_t>(p.count)}, dims);

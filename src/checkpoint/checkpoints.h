@@ -35,7 +35,7 @@ struct CheckpointParts {
 
 class Checkpoints final : public Checkpointer {
  public:
-  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, momentum, record and clock become what they were. Throws
+  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, the optimizer's state, record and clock become what they were. Throws
   // UsageError where the checkpoint is of another recipe or data set, DataError where it is of another model.
   Checkpoints(CheckpointParts parts, Earlier earlier);
   Checkpoints(const Checkpoints&) = delete;
@@ -86,7 +86,13 @@ class Checkpoints final : public Checkpointer {
   // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same time. That thread touches
   // nothing of the model, which may go before it has ended.
   std::vector<model::Parameter> layout_;  // without their values
-  std::vector<float> weights_, momentum_, fixed_;
+  struct Staged {  // a tensor of the optimizer's state
+    std::string name;
+    data::h5::Dims dims;
+    std::vector<float> values;
+  };
+  std::vector<float> weights_, fixed_;
+  std::vector<Staged> optimizer_;
   std::vector<std::string> per_rank_;
   mutable std::vector<float> scratch_;
   result::StepSeries steps_;

@@ -1,7 +1,7 @@
 #include "mlperf/log.h"
 
 #include "core/clock.h"
-#include "train/schedules/schedule.h"
+#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 
@@ -41,7 +41,7 @@ void MlperfLog::submission(const RunFacts& f, std::int64_t start_ms) {
 
 // The checker wants the batch before the learning rate, which it judges by it.
 void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
-  const Schedule schedule(f.train.schedule, f.train.global_batch, f.steps_per_epoch);
+  const StepDecay schedule(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
   point(at, "seed", f.seed);
   point(at, "global_batch_size", f.train.global_batch);
   point(at, "d_batch_size", f.train.images_per_rank);

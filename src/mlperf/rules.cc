@@ -6,7 +6,7 @@
 #include "core/error.h"
 #include "settings/json.h"
 #include "result/mlperf_limits.h"
-#include "train/schedules/schedule.h"
+#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 namespace {
@@ -38,7 +38,9 @@ Found unlike_reference(const RunFacts& f, const std::string& group) {
   return found;
 }
 
-Schedule schedule_of(const RunFacts& f) { return Schedule(f.train.schedule, f.train.global_batch, f.steps_per_epoch); }
+StepDecay schedule_of(const RunFacts& f) {
+  return StepDecay(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
+}
 
 Found data_set(const RunFacts& f) {
   if (f.train_images == limits::kTrainImages && f.eval_images == limits::kEvalImages && f.categories == 80) return {};

@@ -20,7 +20,7 @@
 #include "telemetry/device_profile.h"
 #include "health/gpu_use.h"
 #include "telemetry/telemetry.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace ttt {
 namespace {
@@ -154,8 +154,19 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
       *run.train_images, recipe.data, run.order,
       data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .memory = recipe.train.pin_memory ? run.parts.memory : std::pmr::new_delete_resource(), .hold = recipe.mlperf.division != "none"});
   set_model(run, run.accelerator.ops);
+  run.parts.schedule = train::make_schedule(recipe.train.schedule, {.global_batch = recipe.train.global_batch, .steps_per_epoch = run.order->steps_per_epoch(),
+                                                                    .total_steps = recipe.train.epochs * run.order->steps_per_epoch()});
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
+}
+
+std::unique_ptr<train::Reducer> make_reducer(Run& run) {
+  model::ParameterStore& store = run.parts.model->parameters();
+  std::vector<std::int64_t> offsets;
+  for (const model::Parameter* p : store.trainable()) offsets.push_back(p->offset);
+  at::Tensor& flat = store.flat_gradients();
+  const std::span<float> gradients(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+  return train::make_reducer(run.recipe.train.reducer, {.gradients = gradients, .offsets = offsets, .comm = *run.gradients, .trace = run.parts.trace});
 }
 
 void set_model(Run& run, model::DetectionOps ops) {
@@ -165,13 +176,13 @@ void set_model(Run& run, model::DetectionOps ops) {
   // What ranks add up within the step lies where the gradients do.
   comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
   parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
-  if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
-  if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
+  if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
+  if (!recipe.train.weights_backbone.empty()) model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
   parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, parts.model->ops(), parts.device);
   parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
-  parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.parameters, parts.scaler.get());
+  parts.set_reducer(make_reducer(run));
+  parts.optimizer = train::make_optimizer(recipe.train.optimizer, {.store = parts.model->parameters(), .kernels = run.accelerator.parameters, .scaler = parts.scaler.get()});
   parts.evaluator = std::make_unique<eval::Evaluator>(
       *run.eval_images,
       eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
@@ -250,6 +261,7 @@ result::Json describe(const Run& run) {
   return {{"step", p.step->describe()},
           {"reducer", p.reducer->describe()},
           {"optimizer", p.optimizer->describe()},
+          {"schedule", p.schedule->describe()},
           {"graphs", run.recipe.train.graphs},
           {"communicator", run.gradients->name()},
           {"ranks", run.gradients->size()},

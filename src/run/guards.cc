@@ -16,6 +16,7 @@ std::string host_name() {
 }  // namespace
 
 Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context, const std::function<void(const std::string&)>& note) {
+  const bool reduces = !run.parts.reducer->traits().idle;
   plant(run, world, context);
   const train::TrainSettings& t = run.recipe.train;
   const std::vector<std::string> nodes = comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
@@ -23,7 +24,7 @@ Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context,
   watchdog_ = std::make_unique<train::Watchdog>(
       train::Watchdog::Settings{.limit_s = t.watchdog_s, .rank = world.rank(), .nodes = nodes, .recorder = &context.recorder, .give_up = context.give_up}, *heartbeat_,
       *run.place);
-  const std::int64_t every = world.size() > 1 && t.reducer.kind != "none" ? t.check_replicas_every : 0;
+  const std::int64_t every = reduces ? t.check_replicas_every : 0;
   replicas_ = std::make_unique<train::ReplicaCheck>(every, run.parts.model->parameters(), *run.parts.optimizer, *run.control, context.recorder, nodes);
   stragglers_ = std::make_unique<train::Stragglers>(t.stragglers, *run.control, context.recorder,
                                                     train::Stragglers::Names{nodes, comm::texts_of_all(*run.control, host_name())}, note);

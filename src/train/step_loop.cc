@@ -1,14 +1,15 @@
 #include "train/step_loop.h"
 
 #include "core/error.h"
+#include "train/graph_runner.h"
 
 namespace ttt::train {
 
 // So begins what torch throws in place of a wait that was forbidden (c10/cuda/CUDAFunctions.cpp).
 constexpr const char* kForbiddenWait = "called a synchronizing";
 
-StepLoop::StepLoop(const TrainConfig& config, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done)
-    : config_(config), parts_(parts), schedule_(config.schedule, config.global_batch, steps_per_epoch), comm_(comm), step_(steps_done),
+StepLoop::StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done)
+    : config_(config), parts_(parts), comm_(comm), step_(steps_done),
       runner_(make_step_runner(config.graphs, parts, comm)), uploader_(parts.device, parts.memory, *parts.placer, config.copy_stream),
       losses_(parts.device, parts.memory, parts.place) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
@@ -21,7 +22,7 @@ StepLoop::StepLoop(const TrainConfig& config, Parts& parts, std::int64_t steps_p
 void StepLoop::fetch(std::int64_t step) {
   phases_.enter(result::Phase::kDataWait);
   uploader_.wait();  // the loader takes the memory back
-  uploader_.start(*parts_.loader->next(), {.seed = parts_.seed, .step = step, .lr = schedule_.lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
+  uploader_.start(*parts_.loader->next(), {.seed = parts_.seed, .step = step, .lr = parts_.schedule->lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
   fetched_ = true;
 }
 

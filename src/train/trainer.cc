@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace ttt::train {
 namespace {
@@ -23,7 +23,7 @@ std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const cha
 Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
                  const Observer& observer)
     : config_(config), parts_(std::move(parts)), control_(control), observer_(observer),
-      loop_(config_, parts_, steps_per_epoch, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
+      loop_(config_, parts_, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = config.epochs * steps_per_epoch;
@@ -47,7 +47,7 @@ Ending Trainer::run() {
   tell(&Listener::run_ended, ending);
   if (!config_.save_weights.empty()) {
     average_running_statistics();
-    if (control_.rank() == 0) save_weights(config_.save_weights, parts_.model->parameters());
+    if (control_.rank() == 0) model::save_weights(config_.save_weights, parts_.model->parameters());
   }
   return ending;
 }

@@ -141,7 +141,7 @@ def case_format(place, *_):
     run.finish(0)
     lr = np.float32(run.result()["steps"]["learning_rate"][-1])
     with h5py.File(run.weights) as w, h5py.File(f"{run.checkpoints}/step-00000011.h5") as c, h5py.File(f"{run.checkpoints}/step-00000010.h5") as before:
-        assert set(w) == set(c["weights"]) and set(c["momentum"]) < set(w)
+        assert set(w) == set(c["weights"]) and set(c["optimizer/momentum"]) < set(w)
         worst = 0.0
         for name in w:
             if name in c["per_rank"]:
@@ -150,16 +150,16 @@ def case_format(place, *_):
                 assert np.array_equal((rows[0] + rows[1]) / np.float32(2), w[name][()]) and np.array_equal(rows[0], c["weights"][name][()]), name
             else:
                 assert np.array_equal(w[name][()], c["weights"][name][()]), name
-            if name in c["momentum"]:
-                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["momentum"][name][()].astype("f8")
+            if name in c["optimizer/momentum"]:
+                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["optimizer/momentum"][name][()].astype("f8")
                 off = np.abs(c["weights"][name][()] - (old - step)) / (np.abs(old) + np.abs(step) + 1e-30)
                 worst = max(worst, float(np.max(off)))
         assert worst < 2**-23, worst  # the product and the difference, each rounded to float32
-        assert any(np.any(c["momentum"][n][()] != 0) for n in c["momentum"])
+        assert any(np.any(c["optimizer/momentum"][n][()] != 0) for n in c["optimizer/momentum"])
         state = json.loads(bytes(c["state"][()]))
         assert state["step"] == 11 and state["images"] == 88 and state["ranks"] == 2 and state["recipe"]["train"]["global_batch"] == 8
         assert list(c["steps/loss.mask"][()]) == run.result()["steps"]["loss"]["values"]["mask"]
-        print(f"h5py: {len(w)} tensors, {len(c['momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
+        print(f"h5py: {len(w)} tensors, {len(c['optimizer/momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
     dump = subprocess.run(["h5dump", "-H", f"{run.checkpoints}/step-00000011.h5"], capture_output=True, text=True)
     assert dump.returncode == 0 and 'GROUP "momentum"' in dump.stdout, dump.stderr
 

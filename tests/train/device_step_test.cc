@@ -19,6 +19,7 @@
 #include "tests/support/fake_device/small_step.h"
 #include "train/device_batch.h"
 #include "train/step.h"
+#include "train/optimizers/sgd.h"
 #include "health/watchdog.h"
 
 namespace ttt {

@@ -17,11 +17,12 @@ using namespace ttt;
 class Recording final : public train::Step {
  public:
   Recording(std::unique_ptr<train::Step> step, const std::string& path) : step_(std::move(step)), file_(path, std::ios::app) {}
-  train::Pass pass(const model::DeviceBatch& batch) override {
+  std::vector<train::Stage> stages(train::StepState& s) override {
+    const model::DeviceBatch& batch = s.inputs.batch;
     file_ << batch.draw.const_data_ptr<std::int64_t>()[1];
     for (std::int64_t i = 0; i < batch.image_id.numel(); ++i) file_ << " " << batch.image_id.const_data_ptr<std::int64_t>()[i];
     file_ << std::endl;
-    return step_->pass(batch);
+    return step_->stages(s);
   }
   result::Json describe() const override { return step_->describe(); }
 

@@ -37,7 +37,7 @@ class MaskRcnn {
   bool buffers_per_rank() const { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
   // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it. "" where it can.
-  std::string bound_to_host() const;
+  std::string not_capturable() const;
 
  private:
   ModelConfig config_;
