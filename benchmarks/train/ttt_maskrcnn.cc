@@ -45,7 +45,8 @@ class Terminal final : public train::Listener {
 // `earlier`: what rank 0 found to go on from.
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
   const Start start = start_of(earlier, context);
-  Run run = build_run(with_drawn_seed(recipe, start, context), world.team(), context, start.step);
+  const train::Recipe drawn = with_drawn_seed(recipe, start, context);
+  Run run = assemble(drawn, components_of(drawn), world.team(), context, start.step);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);

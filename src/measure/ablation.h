@@ -29,9 +29,8 @@ struct Bench {
 struct Variant {
   std::string name;
   std::function<void(train::Recipe&)> change;
-  // Exchanges parts for what src/ does not have: the slow or historical alternative, kept in the ablation's file.
-  std::function<void(Run&)> rebuild;
-  std::vector<std::string> replaces = {};  // the parts that it exchanges: "step", "optimizer", "loader", "model" (and with it all but the loader)
+  // Replaces slots by what src/ does not have: the slow or historical alternative, kept in the ablation's file.
+  std::function<void(Components&)> components;
   // Called before each turn: settings of the process that the other side wants otherwise.
   std::function<void()> enter;
   // Another side than a training step (operation_arm.h). `change` is applied to the bench's recipe before.

@@ -4,8 +4,9 @@ namespace ttt::ablations {
 namespace {
 
 result::Training train_once(const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context) {
-  Run run = build_run(recipe, world.team(), context);
-  if (variant.rebuild) variant.rebuild(run);
+  Components components = components_of(recipe);
+  if (variant.components) variant.components(components);
+  Run run = assemble(recipe, components, world.team(), context);
   if (variant.enter) variant.enter();
   result::RunRecorder recorder;
   result::RunClock clock;

@@ -11,9 +11,9 @@ namespace {
 Run build(const Bench& bench, const Variant& variant, const comm::Team& team) {
   train::Recipe recipe = bench.recipe;
   if (variant.change) variant.change(recipe);
-  Run run = build_run(recipe, team, bench.context);
-  if (variant.rebuild) variant.rebuild(run);
-  return run;
+  Components components = components_of(recipe);
+  if (variant.components) variant.components(components);
+  return assemble(recipe, components, team, bench.context);
 }
 
 void wait_until(double moment_s) {

@@ -36,7 +36,7 @@ void Guards::plant(Run& run, const comm::World& world, harness::RunContext& cont
   if (faults.empty()) return;
   injector_ = std::make_unique<train::Injector>(faults, world.rank(), run.order->steps_per_epoch());
   injector_->plant(run.parts);
-  if (auto order = injector_->hanging(run.order); order && run.parts.loader->position() == 0)  // a run that resumes is left in peace
+  if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)  // a run that resumes is left in peace
     run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
   std::string all;
   for (const train::Fault& f : faults) all += (all.empty() ? "" : "; ") + train::fault_text(f);

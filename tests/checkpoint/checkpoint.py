@@ -2,7 +2,7 @@
 """Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
 
   checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at the end, every time
-  checkpoint.py overlap|ranks|format|signals|damaged|refusals|full_disk|stall --bin BUILD
+  checkpoint.py overlap|ranks|own_parts|format|signals|damaged|refusals|full_disk|stall --bin BUILD
 """
 import argparse, copy, json, os, random, signal, subprocess, sys, tempfile, time
 
@@ -130,6 +130,32 @@ def case_ranks(place, *_):
         changed = [c["key"] for c in result["resumes"][0]["changed"]]
         assert ("train.images_per_rank" in changed) == (ranks != 2) and "train.max_steps" in changed, changed
         print(f"2 -> {ranks} ranks after step {short}: every epoch's 64 images once, each step's images those of the uninterrupted run, in its order")
+
+
+def case_own_parts(place, *_):
+    """A schedule, an optimizer with three tensors of state and a reducer that only tests have: trained, saved and resumed to the bit."""
+    def go(run, code):
+        os.environ.update(TTT_TEST_ORDER=f"{run.folder}/order", TTT_TEST_OWN_PARTS="1")
+        run.finish(code)
+
+    # Without running statistics, which the evaluations of the uninterrupted run average over ranks.
+    settings = [*SMALL, "model.backbone.norm=group", "model.backbone.norm_groups=8"]
+    whole, run = (place.run(settings=settings, program="tests/order_probe") for _ in range(2))
+    go(whole, NOT_CONVERGED)
+    built = whole.result()["built"]
+    assert [built[part]["kind"] for part in ("schedule", "optimizer", "reducer")] == ["cosine", "adam", "halves"], built
+    run.settings += [f"train.max_steps={EPOCH + 2}"]
+    go(run, 0)
+    with h5py.File(f"{run.checkpoints}/step-{EPOCH + 2:08d}.h5") as c:
+        assert sorted(c["optimizer"]) == ["first_moment", "second_moment", "steps"] and c["optimizer/steps"][()] == [EPOCH + 2]
+        assert all(np.any(c[f"optimizer/{s}"][n][()] != 0) for s in ("first_moment", "second_moment") for n in list(c["optimizer"][s])[:3])
+    os.remove(run.out)
+    run.settings = run.settings[:-1]
+    go(run, NOT_CONVERGED)
+    with h5py.File(run.weights) as a, h5py.File(whole.weights) as b:
+        assert sorted(a) == sorted(b) and all(a[n][()].tobytes() == b[n][()].tobytes() for n in a), "other weights"
+    assert run.result()["accuracy"][-1]["bbox"] == whole.result()["accuracy"][-1]["bbox"]
+    print("trained with parts of its own, interrupted and resumed to the bit")
 
 
 # --- the file ------------------------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ path = sys.argv[1]
 raw = open(path, "rb").read()
 lines = raw[:512].rstrip(b"\0").decode().split("\n")
 zeros = raw.replace(lines[1].encode(), b"crc32c 00000000", 1)
-assert lines == ["ttt-checkpoint 1", "crc32c %08x" % crc32c(zeros), "bytes %020d" % len(raw), ""], lines
+assert lines == ["ttt-checkpoint 2", "crc32c %08x" % crc32c(zeros), "bytes %020d" % len(raw), ""], lines
 with h5py.File(path) as f:
     assert f.userblock_size == 512 and f.attrs["step"] == 8 and f.attrs["ranks"] == 2
     assert np.array_equal(f["weights/a.weight"][()], (8 + np.arange(24) / 64).astype("f").reshape(2, 3, 4))

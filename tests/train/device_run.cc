@@ -44,7 +44,7 @@ class Waits final : public train::Listener {
 };
 
 harness::Outcome run_on_double(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
-  Run run = build_run(recipe, world.team(), context, start_of(earlier, context).step, open_double);
+  Run run = assemble(recipe, components_of(recipe), world.team(), context, start_of(earlier, context).step, open_double);
   const auto checkpoints = make_checkpoints(run, std::move(earlier), context);
   Waits waits;
   const auto telemetry = make_telemetry(run, context.run_id, &context.recorder);

@@ -67,7 +67,9 @@ Ablation ablate_checkpointing() {
           .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "activations kept"},
-                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); }, .replaces = {"step"}}}};
+                       {.name = "backbone computed again", .components = [](Components& c) {
+                          c.step.replace("checkpointing", [](Run& run) { return std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); });
+                        }}}};
 }
 
 }  // namespace ttt::ablations
