@@ -8,7 +8,7 @@
 
 #include "kernels/common/params.h"
 
-namespace ttt::train {
+namespace ttt::model {
 
 // kernels/common/host.h's functions of these names, or their twins for the memory in which the parameters lie.
 struct ParameterKernels {
@@ -25,4 +25,4 @@ ParameterKernels or_host(ParameterKernels kernels);
 // [bytes] uint8 on `device`: what such a kernel is told of the tensors.
 at::Tensor bytes_on(const at::Device& device, std::span<const std::byte> bytes);
 
-}  // namespace ttt::train
+}  // namespace ttt::model

@@ -1,4 +1,4 @@
-#include "train/optimizers/parameter_kernels.h"
+#include "models/ops/parameter_kernels.h"
 
 #include <ATen/ops/empty.h>
 
@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "kernels/common/host.h"
 
-namespace ttt::train {
+namespace ttt::model {
 
 ParameterKernels or_host(ParameterKernels kernels) {
   if (kernels.sgd || kernels.find_nonfinite || kernels.squared_norms) {
@@ -26,4 +26,4 @@ at::Tensor bytes_on(const at::Device& device, std::span<const std::byte> bytes) 
   return host.to(device);
 }
 
-}  // namespace ttt::train
+}  // namespace ttt::model

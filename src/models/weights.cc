@@ -1,4 +1,4 @@
-#include "train/weights.h"
+#include "models/weights.h"
 
 #include <ATen/ops/from_blob.h>
 
@@ -11,7 +11,7 @@
 #include "data/hdf5.h"
 #include "data/sealed_file.h"
 
-namespace ttt::train {
+namespace ttt::model {
 namespace {
 
 constexpr int kWeightsVersion = 1;
@@ -33,11 +33,11 @@ data::h5::File open_weights(const std::string& path) {
 
 }  // namespace
 
-void save_weights(const std::string& path, const model::ParameterStore& store) {
+void save_weights(const std::string& path, const ParameterStore& store) {
   const std::string temporary = path + ".tmp";
   {
     data::h5::File file = data::h5::File::create(temporary, data::kSealBytes);
-    for (const model::Parameter& p : store.all()) {
+    for (const Parameter& p : store.all()) {
       const at::Tensor values = store.to_file(p);
       file.write<float>("/" + p.name, {values.const_data_ptr<float>(), static_cast<std::size_t>(values.numel())},
                         data::h5::Dims(p.file_shape.begin(), p.file_shape.end()));
@@ -48,12 +48,12 @@ void save_weights(const std::string& path, const model::ParameterStore& store) {
   std::filesystem::rename(temporary, path);
 }
 
-void load_weights(const std::string& path, model::ParameterStore& store, const std::string& part) {
+void load_weights(const std::string& path, ParameterStore& store, const std::string& part) {
   const data::h5::File file = open_weights(path);
   std::set<std::string> unused;
   for (const std::string& name : file.datasets())
     if (!name.starts_with("/extra/") && name.starts_with("/" + part)) unused.insert(name);
-  for (model::Parameter& p : store.all()) {
+  for (Parameter& p : store.all()) {
     if (!p.name.starts_with(part)) continue;
     const std::string name = "/" + p.name;
     if (!file.has(name))
@@ -83,4 +83,4 @@ std::int64_t classes_of_weights(const std::string& path) {
   return static_cast<std::int64_t>(dims[0]);
 }
 
-}  // namespace ttt::train
+}  // namespace ttt::model
