@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "kernels/common/host.h"
 
 namespace ttt::model {
 

@@ -6,11 +6,12 @@
 #include <functional>
 #include <span>
 
-#include "kernels/common/params.h"
+#include "kernels/sgd/sgd.h"
+#include "kernels/squared_norms/squared_norms.h"
 
 namespace ttt::model {
 
-// kernels/common/host.h's functions of these names, or their twins for the memory in which the parameters lie.
+// The reference implementations of these names, or the kernels for the memory in which the parameters lie.
 struct ParameterKernels {
   std::function<void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl&)> sgd;
   std::function<void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found)> find_nonfinite;

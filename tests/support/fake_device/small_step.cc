@@ -4,7 +4,6 @@
 
 #include "core/rng.h"
 #include "tests/support/emulator/emulator.h"
-#include "kernels/common/cuda.h"
 #include "models/ops/device_kernels.h"
 
 namespace ttt::test {

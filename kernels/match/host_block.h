@@ -1,4 +1,4 @@
-// IoU of one ground truth box with a block of candidates, over columns.
+// IoU of one ground truth box with a block of candidates, stored as columns.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ inline constexpr int kMatchBlock = 256;
 // Columns are padded to a whole number of vectors with boxes that touch nothing.
 struct alignas(64) CandidateBlock {
   float x1[kMatchBlock], y1[kMatchBlock], x2[kMatchBlock], y2[kMatchBlock], area[kMatchBlock];
-  float iou[kMatchBlock];            // of the last ground truth asked about
+  float iou[kMatchBlock];            // with the last ground truth passed to iou()
   float best[kMatchBlock];           // highest IoU so far, with the ground truth
   std::int32_t argmax[kMatchBlock];  // that had it first
   float lo_x, lo_y, hi_x, hi_y;      // bounding box of the block
