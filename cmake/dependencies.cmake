@@ -6,7 +6,6 @@ find_package(MPI REQUIRED COMPONENTS C)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(simdjson REQUIRED)
-find_package(spdlog REQUIRED)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 # The serial flavour: Debian builds it thread-safe; the openmpi flavour is not, and takes over plain hdf5.pc.
 pkg_search_module(hdf5 REQUIRED IMPORTED_TARGET hdf5-serial hdf5)

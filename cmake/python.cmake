@@ -1,6 +1,7 @@
 # ttt_python_test(name TIMEOUT s COMMAND script arguments... [PROCESSORS n]): a test with the Python of the cache folder
 # (scripts/setup --tests); exit code 77, or no such Python, is a skip with a printed reason.
 function(ttt_python_test name)
+  cmake_language(DEFER CALL ttt_label_tests)
   cmake_parse_arguments(arg "" "TIMEOUT;PROCESSORS" "COMMAND" ${ARGN})
   ttt_time_limit(arg_TIMEOUT)
   set(cache $ENV{TTT_CACHE})

@@ -19,8 +19,8 @@ function(ttt_program name)
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
 endfunction()
 
-# ttt_rarely_run(name...): what reads command lines and settings and writes reports, once in a run. GCC takes 0.6 of the time to compile it with -O1, and with
-# sanitizers, where -O1 is the rule, as little with -O0.
+# ttt_rarely_run(name...): compiles start-up code (command line, settings, reports) with -O1, which takes 0.6 of the
+# time. With sanitizers, where -O1 is the rule, with -O0.
 function(ttt_rarely_run)
   set(level -O1)
   if(TTT_SANITIZE)
@@ -31,7 +31,8 @@ function(ttt_rarely_run)
   endforeach()
 endfunction()
 
-# ttt_unoptimised_with_sanitizers(name...): what shares a precompiled header with what is rarely run: it serves one level of optimisation.
+# ttt_unoptimised_with_sanitizers(name...): for targets that share a precompiled header with a ttt_rarely_run target.
+# A precompiled header serves one level of optimisation only.
 function(ttt_unoptimised_with_sanitizers)
   if(TTT_SANITIZE)
     ttt_rarely_run(${ARGN})
@@ -43,7 +44,7 @@ function(ttt_no_unity)
   set_target_properties(${ARGN} PROPERTIES UNITY_BUILD OFF)
 endfunction()
 
-# What every test runs with: Open MPI as root, with more ranks than cores; what is not ours is hidden from the sanitizers.
+# Environment of every test: Open MPI runs as root, with more ranks than cores. Sanitizers ignore other libraries.
 set(ttt_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_rmaps_base_oversubscribe=1)
 if(TTT_SANITIZE MATCHES "address")
@@ -53,8 +54,8 @@ elseif(TTT_SANITIZE MATCHES "thread")
   list(APPEND ttt_test_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/tsan.supp)
 endif()
 
-# A test's limit in seconds, of a build without sanitizers; with them a program takes two to four times as long, and scripts/test gives it what other tests
-# leave of the cores.
+# ttt_time_limit(variable): multiplies a test's limit in seconds by 6 with sanitizers. A program takes two to four times as
+# long with them, and scripts/test gives it only the cores that other tests leave.
 function(ttt_time_limit variable)
   if(TTT_SANITIZE)
     math(EXPR ${variable} "${${variable}} * 6")
@@ -62,13 +63,34 @@ function(ttt_time_limit variable)
   endif()
 endfunction()
 
-# Builds what the tests labelled tsan run: threads of ours, without LibTorch.
+# ttt_label_tests(): gives every test of the current folder one of the labels fast (under 10 s), slow and long. Without a
+# label of its own a test is slow where its limit is 300 s or more, else fast. ttt_test and ttt_python_test see to the call.
+function(ttt_label_tests)
+  set(limit 300)
+  ttt_time_limit(limit)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    get_property(labels TEST ${test} PROPERTY LABELS)
+    get_property(timeout TEST ${test} PROPERTY TIMEOUT)
+    if(labels MATCHES "(^|;)(fast|slow|long)(;|$)")
+      continue()
+    elseif(timeout GREATER_EQUAL limit)
+      set_property(TEST ${test} APPEND PROPERTY LABELS slow)
+    else()
+      set_property(TEST ${test} APPEND PROPERTY LABELS fast)
+    endif()
+  endforeach()
+endfunction()
+
+# Builds the tests labelled tsan: those with threads of the suite, without LibTorch.
 add_custom_target(tsan_tests)
 
-# ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...] [PCH target] [OPTIMISED]): a GoogleTest program in build/tests, run by
-# ctest, under mpirun where RANKS is given. What it tests is optimised as everything is; its own code is not, which halves the time to compile it, or with
-# OPTIMISED is too. PCH: another target's precompiled header and flags: ttt_model, where LibTorch is linked.
+# ttt_test(name SOURCES ... LINKS ... [RANKS n] [TIMEOUT s] [ARGS ...] [LABELS ...] [PCH target] [OPTIMISED]): a
+# GoogleTest program in build/tests, run by ctest, under mpirun where RANKS is given. The test's own code is compiled
+# with -O0 unless OPTIMISED is given, which halves the compile time. PCH: another target's precompiled header and flags,
+# ttt_model where LibTorch is linked.
 function(ttt_test name)
+  cmake_language(DEFER CALL ttt_label_tests)
   cmake_parse_arguments(arg "OPTIMISED" "RANKS;TIMEOUT;PCH" "SOURCES;LINKS;ARGS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)

@@ -6,10 +6,12 @@
 INPUT is one of
   * a torchvision Mask R-CNN (maskrcnn_resnet50_fpn_*.pth): the whole model                      -> train.weights
   * a torchvision ResNet for classification (resnet50-*.pth): its body, without `fc`             -> train.weights_backbone
+  * a weights file without a checksum (*.h5, as earlier versions wrote it): the same tensors     -> as before
   * a Detectron ResNet (R-50.pkl, MSRA; BGR, normalisation folded into a scale and a bias)       -> train.weights_backbone
 Names in the file are torchvision's of today; older Mask R-CNN files are renamed. Needs torch, numpy and h5py
 (scripts/setup --tests installs them). Files are read without running code from them.
 """
+import hashlib
 import io
 import os
 import pickle
@@ -92,13 +94,37 @@ def from_torchvision(path):
     return out
 
 
+SEAL_BYTES = 512
+
+
+def seal(path):
+    """Writes the checksum that the programs look at before HDF5 parses the file (src/data/sealed_file.h)."""
+    with open(path, "r+b") as f:
+        size = os.path.getsize(path)
+        head = lambda digest: f"ttt-weights 1\nsha256 {digest}\nbytes {size:020d}\n".encode().ljust(SEAL_BYTES, b"\0")
+        digest = hashlib.sha256(head("0" * 64))
+        f.seek(SEAL_BYTES)
+        for block in iter(lambda: f.read(1 << 22), b""):
+            digest.update(block)
+        f.seek(0)
+        f.write(head(digest.hexdigest()))
+
+
 def write(path, tensors):
     """Tensors by torchvision's names, as float32; written aside and renamed."""
     temporary = path + ".tmp"
-    with h5py.File(temporary, "w", libver=("earliest", "v110")) as f:
+    with h5py.File(temporary, "w", libver=("earliest", "v110"), userblock_size=SEAL_BYTES) as f:
         for name, value in tensors.items():
             f.create_dataset(name, data=np.ascontiguousarray(value, dtype=np.float32))
+    seal(temporary)
     os.replace(temporary, path)
+
+
+def from_hdf5(path):
+    tensors = {}
+    with h5py.File(path) as f:
+        f.visititems(lambda name, d: tensors.update({name: d[()]}) if isinstance(d, h5py.Dataset) else None)
+    return tensors
 
 
 def main():
@@ -107,7 +133,7 @@ def main():
         return 0 if sys.argv[1:2] in (["-h"], ["--help"]) else 2
     source, target = sys.argv[1:]
     try:
-        tensors = from_detectron(source) if source.endswith(".pkl") else from_torchvision(source)
+        tensors = from_hdf5(source) if source.endswith(".h5") else from_detectron(source) if source.endswith(".pkl") else from_torchvision(source)
         if not tensors:
             raise ConversionError("there are no weights in it")
         write(target, tensors)

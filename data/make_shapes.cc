@@ -1,6 +1,6 @@
 // make_shapes: a COCO-format data set of drawn shapes, for runs without data and for tests.
+#include "app/tool.h"
 #include "data/shapes.h"
-#include "tool.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Draws a data set of shapes: OUT/train, OUT/val, OUT/instances_train.json, OUT/instances_val.json.", "make_shapes");
@@ -14,5 +14,9 @@ int main(int argc, char** argv) {
   app.add_option("--seed", settings.seed, "the same seed gives the same bytes")->capture_default_str();
   app.add_option("--classes", settings.classes, "kinds of shapes, 1 to 10")->capture_default_str();
   app.add_option("--threads", settings.threads, "0: all cores")->capture_default_str();
-  return ttt::run_tool(app, argc, argv, [&] { ttt::data::make_shapes(settings, out); });
+  app.add_flag("--overwrite", settings.overwrite, "replace a data set that is already in the folder");
+  return ttt::run_tool(app, argc, argv, [&] {
+    ttt::data::make_shapes(settings, out);
+    return 0;
+  });
 }

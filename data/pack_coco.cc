@@ -3,10 +3,10 @@
 
 #include <thread>
 
+#include "app/tool.h"
 #include "core/clock.h"
 #include "data/pack.h"
 #include "result/provenance.h"
-#include "tool.h"
 
 namespace {
 
@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   app.add_option("--outside", settings.outside, "an annotation outside its image: error, clip or skip")
       ->check(CLI::IsMember({"error", "clip", "skip"}))
       ->capture_default_str();
+  app.add_flag("--follow-outside", settings.follow_outside, "take images whose file_name or symbolic link leads out of --images");
   app.add_flag("--overwrite", settings.overwrite, "replace shards of the same split");
   app.add_option("--threads", settings.threads, "threads that check images")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_flag("--quiet", quiet, "print errors only");
@@ -49,10 +50,11 @@ int main(int argc, char** argv) {
     settings.packer = "pack_coco " + ttt::result::version_text();
     if (!quiet) settings.progress = PackProgress();
     const ttt::data::PackResult r = ttt::data::pack(settings);
-    if (quiet) return;
+    if (quiet) return 0;
     std::printf("%lld images (%lld left out), %lld annotations (%lld clipped, %lld skipped), %.1f MB in %lld shards of split '%s' in %s\n",
                 static_cast<long long>(r.images), static_cast<long long>(r.images_left_out), static_cast<long long>(r.annotations),
                 static_cast<long long>(r.annotations_clipped), static_cast<long long>(r.annotations_skipped), static_cast<double>(r.bytes) / 1e6,
                 static_cast<long long>(r.shards), settings.split.c_str(), settings.out.c_str());
+    return 0;
   });
 }

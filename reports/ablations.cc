@@ -74,6 +74,16 @@ Cell part_cell(const Comparison& c) {
   return cell;
 }
 
+// Quiet machines come to intervals of +-5 % and less; a wider one is of a machine that did something else meanwhile.
+std::string noise_warning(const Comparison& c) {
+  constexpr double kQuiet = 0.05;
+  const auto e = measured_effect(c);
+  if (!e || e->high - e->low <= 2 * kQuiet) return "";
+  std::string text = "! " + variant_text(c) + ": builds differ, the interval is " + fixed("%.0f %%", 100 * (e->high - e->low)) + " wide";
+  if (const auto p = c.counters.find("preemptions"); p != c.counters.end()) text += ", " + amount((*p)[1].get<double>()) + " preemptions a step";
+  return text + ". The machine was busy: repeat when quiet.";
+}
+
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
@@ -91,6 +101,8 @@ std::string variant_text(const Comparison& c) {
   if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
   return text;
 }
+
+bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
 
 std::optional<Interval> measured_effect(const Comparison& c) { return c.status == "measured" ? result::effect(c.samples) : std::nullopt; }
 
@@ -119,7 +131,7 @@ std::string cause_text(const Comparison& c) {
   const auto e = measured_effect(c);
   if (!e) return "";
   if (e->low <= 0 && e->high >= 0) return "no difference to explain";
-  if (c.phases.empty()) return "the operation itself";
+  if (!is_whole_step(c)) return "the operation itself";
   if (c.samples.phases.empty()) return "not known: an earlier program sampled no phases";
   const auto found = cause(c);
   return found ? found->phase : "no phase can be told apart";
@@ -163,11 +175,15 @@ Document comparison_blocks(const result::RunRecord& record) {
     const Comparison& first = *by_name[name].front();
     d.push_back(Heading{name + ": " + first.question});
     const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
-    d.push_back(Paragraph{"Expected: " + first.expectation + " Step time" + (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
-    Table t{.header = {"variant", "step time", "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
+    const bool whole_steps = std::all_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return is_whole_step(*c); });
+    d.push_back(Paragraph{"Expected: " + first.expectation + (whole_steps ? " Time of a training step" : " Time of one operation alone") +
+                          (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
+    Table t{.header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
             .right = {false, true, true, false, true, true, false, false, true, false}};
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
+    for (const Comparison* c : by_name[name])
+      if (const std::string warning = noise_warning(*c); !warning.empty()) d.push_back(Paragraph{warning});
     if (std::any_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
       d.push_back(Paragraph{"Of one build, an interval is over its rounds: by how much two builds of the same thing differ, some tenths of a per cent, is not in it."});
     if (first.design != "factorial") continue;

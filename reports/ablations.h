@@ -36,6 +36,9 @@ std::optional<double> share_of_peak(const result::Comparison& comparison, const 
 // The variant, with the setting under which it ran and the number of its repetition where there are several.
 std::string variant_text(const result::Comparison& comparison);
 
+// Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no phases.
+bool is_whole_step(const result::Comparison& comparison);
+
 // Nothing where no time was taken or the builds are too few.
 std::optional<Interval> measured_effect(const result::Comparison& comparison);
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/error.h"
+#include "core/statistics.h"
 #include "reports/ablations.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
@@ -19,13 +20,34 @@ using result::RunRecord;
 constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
 
 // One row of numbers, each with its ratio to the first.
-void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value) {
+void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value,
+             const std::function<bool(const RunRecord&, const RunRecord&)>& comparable) {
   Row row;
   const double first = value(runs[0].record);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double x = value(runs[i].record);
     row.push_back(x > 0 ? number(form, x) : Cell("-"));
-    if (i > 0) row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : Cell("-"));
+    if (i > 0) row.push_back(x > 0 && first > 0 && comparable(runs[0].record, runs[i].record) ? number("%.3f", x / first) : Cell("-"));
+  }
+  t.add(name, std::move(row));
+}
+
+// Only runs that passed have a time to target, so only those have ratios of its factors.
+bool both_passed(const RunRecord& a, const RunRecord& b) {
+  return a.verdict == result::Verdict::kPassed && b.verdict == result::Verdict::kPassed;
+}
+
+// Medians over all steps. The ratio is taken over the steps that both runs have, as its interval is.
+void add_step_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value, bool rate) {
+  Row row;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double x = value(runs[i].record);
+    row.push_back(x > 0 ? number(form, x) : Cell("-"));
+    if (i == 0) continue;
+    const auto e = step_time_change(runs[0].record, runs[i].record).interval;
+    const double first = value(runs[0].record);
+    if (e) row.push_back(number("%.3f", rate ? 1 / (1 + e->estimate) : 1 + e->estimate));
+    else row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : Cell("-"));
   }
   t.add(name, std::move(row));
 }
@@ -33,9 +55,10 @@ void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char
 void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
   Row interval = {""}, finding = {""};
   for (std::size_t i = 1; i < runs.size(); ++i) {
-    const auto [e, reason] = step_time_change(runs[0].record, runs[i].record);
+    const auto [e, reason, steps] = step_time_change(runs[0].record, runs[i].record);
+    const std::string over = ", over the " + std::to_string(steps) + " steps both have";
     interval.push_back("");
-    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high), 1 + e->low, 1 + e->high, "") : Cell("none: " + reason));
+    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high) + over, 1 + e->low, 1 + e->high, "") : Cell("none: " + reason));
     finding.push_back("");
     finding.push_back(e ? finding_text(*e) : "-");
   }
@@ -62,9 +85,9 @@ Table cautions(const std::vector<NamedRun>& runs) {
     const RunRecord& r = runs[i].record;
     const std::string who = letters(i);
     const std::string verdict(result::verdict_name(r.verdict));
-    if (!reaching_evaluation(r))
+    if (r.kind == "time_to_target" && !reaching_evaluation(r))
       add(who + (r.target ? " did not reach its target (" : " has no target (") + verdict + "): its time to target is that of the whole run.");
-    else if (r.verdict != result::Verdict::kPassed)
+    else if (r.kind == "time_to_target" && r.verdict != result::Verdict::kPassed)
       add(who + " reached its target, but ended as " + verdict + ".");
     if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
     if (i == 0) continue;
@@ -97,7 +120,7 @@ std::vector<std::string> setting_differences(const Json& a, const Json& b, const
 }
 
 StepTimeChange step_time_change(const RunRecord& a, const RunRecord& b) {
-  const auto none = [](std::string reason) { return StepTimeChange{std::nullopt, std::move(reason)}; };
+  const auto none = [](std::string reason) { return StepTimeChange{std::nullopt, std::move(reason), 0}; };
   const std::size_t n = std::min(a.steps.size(), b.steps.size());
   if (n < kBlocks) return none("fewer than " + std::to_string(kBlocks) + " steps");
   if (text_at(a.data, "train_sha256") != text_at(b.data, "train_sha256")) return none("other data.train_sha256");
@@ -117,32 +140,90 @@ StepTimeChange step_time_change(const RunRecord& a, const RunRecord& b) {
   }
   auto e = signed_rank_interval(blocks);
   if (e) *e = {std::expm1(e->estimate), std::expm1(e->low), std::expm1(e->high)};
-  return {e, ""};
+  return {e, "", n};
 }
 
-Document compare(const std::vector<NamedRun>& runs) {
-  if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
-  Document d = {Heading{"Comparison with A"}, identity(runs)};
+namespace {
+
+Table side_by_side(const std::vector<NamedRun>& runs) {
   Table t{.header = {"", "A"}, .right = {false, true}};
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const std::string who = letters(i);
     t.header.add_data(who), t.header.add_data(who + " / A");
     t.right.insert(t.right.end(), {true, true});
   }
+  return t;
+}
+
+// Median of the samples; 0 where the run has no such peak.
+double peak_of(const RunRecord& r, const std::string& name) {
+  for (const result::Peak& p : r.peaks)
+    if (p.name == name && !p.samples.empty()) return median(p.samples);
+  return 0;
+}
+
+// Seconds of the baseline's step in the comparison that is like `c`; 0 where the run has none.
+double baseline_of(const RunRecord& r, const result::Comparison& c) {
+  for (const result::Comparison& x : r.comparisons)
+    if (x.ablation == c.ablation && variant_text(x) == variant_text(c) && x.status == "measured" && x.samples.size() > 0) return median(x.samples.baseline_s);
+  return 0;
+}
+
+// Machines by what they measured: no run to a target is among these.
+Table measured_rates(const std::vector<NamedRun>& runs) {
+  Table t = side_by_side(runs);
+  const auto row = [&](const std::string& name, const std::vector<double>& values) {
+    Row cells = {name};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      cells.push_back(values[i] > 0 ? number("%.4g", values[i]) : Cell("-"));
+      if (i > 0) cells.push_back(values[i] > 0 && values[0] > 0 ? number("%.3f", values[i] / values[0]) : Cell("-"));
+    }
+    t.rows.push_back(std::move(cells));
+  };
+  for (const result::Peak& p : runs[0].record.peaks) {
+    std::vector<double> values;
+    for (const NamedRun& run : runs) values.push_back(peak_of(run.record, p.name));
+    row("peak " + p.name + " [" + p.unit + "]", values);
+  }
+  for (const result::Comparison& c : runs[0].record.comparisons) {
+    std::vector<double> values;
+    for (const NamedRun& run : runs) values.push_back(1e3 * baseline_of(run.record, c));
+    if (std::count_if(values.begin(), values.end(), [](double v) { return v > 0; }) > 1)
+      row("baseline of " + c.ablation + ": " + variant_text(c) + " [ms]", values);
+  }
+  return t;
+}
+
+// Time to target, and the factors of which it is the product and sum.
+Table target_factors(const std::vector<NamedRun>& runs) {
+  Table t = side_by_side(runs);
   const auto factor = [](double TimeFactors::* member) { return [member](const RunRecord& r) { return time_factors(r).*member; }; };
-  add_row(t, runs, "epochs [to target]", "%.2f", factor(&TimeFactors::epochs));
-  add_row(t, runs, "x time per epoch [s]", "%.3f", factor(&TimeFactors::epoch_s));
-  add_row(t, runs, "= training [s]", "%.3f", factor(&TimeFactors::training_s));
-  add_row(t, runs, "evaluation [s]", "%.3f", factor(&TimeFactors::evaluation_s));
-  add_row(t, runs, "start-up [s]", "%.3f", factor(&TimeFactors::startup_s));
-  add_row(t, runs, "time to target [s]", "%.3f", factor(&TimeFactors::time_to_target_s));
-  add_row(t, runs, "images/s of a step, median", "%.2f", [](const RunRecord& r) {
+  add_row(t, runs, "epochs [to target]", "%.2f", factor(&TimeFactors::epochs), both_passed);
+  add_row(t, runs, "x time per epoch [s]", "%.3f", factor(&TimeFactors::epoch_s), both_passed);
+  add_row(t, runs, "= training [s]", "%.3f", factor(&TimeFactors::training_s), both_passed);
+  add_row(t, runs, "evaluation [s]", "%.3f", factor(&TimeFactors::evaluation_s), both_passed);
+  add_row(t, runs, "start-up [s]", "%.3f", factor(&TimeFactors::startup_s), both_passed);
+  add_row(t, runs, "time to target [s]", "%.3f", factor(&TimeFactors::time_to_target_s), both_passed);
+  const auto rate = [](const RunRecord& r) {
     const auto rates = step_rates(r);
     return rates.empty() ? 0.0 : median(rates);
-  });
-  add_row(t, runs, "time of a step, median [ms]", "%.2f", [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; });
+  };
+  add_step_row(t, runs, "images/s of a step, median", "%.2f", rate, true);
+  add_step_row(t, runs, "time of a step, median [ms]", "%.2f", [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; }, false);
   add_step_time(t, runs);
-  d.push_back(std::move(t));
+  return t;
+}
+
+}  // namespace
+
+Document compare(const std::vector<NamedRun>& runs) {
+  if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
+  for (const NamedRun& run : runs)
+    if (run.record.kind != runs[0].record.kind)
+      throw UsageError("'" + runs[0].name + "' is a result of kind " + runs[0].record.kind + " and '" + run.name + "' of kind " + run.record.kind + ". Compare results of one kind.");
+  Document d = {Heading{"Comparison with A"}, identity(runs)};
+  const bool to_target = runs[0].record.kind == "time_to_target";
+  d.push_back(to_target ? target_factors(runs) : measured_rates(runs));
   Table warnings = cautions(runs);
   if (!warnings.rows.empty()) {
     d.push_back(Heading{"Before these numbers are compared"});

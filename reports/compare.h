@@ -22,6 +22,7 @@ Document compare(const std::vector<NamedRun>& runs);
 struct StepTimeChange {
   std::optional<Interval> interval;
   std::string reason;  // why there is none: the key in which the steps are not the same work, or that they are too few
+  std::size_t steps = 0;  // that both runs have: what the interval is over
 };
 StepTimeChange step_time_change(const result::RunRecord& a, const result::RunRecord& b);
 

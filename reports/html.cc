@@ -51,12 +51,16 @@ Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::* stats) 
   return best < 0 ? Cell("-") : number("%.4f", best);
 }
 
-Document overview(const Named& n) {
+// Runs that passed, and measurements without a target, by which machines are judged; or the runs that did not come to a target.
+bool is_judged(const RunRecord& r) { return r.verdict == result::Verdict::kPassed || r.kind != "time_to_target"; }
+
+Document overview(const Named& n, bool judged) {
   Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation", "start-up", "images/s of a step",
                      "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
           .right = {false, false, true, true, true, true, true, true, true, true, true}};
   for (const NamedRun& run : n.all) {
     const RunRecord& r = run.record;
+    if (is_judged(r) != judged) continue;
     const TimeFactors f = time_factors(r);
     const bool trained = r.steps.size() > 0;
     const Cell unreached = trained ? "not reached" : "-";
@@ -67,7 +71,7 @@ Document overview(const Named& n) {
                       rates.empty() ? Cell("-") : number("%.2f", median(rates)), best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm),
                       system_text(r), commit_text(r), r.recipe.name, r.kind});
   }
-  for (const BenchFile& b : n.benches) {
+  for (const BenchFile& b : judged ? n.benches : std::vector<BenchFile>()) {
     Row row = {b.name};
     row.resize(t.header.names().size(), Cell("-"));
     row[11] = text_at(b.context, "num_cpus") + " CPUs";
@@ -84,9 +88,11 @@ Document left_out(const Inputs& inputs) {
   return {std::move(t)};
 }
 
+constexpr std::size_t kLargestEmbedded = std::size_t{32} << 20;  // bytes of a file that the page holds
+
 class Page {
  public:
-  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables) {
+  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables, bool folded = false) {
     if (plots.empty() && tables.empty()) return;
     open(id, title);
     if (!plots.empty()) body_ += "<div class=\"plots\">\n";
@@ -97,7 +103,8 @@ class Page {
       plots_.push_back(plot);
     }
     if (!plots.empty()) body_ += "</div>\n";
-    body_ += render_html(tables, title) + "</section>\n";
+    const std::string text = render_html(tables, title);
+    body_ += (folded ? "<details><summary>" + html_escaped(title) + "</summary>\n" + text + "</details>\n" : text) + "</section>\n";
   }
 
   void reports(const Named& n, const Inputs& inputs) {
@@ -115,9 +122,13 @@ class Page {
     open("raw", "Raw results");
     body_ += "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to <code>report</code> again.</p>\n";
     const auto add = [&](const std::string& file, const std::string& text) {
-      const std::string name = html_escaped(file);
-      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + result::sha256_hex(text) + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
-               std::to_string(text.size()) + " bytes, SHA-256 <code>" + result::sha256_hex(text) +
+      const std::string name = html_escaped(file), digest = result::sha256_hex(text);
+      if (text.size() > kLargestEmbedded) {
+        body_ += "<p>" + name + ": " + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest + "</code>: too large to be held by this page.</p>\n";
+        return;
+      }
+      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + digest + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
+               std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
                "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs JavaScript</span></p><pre tabindex=\"0\"></pre>" +
                "<script type=\"text/plain\">" + pack_text(text) + "</script></details>\n";
     };
@@ -191,12 +202,16 @@ std::string html_page(const Inputs& inputs) {
     if (!r.record.comparisons.empty() || !r.record.convergence.empty()) ablated.push_back(r);
   Page page;
   page.section("left-out", "Left out", {}, left_out(inputs));
-  page.section("overview", "All results", time_plots(n.runs), overview(n));
+  page.section("overview", "All results", time_plots(n.runs), overview(n, true));
+  page.section("not-to-target", "Not to a target", {}, overview(n, false), /*folded=*/true);
   page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());  // as `report score`: a run that failed before its first step counts
   page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
   page.section("steps", "Time of a step", step_plots(n.runs), {});
   page.section("ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated));
-  page.section("comparison", "Runs side by side", {}, n.runs.size() > 1 ? compare(n.runs) : Document());
+  std::vector<NamedRun> to_target;
+  for (const NamedRun& r : n.runs)
+    if (r.record.kind == "time_to_target") to_target.push_back(r);
+  page.section("comparison", "Runs side by side", {}, to_target.size() > 1 ? compare(to_target) : Document());
   page.section("micro", "Micro-benchmarks", {}, bench(n.benches));
   page.reports(n, inputs);
   page.raw(inputs);

@@ -1,11 +1,21 @@
 #include "reports/inputs.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "core/error.h"
 #include "settings/json.h"
 #include "result/result_file.h"
 #include "core/text.h"
 
 namespace ttt::reports {
+namespace {
+
+// results/schema-v1.json lies beside the results of a whole folder.
+bool is_schema(const std::filesystem::path& file) { return file.filename().string().starts_with("schema"); }
+
+}  // namespace
+
 
 Input read_input(const std::string& file) {
   std::string text = result::read_text(file);
@@ -20,9 +30,26 @@ Input read_input(const std::string& file) {
                   "Name a file that a run wrote with --out, or one made with --benchmark_format=json.");
 }
 
-Inputs read_inputs(const std::vector<std::string>& files) {
+std::vector<std::string> with_folders_read(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    if (!std::filesystem::is_directory(path)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+      if (entry.is_regular_file() && entry.path().extension() == ".json" && !is_schema(entry.path())) inside.push_back(entry.path().string());
+    if (inside.empty()) throw UsageError("The folder '" + path + "' holds no .json file. Name result files, or a folder of them.");
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+Inputs read_inputs(const std::vector<std::string>& paths) {
   Inputs all;
-  for (const std::string& file : files) {
+  for (const std::string& file : with_folders_read(paths)) {
     try {
       Input input = read_input(file);
       if (auto* r = std::get_if<ResultFile>(&input))

@@ -36,6 +36,7 @@ struct Inputs {
 // Throws UsageError (cannot be read) or DataError (truncated, edited, of neither kind).
 Input read_input(const std::string& file);
 
-Inputs read_inputs(const std::vector<std::string>& files);
+// Files, and the .json files below folders in the order of their names. Throws UsageError for a folder without any.
+Inputs read_inputs(const std::vector<std::string>& paths);
 
 }  // namespace ttt::reports

@@ -19,7 +19,7 @@ inline constexpr std::string_view kLabels[] = {
     // Accuracy.
     "epoch", "step", "wall", "best box AP", "best mask AP", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl",
     // Steps.
-    "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time",
+    "phase", "median", "share", "images/s", "images/s of a step", "images/s of training", "images/s of the run", "step time", "operation time",
     // Checkpoints and interruptions.
     "checkpoints", "stall", "writing", "stall / time between", "lost", "signal", "checkpoint", "changed",
     // GPUs.

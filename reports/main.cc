@@ -153,14 +153,14 @@ std::function<int()> declare_html(CLI::App& command) {
     bool force = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Files of any mix: results of runs and of ablate, output of micro --benchmark_format=json")->required();
+  command.add_option("files", a->files, "Files of any mix, and folders of them: results of runs and of ablate, output of micro --benchmark_format=json")->required();
   command.add_option("--out", a->out, "Page to write")->required();
   command.add_flag("--force", a->force, "Replace it where it exists");
   command.footer(
       "One file that opens in any browser, without a network: all results in a table that sorts by a click, accuracy over time and epochs, step times,\n"
       "effects of ablations, runs side by side (the first one named is what the others are compared with), and the files themselves to download.\n"
       "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
-      "Example: report html results/*/*/*.json micro.json --out page.html");
+      "Example: report html results micro.json --out page.html");
   return [a] {
     const reports::Inputs all = reports::read_inputs(a->files);
     reports::name_left_out(all);
@@ -311,7 +311,7 @@ int run(int argc, char** argv) {
       "Files are what a run (ttt_maskrcnn, ablate, ...) wrote with --out. reports/METRICS.md derives every number.\n\n"
       "  report results/run.json                            one run\n"
       "  report compare a.json b.json                       this machine against that one\n"
-      "  report html results/*/*/*.json --out page.html     everything, in a browser\n"
+      "  report html results --out page.html                everything, in a browser\n"
       "  report ablations results/ablations.json --format csv > ablations.csv\n\n"
       "'report COMMAND --help' says what a command takes. A file that was truncated or edited is named and left out.");
   app.set_version_flag("--version", "report " + result::version_text());

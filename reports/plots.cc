@@ -106,6 +106,26 @@ struct Stack {
   }
 };
 
+// The effects on whole training steps, or those on operations that were measured alone: their times have nothing in common.
+Json effects_plot(const NamedRun& r, bool whole_steps) {
+  Json rows = Json::array();
+  for (const result::Comparison& c : r.record.comparisons) {
+    const auto e = measured_effect(c);
+    if (!e || is_whole_step(c) != whole_steps) continue;
+    rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline},
+                      {"low", 100 * e->low},
+                    {"estimate", 100 * e->estimate},
+                    {"high", 100 * e->high},
+                    {"finding", finding_text(*e)}});
+  }
+  if (rows.empty()) return nullptr;
+  return {{"kind", "forest"},
+          {"title", (whole_steps ? "Training step: " : "One operation alone: ") + r.name},
+          {"x", std::string("change of the ") + (whole_steps ? "step's" : "operation's") + " time [%], 95 % interval; negative is faster"},
+          {"about", "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no change. The numbers are in the tables below."},
+          {"rows", rows}};
+}
+
 std::vector<Json> present(std::vector<Json> plots) {
   std::erase_if(plots, [](const Json& p) { return p.is_null(); });
   return plots;
@@ -132,13 +152,13 @@ std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
   Stack stack;
   for (const NamedRun& r : runs) {
     const TimeFactors f = time_factors(r.record);
-    if (f.total_s <= 0) continue;
+    if (f.total_s <= 0 || r.record.verdict != result::Verdict::kPassed) continue;
     std::vector<std::pair<std::string, double>> parts = {{"training", f.training_s}, {"evaluation", f.evaluation_s}, {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}};
     if (f.checkpoint_s > 0) parts.emplace_back("checkpoints", f.checkpoint_s);
     if (f.lost_s > 0) parts.emplace_back("lost to interruptions", f.lost_s);
-    stack.add(r.name + (f.reached ? "" : " (target not reached)"), parts);
+    stack.add(r.name, parts);
   }
-  return present({stack.json("Time to target by its factors", "s", "The parts of each run's time to target; the numbers are in the table of all results.")});
+  return present({stack.json("Time to target by its factors", "s", "The parts of the time to target of each run that passed; the numbers are in the table of all results.")});
 }
 
 std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
@@ -154,25 +174,9 @@ std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
 
 std::vector<Json> ablation_plots(const std::vector<NamedRun>& runs) {
   std::vector<Json> plots;
-  for (const NamedRun& r : runs) {
-    Json rows = Json::array();
-    for (const result::Comparison& c : r.record.comparisons) {
-      const auto e = measured_effect(c);
-      if (!e) continue;
-      rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline},
-                      {"low", 100 * e->low},
-                      {"estimate", 100 * e->estimate},
-                      {"high", 100 * e->high},
-                      {"finding", finding_text(*e)}});
-    }
-    if (rows.empty()) continue;
-    plots.push_back({{"kind", "forest"},
-                     {"title", "Effects on the time of a step: " + r.name},
-                     {"x", "change of the step's time [%], 95 % interval; negative is faster"},
-                     {"about", "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no change. The numbers are in the tables below."},
-                     {"rows", rows}});
-  }
-  return plots;
+  for (const NamedRun& r : runs)
+    for (const bool whole_steps : {true, false}) plots.push_back(effects_plot(r, whole_steps));
+  return present(std::move(plots));
 }
 
 }  // namespace ttt::reports

@@ -40,9 +40,7 @@ std::string counted(const Json& object, const char* key, const std::string& noun
 }
 
 void add_verdict(const RunRecord& r, Document& d) {
-  std::string word(result::verdict_name(r.verdict));
-  for (char& c : word) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  d.push_back(Heading{word + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
+  d.push_back(Heading{result::verdict_title(r.verdict) + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
                         counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") + ", started " + text_at(r.provenance, "started_at") + "."});
 }

@@ -113,13 +113,13 @@ ablation_settings() {
 part_settings() {
   local -a settings
   mapfile -t settings < <(speed_settings 12 bf16 full)
-  "$build/bin/ttt_maskrcnn" "${settings[@]}" --print-recipe
+  "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
   mapfile -t settings < <(bits_settings fp16 parts 2e-5)
-  "$build/bin/ttt_maskrcnn" "${settings[@]}" --print-recipe
+  "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
   mapfile -t settings < <(fit_settings)
-  "$build/bin/ttt_maskrcnn" "${settings[@]}" --print-recipe
+  "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
   mapfile -t settings < <(ablation_settings)
-  "$build/bin/ablate" cuda_graphs "${settings[@]}" --print-recipe
+  "$build/bin/ablate" cuda_graphs "${settings[@]}" --device "$device" --print-recipe
 }
 # train RESULT ARGUMENTS...: a run whose result is RESULT; it says what became of it, and ends with its exit code.
 train() {

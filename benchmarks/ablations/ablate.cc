@@ -5,6 +5,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "index.h"
 #include "measure/judge.h"
 #include "measure/runner.h"
 #include "comm/world.h"
@@ -23,6 +24,7 @@ constexpr const char* kSummary =
     "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
     "  ablate NAME=VARIANT   one of its variants alone, in every design\n"
     "  ablate --list    what there is, and the question of each\n"
+    "  ablate --index RESULTS   published claims beside the findings in a folder of results, as Markdown\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
     "  ablate NAME NAME... --design ladder | leave_one_out | factorial | null\n"
@@ -59,13 +61,29 @@ void list() {
   }
 }
 
-harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
+// Prints the index; returns the exit code.
+int print_index(const std::vector<std::string>& words) {
+  try {
+    if (words.size() != 3 || words[1] != "--index") throw UsageError("--index takes a folder: ablate --index results");
+    std::fputs(markdown_index(all_ablations(), words[2]).c_str(), stdout);
+    return 0;
+  } catch (const Error& e) {
+    std::fprintf(stderr, "ablate: %s\n", e.what());
+    return e.exit_code();
+  }
+}
+
+void check(const AblateRecipe& recipe) {
+  train::check(recipe);
   if (recipe.train.trace_steps > 0 || recipe.train.profile_steps > 0)
     throw UsageError("train.trace_steps, train.profile_steps: a comparison keeps no trace and no profile. Run ttt_maskrcnn with the settings of one side for that.");
   if (!recipe.train.checkpoint.folder.empty() || !recipe.train.checkpoint.from.empty())
     throw UsageError("train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and train.checkpoint.from out.");
   if (!recipe.train.telemetry.folder.empty())
     throw UsageError("train.telemetry.folder: a comparison has no curves. Run ttt_maskrcnn with the settings of one side for that; 'ablate telemetry' says what it costs.");
+}
+
+harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;
@@ -103,11 +121,13 @@ int main(int argc, char** argv) {
     if (world.rank() == 0) list();
     return 0;
   }
+  if (std::find(words.begin(), words.end(), "--index") != words.end()) return world.rank() == 0 ? print_index(words) : 0;
   std::vector<const char*> pointers;
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();
   harness::App<AblateRecipe> app;
   app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(), app.libraries = library_versions(world);
+  app.validate = check;
   app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));
 }

@@ -2,9 +2,9 @@
 //
 // One JSON object on stdout: images_per_s over the measured time, and the workers' seconds by stage. The memory is
 // touched and the page cache filled by `--warmup` batches before the clock starts.
+#include "app/tool.h"
 #include "core/clock.h"
 #include "data/loader.h"
-#include "data/tool.h"
 #include "settings/json.h"
 
 namespace {
@@ -59,5 +59,8 @@ int main(int argc, char** argv) {
   app.add_option("--transform", settings.transform, "host, or device: the workers only decode")->check(CLI::IsMember({"host", "device"}))->capture_default_str();
   app.add_flag("--scaled-decode", settings.scaled_decode);
   app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
-  return ttt::run_tool(app, argc, argv, [&] { std::printf("%s\n", measure(options, settings).dump().c_str()); });
+  return ttt::run_tool(app, argc, argv, [&] {
+    std::printf("%s\n", measure(options, settings).dump().c_str());
+    return 0;
+  });
 }

@@ -1,6 +1,8 @@
 // All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer: MPI_Allreduce on the same buffers. Each time is the slowest
 // rank's, from a common start; the column CPU is the processor time of the whole process.
 //   mpirun -n 2 ./micro_all_reduce [multiple]     (multiple: MPI_THREAD_MULTIPLE instead of SERIALIZED)
+#include <unistd.h>
+
 #include <mpi.h>
 
 #include "comm/world.h"
@@ -20,7 +22,8 @@ std::vector<std::size_t> buckets_of(const RecipeName& which, comm::Communicator&
   std::vector<std::int64_t> offsets;
   for (const model::Parameter* p : model->parameters().trainable()) offsets.push_back(p->offset);
   at::Tensor& flat = model->parameters().flat_gradients();
-  const auto reducer = train::make_reducer(recipe.train.reducer, {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}, offsets, comm);
+  const auto reducer = train::make_reducer(
+      recipe.train.reducer, {.gradients = {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}, .offsets = offsets, .comm = comm});
   const result::Json built = reducer->describe();
   std::vector<std::size_t> counts;
   if (!built.contains("bucket_bytes")) return {static_cast<std::size_t>(flat.numel())};  // one rank reduces nothing
@@ -116,6 +119,12 @@ int main(int argc, char** argv) {
   add_context();
   benchmark::AddCustomContext("ranks", std::to_string(world.size()));
   benchmark::AddCustomContext("mpi", world.library() + ", thread level " + world.thread_level());
+  // mpirun gives ranks a pseudo-terminal as stdout even when its own output goes to a file: stderr tells.
+  std::string no_colour = "--benchmark_color=false";
+  std::vector<char*> arguments(argv, argv + argc);
+  if (!isatty(STDERR_FILENO)) arguments.insert(arguments.begin() + 1, no_colour.data()), ++argc;
+  arguments.push_back(nullptr);
+  argv = arguments.data();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   for (const std::size_t kib : {std::size_t{4}, std::size_t{64}, std::size_t{1024}, std::size_t{16384}})

@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "core/crc32c.h"
 #include "core/rng.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
 #include "data/jpeg.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"

@@ -18,8 +18,8 @@ struct RooflineRecipe {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("seconds_each", s.seconds_each, "of measuring for each peak", at_least(1e-3));
-    v("threads", s.threads, "threads of a rank's tensor operations, as train.threads; 0: cores of the node / ranks on it", at_least(0));
+    v("seconds_each", s.seconds_each, "of measuring for each peak", between(1e-3, 3600));
+    v("threads", s.threads, "threads of a rank's tensor operations, as train.threads; 0: cores of the node / ranks on it", between(0, 1024));
   }
 };
 

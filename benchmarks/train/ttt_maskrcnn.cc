@@ -35,6 +35,11 @@ class Terminal final : public train::Listener {
     std::snprintf(line, sizeof line, "epoch %lld (step %lld, %.1f s): box AP %.4f, mask AP %.4f, evaluated in %.2f s", static_cast<long long>(e.epoch),
                   static_cast<long long>(e.step), e.wall_s, e.bbox[0], e.segm[0], e.duration_s);
     progress_.note(line);
+    progress_.update(state_);  // the last line of a run has its last accuracy
+  }
+  void run_ended(const train::Ending& ending) override {
+    progress_.finish();
+    progress_.note(result::verdict_title(ending.verdict) + ": " + ending.reason);
   }
 
  private:
@@ -45,7 +50,8 @@ class Terminal final : public train::Listener {
 // `earlier`: what rank 0 found to go on from.
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
   const Start start = start_of(earlier, context);
-  Run run = build_run(with_drawn_seed(recipe, start, context), world.team(), context, start.step);
+  const train::Recipe drawn = with_drawn_seed(recipe, start, context);
+  Run run = assemble(drawn, components_of(drawn), world.team(), context, start.step);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
@@ -63,7 +69,7 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
   for (const auto* more : {&telemetry, &gpus, &profile})
     if (*more) observer.listeners.push_back(more->get());
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
@@ -84,6 +90,7 @@ int main(int argc, char** argv) {
                                   .recipes = embedded_recipes(),
                                   .inject_help = train::fault_help(),
                                   .libraries = library_versions(world)};
+  app.validate = [](const train::Recipe& recipe) { train::check(recipe); };
   train::Earlier earlier;
   find_earlier_run(app, earlier);
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return train_run(recipe, context, world, std::move(earlier)); };

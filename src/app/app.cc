@@ -29,6 +29,7 @@ struct Failure {
   std::string reason;
   int exit_code = 1;
   bool agreed = false;  // all ranks throw it at the same place, and it names what it is about
+  bool refuses() const { return exit_code >= 2 && exit_code <= 4; }  // usage, data, not supported
 };
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -129,7 +130,7 @@ class Session {
     read_recipe_named(table_, app_.recipes, options_.recipe);
     base_ = table_;
     std::vector<Override> overrides;
-    for (const std::string& text : options_.set) overrides.push_back(parse_override(text));
+    for (const std::string& text : options_.set) overrides.push_back(parse_override(table_, text));
     const auto shortcut = [&](const std::string& flag, const std::string& key, const std::string& value) {
       if (key.empty() || !table_.find(key))
         throw UsageError(flag + " has no meaning for " + app_.name + ". Leave it out.");
@@ -146,10 +147,11 @@ class Session {
     run_id_ = random_id();
     std::string out = options_.out;
     if (launch_.rank == 0) {
-      if (const std::string earlier = app_.continues ? app_.continues(table_) : ""; !earlier.empty()) run_id_ = earlier;
+      const std::optional<std::string> earlier = app_.resumes ? app_.resumes(table_) : std::nullopt;
+      if (earlier && !earlier->empty()) run_id_ = *earlier;
       if (out.empty()) out = default_out(app_.name, run_id_);
       out = std::filesystem::absolute(out).string();
-      reservation_ = std::make_unique<result::Reservation>(out, options_.force, run_id_);
+      reservation_ = std::make_unique<result::Reservation>(out, options_.force, earlier.has_value());
     }
     run_id_ = launch_.from_root(run_id_);
     out_ = launch_.from_root(out);
@@ -182,9 +184,9 @@ class Session {
     // Every rank's exit code tells of it, and no rank drops its journal before the result is on the disk.
     write_error = std::stoi(launch_.from_root(std::to_string(write_error)));
     if (write_error) return write_error;
-    if (reservation_) reservation_->discard_earlier();
+    if (reservation_) reservation_->complete();
     const bool whole = outcome.verdict != Verdict::kFailed && outcome.verdict != Verdict::kIncorrect;
-    if (whole) recorder_.discard_journal();
+    if (whole) discard_journals();
     return outcome.to_be_resumed ? 0 : result::verdict_exit_code(outcome.verdict);
   }
 
@@ -212,19 +214,38 @@ class Session {
   }
 
   int fail(const Failure& failure) {
-    if (launch_.rank != 0 && another_spoke_meanwhile()) return failure.exit_code;
+    // A refused run leaves nothing: neither a result nor a journal, and what was at its path is there again.
+    const bool refused = failure.refuses() && !clock_.running();
+    if (refused) recorder_.discard_journal();
+    if (launch_.rank != 0 && another_spoke_meanwhile(refused)) return failure.exit_code;
     say(failure.reason);
-    if (!out_.empty()) write_failure(failure);
+    if (refused) withdraw();
+    else if (!out_.empty()) write_failure(failure);
     reservation_.reset();
     if (launch_.size > 1 && launch_.abort) launch_.abort(failure.exit_code);
     return failure.exit_code;
   }
 
   // Waits for rank 0 to report an error that it shares with this rank. Its abort comes as SIGTERM or as the end.
-  bool another_spoke_meanwhile() const {
+  bool another_spoke_meanwhile(bool refused) const {
     for (const double end = now_s() + launch_.grace_s; now_s() < end; sleep_s(0.1))
-      if (watch_ && watch_->requested() && written_by_our_run()) return true;
+      if (watch_ && watch_->requested() && (refused || written_by_our_run())) return true;
     return false;
+  }
+
+  // Ends the reservation as if the run had not been started.
+  void withdraw() {
+    if (!reservation_) return;
+    std::error_code ec;
+    std::filesystem::remove_all(result::journal_folder(out_), ec);  // other ranks' too
+    reservation_->withdraw();
+  }
+
+  // Each rank drops its own. Rank 0 also drops those that an earlier start on more ranks left.
+  void discard_journals() {
+    recorder_.discard_journal();
+    std::error_code ec;
+    if (launch_.rank == 0) std::filesystem::remove_all(result::journal_folder(out_), ec);
   }
 
   void write_failure(const Failure& failure) {

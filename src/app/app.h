@@ -1,11 +1,10 @@
 // The life of a program: command line, recipe, result file, the one catch of all errors. `main` only wires:
 //
 //   int main(int argc, char** argv) {
-//     const double start_s = ttt::now_s();
-//     ttt::comm::World world(argc, argv);
-//     ttt::harness::App<Recipe> app;  // assigned, not initialised: gcc 12 warns falsely of strings in designated
-//     initialisers app.name = "ttt_maskrcnn", app.run = train; ttt::harness::Launch launch; launch.rank = world.rank(),
-//     ..., launch.start_s = start_s; return ttt::harness::run_app(argc, argv, app, launch);
+//     ttt::comm::World world(&argc, &argv);
+//     const auto comm = world.communicator();
+//     ttt::harness::App<Recipe> app{.name = "ttt_maskrcnn", .run = train};
+//     return ttt::harness::run_app(argc, argv, app, ttt::launch_of(world, *comm, start_s));
 //   }
 #pragma once
 
@@ -110,7 +109,7 @@ struct AppCore {
   ShortcutKeys shortcuts;
   std::map<std::string, result::LibraryVersion> libraries;
   std::function<void(const result::FieldTable&)> validate;
-  std::function<std::string(const result::FieldTable&)> continues;
+  std::function<std::optional<std::string>(const result::FieldTable&)> resumes;
   std::function<Outcome(const result::FieldTable&, RunContext&)> run;
 };
 
@@ -130,9 +129,10 @@ struct App {
   std::map<std::string, result::LibraryVersion> libraries;
   // Throws UsageError for settings that contradict each other, naming both keys. May be empty.
   std::function<void(const Recipe&)> validate;
-  // The id of an earlier run that this one goes on with, "" for none; may be empty. Called on rank 0 alone, before it takes the result's path: a
-  // result that the earlier run left there when it failed or was interrupted is replaced.
-  std::function<std::string(const Recipe&)> continues;
+  // Whether this run may resume an earlier one: nullopt if not, else the id of the run in the newest checkpoint, "" where
+  // none was saved. May be empty. Called on rank 0 alone, before it takes the result's path. A run that may resume
+  // replaces a result with verdict failed: that is what an earlier start left.
+  std::function<std::optional<std::string>(const Recipe&)> resumes;
   std::function<Outcome(const Recipe&, RunContext&)> run;
 };
 
@@ -148,7 +148,7 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
   core.validate = [&](const result::FieldTable& table) {
     if (app.validate) app.validate(recipe_of(table));
   };
-  if (app.continues) core.continues = [&](const result::FieldTable& table) { return app.continues(recipe_of(table)); };
+  if (app.resumes) core.resumes = [&](const result::FieldTable& table) { return app.resumes(recipe_of(table)); };
   core.run = [&](const result::FieldTable& table, RunContext& context) { return app.run(recipe_of(table), context); };
   return run_app(argc, argv, core, launch);
 }

@@ -2,31 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/tool.h"
 #include "core/error.h"
-#include "core/nearest.h"
 
 namespace ttt::harness {
-namespace {
-
-// What CLI11 found wrong, in our words: it says "The following argument was not expected: --sed" and no remedy.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string text = error.what();
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) names.push_back(option->get_name());
-  if (const auto* extra = dynamic_cast<const CLI::ExtrasError*>(&error)) {
-    static_cast<void>(extra);
-    const std::vector<std::string> left = app.remaining();
-    const std::string argument = left.empty() ? text.substr(text.rfind(' ') + 1) : left.front();
-    if (argument.starts_with("-"))
-      return "Unknown argument '" + argument + "'. The nearest is '" +
-             nearest(argument.substr(0, argument.find('=')), names) + "'; --help lists all.";
-    return "Unexpected argument '" + argument + "'. Settings are given as --set key=value; --help lists all arguments.";
-  }
-  return text + ". --help lists all arguments.";
-}
-
-}  // namespace
-
 Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary, const std::string& inject_help) {
   Options o;
   CLI::App app{summary, program};
@@ -53,7 +32,7 @@ Options parse_options(int argc, const char* const* argv, const std::string& prog
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    throw UsageError(explain(app, e));
+    throw UsageError(explain_usage(app, e, "Settings are given as --set key=value; --help lists all arguments."));
   }
   if (help) o.help = app.help();
   return o;

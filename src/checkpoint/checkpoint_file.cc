@@ -4,17 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <type_traits>
 #include <vector>
 
+#include "core/crc32c.h"
 #include "core/descriptor.h"
 #include "core/error.h"
-#include "data/crc32c.h"
+#include "data/sealed_file.h"
 #include "data/shard_writer.h"
 #include "result/members.h"
 
@@ -26,33 +25,11 @@ using data::h5::Dims;
 using data::h5::File;
 using result::Json;
 
-// HDF5 leaves the first bytes of the file to us. There lies a checksum of every byte (its own digits taken as zeros), so that no change goes
-// unseen, not even one in a gap of HDF5's: the checksums in HDF5's own structures and those of the datasets leave such gaps out.
-constexpr std::uint64_t kHead = 512;
-
 std::string why(int error) { return std::strerror(error); }
 
-std::string head_text(int version, std::uint32_t crc, std::uint64_t bytes) {
-  char text[96];
-  std::snprintf(text, sizeof text, "ttt-checkpoint %d\ncrc32c %08x\nbytes %020llu\n", version, crc, static_cast<unsigned long long>(bytes));
-  std::string head = text;
-  head.resize(kHead, '\0');
-  return head;
-}
-
-// Of all `bytes`, with the head that they should have.
-std::uint32_t file_crc(int descriptor, int version, std::uint64_t bytes, const std::string& path) {
-  std::vector<char> buffer(4 << 20);
-  const std::string head = head_text(version, 0, bytes);
-  std::uint32_t crc = data::crc32c(head.data(), head.size());
-  for (std::uint64_t at = kHead; at < bytes;) {
-    const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw DataError("The checkpoint '" + path + "' cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). Use the one before it.");
-    crc = data::crc32c(buffer.data(), static_cast<std::size_t>(n), crc);
-    at += static_cast<std::uint64_t>(n);
-  }
-  return crc;
+const data::SealKind& kind() {
+  static const data::SealKind kind{.magic = "ttt-checkpoint", .name = "The checkpoint", .remedy = "Use the one before it."};
+  return kind;
 }
 
 void reserve(const std::string& path, std::uint64_t bytes) {
@@ -63,25 +40,16 @@ void reserve(const std::string& path, std::uint64_t bytes) {
     throw Error("The checkpoint '" + path + "' of " + std::to_string(bytes) + " bytes has no room (" + why(error) + "). Free space or choose another folder.");
 }
 
-void seal(const std::string& path) {
-  const std::uint64_t bytes = fs::file_size(path);
-  const Descriptor file(path, O_RDWR);
-  if (file.get() < 0) throw Error("The checkpoint '" + path + "' cannot be opened (" + why(errno) + "). Choose another folder.");
-  const std::string head = head_text(kCheckpointVersion, file_crc(file.get(), kCheckpointVersion, bytes, path), bytes);
-  if (::pwrite(file.get(), head.data(), head.size(), 0) != static_cast<ssize_t>(head.size()))
-    throw Error("The checkpoint '" + path + "' cannot be written (" + why(errno) + "). Free space or choose another folder.");
-}
-
 template <class T>
 void write_checked(File& file, const std::string& name, std::span<const T> values, const Dims& dims) {
   file.write<T>(name, values, dims);
-  file.set_attribute("crc32c", static_cast<std::int64_t>(data::crc32c(values.data(), values.size_bytes())), name);
+  file.set_attribute("crc32c", static_cast<std::int64_t>(crc32c(values.data(), values.size_bytes())), name);
 }
 
 template <class T>
 std::vector<T> read_checked(const File& file, const std::string& name) {
   std::vector<T> values = file.read<T>(name);
-  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(data::crc32c(values.data(), values.size() * sizeof(T))))
+  if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(crc32c(values.data(), values.size() * sizeof(T))))
     throw DataError("The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
   return values;
 }
@@ -95,27 +63,21 @@ std::string read_text(const File& file, const std::string& name) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The head, and by it every other byte.
-void check_bytes(const std::string& path) {
-  const std::string what = "The checkpoint '" + path + "' ", remedy = " Use the one before it.";
+// The head, and by it every other byte. Returns the version.
+int check_bytes(const std::string& path) {
   if (!fs::is_regular_file(path)) throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
-  const Descriptor file(path, O_RDONLY);
-  std::array<char, kHead> head{};
-  if (file.get() < 0) throw UsageError(what + "cannot be opened (" + why(errno) + "). Give this user the right to read it.");
-  const ssize_t n = ::pread(file.get(), head.data(), head.size(), 0);
-  if (n < 0) throw DataError(what + "cannot be read (" + why(errno) + ")." + remedy);
-  int version = 0;
-  unsigned crc = 0;
-  unsigned long long bytes = 0;
-  const std::string text(head.data(), static_cast<std::size_t>(n));
-  if (!text.starts_with("ttt-checkpoint ") || std::sscanf(text.c_str(), "ttt-checkpoint %d\ncrc32c %8x\nbytes %20llu\n", &version, &crc, &bytes) != 3)
-    throw DataError(what + "does not begin as a checkpoint does: it is another file, or damaged or cut short there." + remedy);
-  if (head_text(version, crc, bytes) != text) throw DataError(what + "is damaged in its head." + remedy);
-  const std::uint64_t size = fs::file_size(path);
-  if (size != bytes) throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) + ": it was cut short or added to." + remedy);
-  if (file_crc(file.get(), version, bytes, path) != crc) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
-  if (version != kCheckpointVersion)
-    throw UsageError(what + "has version " + std::to_string(version) + ", this program reads version " + std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+  const int version = data::check_seal(path, kind());
+  if (version < 1 || version > kCheckpointVersion)
+    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) + ", this program reads versions 1 to " +
+                     std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+  return version;
+}
+
+// What version 1 did not name: its only schedule and optimizer, whose momentum lay in a group of its own.
+void add_kinds(Json& recipe) {
+  if (!recipe.contains("train")) return;
+  for (const auto& [group, kind] : {std::pair{"schedule", "step_decay"}, std::pair{"optimizer", "sgd"}})
+    if (recipe["train"].contains(group)) recipe["train"][group]["kind"] = kind;
 }
 
 }  // namespace
@@ -156,7 +118,7 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
   try {
     reserve(temporary, about_bytes);
     {
-      File file = File::create(temporary, kHead);
+      File file = File::create(temporary, data::kSealBytes);
       file.set_attribute("format", std::string("ttt-checkpoint"));
       file.set_attribute("format_version", kCheckpointVersion);
       file.set_attribute("step", state.step);
@@ -169,7 +131,7 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
       arrays([&](const std::string& dataset, std::span<const float> values, const Dims& dims) { write_checked<float>(file, dataset, values, dims); });
       file.close();
     }
-    seal(temporary);
+    data::seal(temporary, kind(), kCheckpointVersion);
     data::sync_to_disk(temporary);
     const auto bytes = static_cast<std::int64_t>(fs::file_size(temporary));
     fs::rename(temporary, path);
@@ -183,18 +145,20 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
 }
 
 Checkpoint read_checkpoint(const std::string& path) {
-  check_bytes(path);
+  const int version = check_bytes(path);
   const File file = File::open(path);
   Checkpoint c{.path = path};
   c.state = state_from_json(result::parse(read_text(file, "/state"), "The checkpoint '" + path + "'"));
+  if (version == 1) add_kinds(c.state.recipe);
   result::for_each_column(c.state.steps, [&](const std::string& name, auto& column) {
     column = read_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name);
   });
   const std::pair<const std::string, std::map<std::string, CheckpointArray>*> groups[] = {
-      {"/weights/", &c.weights}, {"/momentum/", &c.momentum}, {"/per_rank/", &c.per_rank}};
+      {"/weights/", &c.weights}, {"/optimizer/", &c.optimizer}, {"/per_rank/", &c.per_rank}};
   const std::string listeners = "/listeners/";
   for (const std::string& name : file.datasets()) {
     if (name.starts_with(listeners)) c.state.sections[name.substr(listeners.size())] = read_text(file, name);
+    if (version == 1 && name.starts_with("/momentum/")) c.optimizer[name.substr(1)] = {file.dims(name), read_checked<float>(file, name)};
     for (const auto& [prefix, arrays] : groups)
       if (name.starts_with(prefix)) (*arrays)[name.substr(prefix.size())] = {file.dims(name), read_checked<float>(file, name)};
   }

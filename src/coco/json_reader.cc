@@ -85,7 +85,9 @@ void fail_json(const Place& place, const simdjson::simdjson_error& error) {
   }
 }
 
-simdjson::padded_string load(const std::string& path) {
+namespace {
+
+simdjson::padded_string read(const std::string& path) {
   // simdjson's own loader says "IO error" for everything, reads a folder as an empty file, and needs to seek.
   std::ifstream in(path, std::ios::binary);
   if (!in || (in.peek(), in.bad())) {
@@ -99,6 +101,15 @@ simdjson::padded_string load(const std::string& path) {
   if (simdjson::padded_string::load(path).get(text)) {
     throw UsageError("Cannot read " + path + ". Name a JSON file that fits into memory.");
   }
+  return text;
+}
+
+}  // namespace
+
+simdjson::padded_string load(const std::string& path) {
+  simdjson::padded_string text = read(path);
+  if (std::string_view(text).starts_with("\xef\xbb\xbf"))
+    throw DataError(path + " begins with a byte-order mark, which JSON does not have. Save it as UTF-8 without one.");
   return text;
 }
 

@@ -11,9 +11,15 @@
 namespace ttt {
 
 std::string read_whole_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string why = in ? "it is a folder" : std::strerror(errno);
-  if (!in || std::filesystem::is_directory(path)) throw UsageError("Cannot read '" + path + "' (" + why + "). Name a file that exists.");
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  const bool regular = std::filesystem::is_regular_file(status);
+  std::ifstream in;
+  if (regular) in.open(path, std::ios::binary);  // opening a pipe would wait for its writer
+  if (!in.is_open()) {
+    const std::string why = error ? error.message() : regular ? std::strerror(errno) : std::filesystem::is_directory(status) ? "it is a folder" : "it is no regular file";
+    throw UsageError("Cannot read '" + path + "' (" + why + "). Name a file that exists.");
+  }
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 

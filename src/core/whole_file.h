@@ -6,7 +6,7 @@
 
 namespace ttt {
 
-// Throws UsageError where it cannot be read.
+// Throws UsageError where it cannot be read or is no regular file.
 std::string read_whole_file(const std::string& path);
 
 // Whole or not at all: under another name first, then renamed; what stood there is replaced. Throws UsageError where it cannot be written.

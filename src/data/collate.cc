@@ -23,10 +23,11 @@ Size decoded_size(const ImageInfo& image, int shrink) { return {(image.height + 
 }  // namespace
 
 void check(const DataSettings& s) {
-  if (s.mean.size() != 3 || s.std.size() != 3) throw UsageError("mean and std of the data settings need three values each, one per channel.");
+  if (s.mean.size() != 3 || s.std.size() != 3) throw UsageError("data.mean and data.std need three values each, one per channel.");
   if (s.padding == "two" && !s.group_by_aspect)
-    throw UsageError("padding = \"two\" needs batches of one orientation: set group_by_aspect = true or padding = \"fixed\".");
-  if (s.long_side < s.short_side) throw UsageError("long_side is smaller than short_side: raise long_side.");
+    throw UsageError("data.padding = \"two\" needs batches of one orientation: set data.group_by_aspect = true or data.padding = \"fixed\".");
+  if (s.long_side < s.short_side) 
+    throw UsageError("data.long_side = " + std::to_string(s.long_side) + " is smaller than data.short_side = " + std::to_string(s.short_side) + ": raise data.long_side.");
 }
 
 std::int64_t gt_capacity(const ShardSet& set, const DataSettings& settings) {

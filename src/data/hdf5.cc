@@ -49,6 +49,7 @@ class Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   operator hid_t() const { return id_; }  // NOLINT: used as the C API uses it
+  hid_t release() { return std::exchange(id_, -1); }
 
  private:
   hid_t id_;
@@ -113,6 +114,27 @@ hid_t make_dataset(hid_t file, const std::string& name, hid_t type, const Dims& 
   return H5Dcreate2(file, name.c_str(), type, space, link, create, H5P_DEFAULT);
 }
 
+// Everything that is read must lie in the file itself: a link or storage elsewhere would read any file of this user.
+herr_t find_foreign(hid_t group, const char* name, const H5L_info_t* info, void* out) {
+  auto& found = *static_cast<std::string*>(out);
+  if (info->type != H5L_TYPE_HARD) {
+    found = std::string("'/") + name + "' is a soft or external link";
+    return 1;
+  }
+  const Handle object(H5Oopen(group, name, H5P_DEFAULT), H5Oclose);
+  if (object < 0 || H5Iget_type(object) != H5I_DATASET) return 0;
+  const Handle create(H5Dget_create_plist(object), H5Pclose);
+  if (create >= 0 && H5Pget_external_count(create) > 0) found = std::string("'/") + name + "' has external storage";
+  if (create >= 0 && H5Pget_layout(create) == H5D_VIRTUAL) found = std::string("'/") + name + "' is a virtual dataset";
+  return found.empty() ? 0 : 1;
+}
+
+void refuse_foreign_data(hid_t file, const std::string& path) {
+  std::string found;
+  H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, find_foreign, &found);  // a damaged structure is named where it is read
+  if (!found.empty()) throw DataError(path + ": " + found + ", and only data inside the file is read. Copy the data into the file.");
+}
+
 Handle open_dataset(hid_t file, const std::string& name) { return {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose}; }
 
 Dims dims_of(hid_t dataset) {
@@ -171,10 +193,11 @@ File File::open(const std::string& path) {
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access, 0, 1);  // immutable files, often on file systems without locks
 #endif
-  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
+  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);  // no File yet: its destructor takes the lock
   if (id < 0)
     throw DataError(path + " is not an HDF5 file or is cut short (HDF5: " + innermost_error() + "): copy or pack it again.");
-  return {id, path};
+  refuse_foreign_data(id, path);
+  return {id.release(), path};
 }
 
 File::~File() {

@@ -1,6 +1,5 @@
 #include "data/loader.h"
 
-#include "core/clock.h"
 #include "core/error.h"
 
 namespace ttt::data {
@@ -151,13 +150,10 @@ const HostBatch* Loader::next() {
   if (!started_) start();
   Slot& slot = ring_[consumed_ % static_cast<std::int64_t>(ring_.size())];
   if (threads_.empty()) {
-    const double begin_s = now_s();
     begin(consumed_, slot);
     for (std::int64_t k = 0; k < per_batch_; ++k) fill_one(slot, consumed_, k, *workers_[0]);
-    wait_s_ += now_s() - begin_s;
     return take(slot);
   }
-  const double begin_s = now_s();
   {
     std::unique_lock lock(mutex_);
     released_ = consumed_;  // the batch handed out before this call is given back
@@ -165,7 +161,6 @@ const HostBatch* Loader::next() {
     ready_.wait(lock, [&] { return slot.ready; });
     slot.ready = false;
   }
-  wait_s_ += now_s() - begin_s;
   return take(slot);
 }
 

@@ -43,7 +43,6 @@ class Loader {
   void pause(bool on);
   std::int64_t position() const { return consumed_; }  // batches handed out plus first_batch: where a resumed run starts
   std::int64_t capacity() const { return capacity_; }
-  double wait_s() const { return wait_s_; }  // seconds that next() has waited for workers, in all
 
  private:
   struct Slot {
@@ -71,7 +70,6 @@ class Loader {
   std::int64_t capacity_ = 0;
   std::vector<Slot> ring_;  // batch b lies in ring_[b % ring_.size()]
   std::int64_t consumed_;   // by the caller; its slot is free again one call later
-  double wait_s_ = 0;
   std::exception_ptr failure_;
   std::vector<std::unique_ptr<ImageWorker>> workers_;  // one per thread; one for the caller without threads
 

@@ -10,11 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
-#include "data/crc32c.h"
 #include "data/jpeg.h"
 #include "data/manifest.h"
 #include "data/shard_set.h"
@@ -49,17 +50,12 @@ std::string utc_now() {
   return text;
 }
 
+// `s` has no control characters (check_ids).
 std::string json_text(const std::string& s) {
   std::string out = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof(escaped), "\\u%04x", c);
-      out += escaped;
-    } else {
-      out += c;
-    }
+    out += c;
   }
   return out + "\"";
 }
@@ -69,6 +65,8 @@ void check(const PackSettings& s) {
   if (s.split.empty() || !std::all_of(s.split.begin(), s.split.end(), allowed))
     throw UsageError("The split's name '" + s.split + "' is not made of letters, digits, '_', '-' and '.': choose such a name.");
   if (!fs::is_directory(s.images)) throw UsageError("There is no image folder " + s.images + ": check --images.");
+  if (std::error_code error; fs::exists(s.annotations, error) && !fs::is_regular_file(s.annotations, error))
+    throw UsageError(s.annotations + " is no regular file, and it is read twice: name a file with --annotations.");
   if (s.outside != "error" && s.outside != "clip" && s.outside != "skip")
     throw UsageError("'" + s.outside + "' is no way to treat annotations outside their image: say error, clip or skip.");
 }
@@ -77,7 +75,57 @@ bool trains(const std::vector<coco::Annotation>& annotations) {
   return std::any_of(annotations.begin(), annotations.end(), [](const coco::Annotation& a) { return a.bbox[2] > 1 && a.bbox[3] > 1; });
 }
 
-// Reads the JSON, groups annotations by image, judges them and looks up every file: all that can fail before an hour's work.
+// An image, annotation or category: its id stands once, and its name is one that paths and HDF5's strings can hold.
+template <class T>
+void check_ids(const std::vector<T>& items, const std::string& kind, const std::string& file) {
+  std::unordered_set<std::int64_t> seen;
+  for (const T& item : items) {
+    const std::string what = kind + " " + std::to_string(item.id);
+    if (!seen.insert(item.id).second) throw DataError(what + " stands twice in " + file + ": correct the file.");
+    const std::string* name = nullptr;
+    if constexpr (requires { item.name; }) name = &item.name;
+    if constexpr (requires { item.file_name; }) name = &item.file_name;
+    if (name && one_line(*name) != *name) throw DataError(what + " in " + file + " has the name '" + *name + "' with a control character: correct the file.");
+  }
+}
+
+// Where an image lies. `root`: the image folder without symbolic links.
+void find_file(const PackSettings& s, const fs::path& root, Record& record) {
+  const std::string name = record.image->file_name, of_image = " of image " + std::to_string(record.image->id);
+  record.path = (fs::path(s.images) / name).string();
+  std::error_code error;
+  const fs::path inside = fs::weakly_canonical(record.path, error).lexically_relative(root);
+  if (!s.follow_outside && (inside.empty() || *inside.begin() == ".."))
+    throw DataError("The file_name '" + name + "'" + of_image + " leads out of " + s.images + ": correct " + s.annotations + ", or say --follow-outside.");
+  struct stat info {};
+  if (::stat(record.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+    throw UsageError("The file " + record.path + of_image + " is missing: check --images or get the file.");
+  if (info.st_size == 0) throw DataError(record.path + of_image + " is not a whole JPEG: it is empty. Get the file again.");
+  record.length = static_cast<std::uint64_t>(info.st_size);
+}
+
+// Annotations by image.
+std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> group(const Source& source, const std::string& file) {
+  check_ids(source.dataset.images, "Image", file);
+  check_ids(source.categories, "Category", file);
+  check_ids(source.dataset.annotations, "Annotation", file);
+  std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> of_image;
+  for (const coco::Image& image : source.dataset.images) {
+    if (image.id < 0) throw DataError("Image " + std::to_string(image.id) + " in " + file + " has a negative id, as only images that fill a batch up have: number it anew.");
+    of_image[image.id];
+  }
+  for (const coco::Annotation& a : source.dataset.annotations) {
+    const auto found = of_image.find(a.image_id);
+    const bool known = std::any_of(source.categories.begin(), source.categories.end(), [&](const auto& c) { return c.id == a.category_id; });
+    if (found == of_image.end() || !known)
+      throw DataError("Annotation " + std::to_string(a.id) + " in " + file + " names " +
+                      (known ? "image " + std::to_string(a.image_id) : "category " + std::to_string(a.category_id)) + ", which is not there: correct the file.");
+    found->second.push_back(&a);
+  }
+  return of_image;
+}
+
+// Reads the JSON, judges annotations and looks up every file: all that can fail before an hour's work.
 Source plan(const PackSettings& s, PackResult& result) {
   Source source;
   source.dataset = coco::read_instances(s.annotations);
@@ -85,34 +133,20 @@ Source plan(const PackSettings& s, PackResult& result) {
   source.categories = source.dataset.categories;
   std::sort(source.categories.begin(), source.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   if (source.categories.size() > 256) throw NotSupported(s.annotations + " has more than 256 categories, which a shard cannot hold: split the data set.");
-  std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> of_image;
-  for (const coco::Image& image : source.dataset.images) {
-    if (image.id < 0) throw DataError("Image " + std::to_string(image.id) + " in " + s.annotations + " has a negative id, as only images that fill a batch up have: number it anew.");
-    if (!of_image.try_emplace(image.id).second)
-      throw DataError("Image " + std::to_string(image.id) + " stands twice in " + s.annotations + ": correct the file.");
-  }
-  for (const coco::Annotation& a : source.dataset.annotations) {
-    const auto found = of_image.find(a.image_id);
-    const bool known = std::any_of(source.categories.begin(), source.categories.end(), [&](const auto& c) { return c.id == a.category_id; });
-    if (found == of_image.end() || !known)
-      throw DataError("Annotation " + std::to_string(a.id) + " in " + s.annotations + " names " +
-                      (known ? "image " + std::to_string(a.image_id) : "category " + std::to_string(a.category_id)) + ", which is not there: correct the file.");
-    found->second.push_back(&a);
-  }
+  if (source.dataset.images.empty()) throw DataError(s.annotations + " lists no images: nothing to pack. Check --annotations.");
+  const auto of_image = group(source, s.annotations);
+  const fs::path root = fs::canonical(s.images);
   for (const coco::Image& image : source.dataset.images) {
     if (image.width == 0 || image.height == 0 || image.width > 65535 || image.height > 65535)
       throw DataError("Image " + std::to_string(image.id) + " in " + s.annotations + " has a side of 0 or more than 65535 pixels: correct the file.");
-    JudgedAnnotations judged = judge_annotations(image, of_image[image.id], s.outside);
+    JudgedAnnotations judged = judge_annotations(image, of_image.at(image.id), s.outside);
     result.annotations_clipped += judged.clipped, result.annotations_skipped += judged.skipped;
     if (s.filter_empty && !trains(judged.kept)) {
       ++result.images_left_out;
       continue;
     }
-    Record record{.image = &image, .path = s.images + "/" + image.file_name, .annotations = std::move(judged.kept)};
-    struct stat info {};
-    if (::stat(record.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
-      throw UsageError("The file " + record.path + " of image " + std::to_string(image.id) + " is missing: check --images or get the file.");
-    record.length = static_cast<std::uint64_t>(info.st_size);
+    Record record{.image = &image, .annotations = std::move(judged.kept)};
+    find_file(s, root, record);
     source.records.push_back(std::move(record));
   }
   if (source.records.empty()) throw DataError("No image of " + s.annotations + " is left to pack: check --annotations and --filter-empty.");

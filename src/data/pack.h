@@ -19,6 +19,7 @@ struct PackSettings {
   std::uint64_t shard_bytes = 384ull << 20;
   // An annotation whose box or polygon leaves its image by more than kOutsideTolerance: error, clip or skip.
   std::string outside = "error";
+  bool follow_outside = false;  // take images whose path or symbolic link leads out of `images`
   bool overwrite = false;   // replace shards of the same split
   int threads = 1;
   std::string packer;       // who packs, for the shards' attributes: version and commit
@@ -32,7 +33,7 @@ struct PackResult {
 };
 
 // Every JPEG is decoded once, and its size compared with the JSON's. Throws UsageError (a missing file or folder, shards
-// already there), DataError (a corrupt JPEG, an annotation outside its image) naming file, image and annotation, or
+// already there), DataError (a corrupt JPEG, an image outside its folder, an annotation outside its image, an id given twice) naming file, image and annotation, or
 // Error (disk full); then no shard of this packing is left.
 PackResult pack(const PackSettings& settings);
 

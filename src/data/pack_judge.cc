@@ -28,6 +28,7 @@ void refuse_nonsense(const coco::Annotation& a, const coco::Image& image) {
   };
   if (!std::all_of(a.bbox.begin(), a.bbox.end(), [](double v) { return std::isfinite(v); }) || !std::isfinite(a.area))
     refuse("has a box or area that is not a finite number");
+  if (a.area < 0 || a.area > 65535.0 * 65535.0) refuse("has an area that no image can have");
   if (a.bbox[2] < 0 || a.bbox[3] < 0) refuse("has a box of negative width or height");
   if (const auto* rle = std::get_if<coco::Rle>(&a.segmentation)) {
     if (rle->height != image.height || rle->width != image.width)

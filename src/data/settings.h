@@ -41,9 +41,9 @@ struct DataSettings {
     v("scaled_decode", s.scaled_decode, "decode at 1/2, 1/4 or 1/8 where the target is no larger; faster, other pixels");
     v("flip", s.flip, "probability of a horizontal flip in training", between(0, 1));
     v("channels", s.channels, "order of the channels", one_of({"rgb", "bgr"}));
-    v("pixel_divisor", s.pixel_divisor, "bytes are divided by this before the mean is taken off (255, or 1 for MLPerf)", at_least(1e-6));
-    v("mean", s.mean, "taken off each channel, in the order of the channels", any());
-    v("std", s.std, "divides each channel, in the order of the channels", at_least(1e-9));
+    v("pixel_divisor", s.pixel_divisor, "bytes are divided by this before the mean is taken off (255, or 1 for MLPerf)", between(1e-6, 1e6));
+    v("mean", s.mean, "taken off each channel, in the order of the channels", between(-1e6, 1e6).count(3, 3));
+    v("std", s.std, "divides each channel, in the order of the channels", between(1e-6, 1e6).count(3, 3));
     v("boxes", s.boxes, "plain: x2 = x + w; legacy (MLPerf): x2 = x + max(w - 1, 0), borders at width - 1", one_of({"plain", "legacy"}));
     v("gt_capacity", s.gt_capacity, "room for objects per image; 0: the most in the shards, up to a multiple of 8", between(0, 65536));
     v("transform", s.transform,
@@ -60,7 +60,8 @@ struct DataSettings {
     v("workers", s.workers, "threads that read, decode and resize; 0: the caller does it", between(0, 256));
     v("prefetch", s.prefetch, "batches made ready ahead of the one in use", between(1, 64));
     v("read", s.read, "how records are read: pread beside the library, or through HDF5", one_of({"pread", "hdf5"}));
-    v("generated", s.generated, "images of the generated data set, where --data names no other: square, or mixed (half 4:3, half 3:4)", one_of({"square", "mixed"}));
+    v("generated", s.generated,
+      "images of the generated data set, used where --data names no other: square, mixed (half 4:3, half 3:4), or no: --data is required", one_of({"no", "square", "mixed"}));
   }
 };
 

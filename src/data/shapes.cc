@@ -149,6 +149,9 @@ void make_shapes(const ShapesSettings& settings, const std::string& out) {
   std::error_code error;
   fs::create_directories(out, error);
   if (!fs::is_directory(out)) throw UsageError("The folder " + out + " cannot be made (" + error.message() + "): choose another.");
+  for (const std::string split : {"train", "val"})
+    if (const std::string json = out + "/instances_" + split + ".json"; !settings.overwrite && fs::exists(json))
+      throw UsageError("'" + json + "' exists already. Replace the data set with --overwrite, or name another folder with --out.");
   for (const int split : {0, 1}) make_split(settings, split, out);
 }
 

@@ -19,6 +19,7 @@ struct ShapesSettings {
   std::uint64_t seed = 0;
   std::int64_t classes = 6;  // of kShapeKinds
   int threads = 0;           // 0: all cores; changes nothing but the time
+  bool overwrite = false;    // replace a data set that is in the folder
 };
 
 // circle, square, triangle, star, cross, ring, half_disk, hourglass, arrow, crescent

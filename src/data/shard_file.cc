@@ -8,8 +8,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/crc32c.h"
 #include "core/error.h"
-#include "data/crc32c.h"
 
 namespace ttt::data {
 

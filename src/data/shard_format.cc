@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/crc32c.h"
 #include "core/error.h"
-#include "data/crc32c.h"
 
 namespace ttt::data {
 namespace {

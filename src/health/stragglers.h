@@ -22,8 +22,8 @@ struct StragglerConfig {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("window", s.window, "steps of which a rank's median is compared with the other ranks'; 0: not at all", at_least(0));
-    v("index", s.index, "a rank is called slow from so many times the middle rank's time on its own work", at_least(1.01));
+    v("window", s.window, "steps of which a rank's median is compared with the other ranks'; 0: not at all", between(0, 1e6));
+    v("index", s.index, "a rank is called slow from so many times the middle rank's time on its own work", between(1.01, 1000));
   }
 };
 

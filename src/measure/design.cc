@@ -10,25 +10,25 @@
 namespace ttt::ablations {
 namespace {
 
-Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& variant, const Place& place) {
+Pairing of_ablation(const Ablation& a, const Variant& baseline, const Variant& variant, const Capabilities& here) {
   return {.ablation = a.name, .question = a.question, .expectation = a.expectation, .baseline = baseline, .variant = variant,
           .promise = a.promise, .rtol = a.rtol, .half_width = a.half_width, .limit_s = a.limit_s, .built_alike = a.built_alike, .under_load = a.under_load,
-          .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(place)};
+          .block_steps = std::max(a.block_steps, variant.block_steps), .settle_steps = a.settle_steps, .unsupported = a.unsupported(here)};
 }
 
 // Those of the ablation, or the recipe as it is.
 std::vector<Setting> settings_of(const Ablation& a) { return a.settings.empty() ? std::vector<Setting>{{}} : a.settings; }
 
-std::vector<Pairing> one_off(const std::vector<Ablation>& ablations, const Place& place, std::int64_t repetitions) {
+std::vector<Pairing> one_off(const std::vector<Ablation>& ablations, const Capabilities& here, std::int64_t repetitions) {
   std::vector<Pairing> out;
   for (const Ablation& a : ablations) {
     if (a.convergence.seeds > 0) continue;  // trainings, not steps
-    const std::string reason = a.unsupported(place);
+    const std::string reason = a.unsupported(here);
     const std::int64_t times = !reason.empty() ? 1 : repetitions > 0 ? repetitions : a.repetitions;
     for (const Setting& setting : settings_of(a))
       for (std::size_t v = 1; v < a.variants.size(); ++v)
         for (std::int64_t repetition = 0; repetition < times; ++repetition) {
-          Pairing p = of_ablation(a, a.variants[0], a.variants[v], place);
+          Pairing p = of_ablation(a, a.variants[0], a.variants[v], here);
           p.setting = setting, p.repetition = repetition, p.repetitions = times;
           out.push_back(std::move(p));
         }
@@ -36,13 +36,13 @@ std::vector<Pairing> one_off(const std::vector<Ablation>& ablations, const Place
   return out;
 }
 
-std::vector<Pairing> null(const std::vector<Ablation>& ablations, const Place& place, std::int64_t repetitions) {
+std::vector<Pairing> null(const std::vector<Ablation>& ablations, const Capabilities& here, std::int64_t repetitions) {
   std::vector<Pairing> out;
   const std::int64_t times = std::max<std::int64_t>(1, repetitions);
   for (const Ablation& a : ablations)
     for (const Setting& setting : settings_of(a))
       for (std::int64_t repetition = 0; repetition < times; ++repetition) {
-        Pairing p = of_ablation(a, a.variants[0], a.variants[0], place);
+        Pairing p = of_ablation(a, a.variants[0], a.variants[0], here);
         p.design = "null", p.promise = Promise::kBitwise, p.built_alike = true, p.setting = setting, p.repetition = repetition, p.repetitions = times;
         p.variant.name += " again";
         out.push_back(std::move(p));
@@ -67,9 +67,9 @@ Variant combined(const std::vector<Ablation>& ablations, const Factors& on) {
     for (const Variant& p : parts)
       if (p.change) p.change(r);
   };
-  v.rebuild = [parts](Run& run) {
+  v.components = [parts](Components& components) {
     for (const Variant& p : parts)
-      if (p.rebuild) p.rebuild(run);
+      if (p.components) p.components(components);
   };
   v.enter = [parts] {
     for (const Variant& p : parts)
@@ -78,7 +78,7 @@ Variant combined(const std::vector<Ablation>& ablations, const Factors& on) {
   return v;
 }
 
-Pairing combination(const std::vector<Ablation>& ablations, const std::string& design, const Factors& from, const Factors& to, const Place& place) {
+Pairing combination(const std::vector<Ablation>& ablations, const std::string& design, const Factors& from, const Factors& to, const Capabilities& here) {
   Pairing p{.design = design, .ablation = design, .baseline = combined(ablations, from), .variant = combined(ablations, to)};
   for (const std::size_t f : to) p.factors.push_back(ablations[f].name);
   for (std::size_t f = 0; f < ablations.size(); ++f) {
@@ -88,12 +88,12 @@ Pairing combination(const std::vector<Ablation>& ablations, const std::string& d
     const bool differs = (std::find(from.begin(), from.end(), f) != from.end()) != (std::find(to.begin(), to.end(), f) != to.end());
     if (differs) p.promise = std::max(p.promise, a.promise), p.rtol += a.rtol;  // the weakest of them; differences add up
     p.block_steps = std::max({p.block_steps, a.block_steps, variant_of(a, true).block_steps}), p.settle_steps = std::max(p.settle_steps, a.settle_steps);
-    if (p.unsupported.empty()) p.unsupported = a.unsupported(place);
+    if (p.unsupported.empty()) p.unsupported = a.unsupported(here);
   }
   return p;
 }
 
-// What a factor writes, on or off: keys of the recipe that any of its two variants or of its settings changes, and parts that it exchanges.
+// What a factor writes, on or off: keys of the recipe that any of its two variants or of its settings changes, and slots that it replaces.
 std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   std::set<std::string> out;
   const result::FieldTable plain = result::field_table(recipe);
@@ -108,10 +108,9 @@ std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   for (const bool on : {false, true}) {
     const Variant& variant = variant_of(a, on);
     add_changed(variant.change);
-    for (const std::string& part : variant.replaces) {
-      out.insert("the " + part);
-      if (part == "model") out.insert({"the step", "the optimizer"});
-    }
+    Components components = components_of(recipe);
+    if (variant.components) variant.components(components);
+    for (const std::string& slot : components.replaced()) out.insert("the " + slot);
   }
   return out;
 }
@@ -149,7 +148,7 @@ std::vector<Setting> common_settings(const std::vector<Ablation>& ablations) {
   return with ? with->settings : std::vector<Setting>{{}};
 }
 
-std::vector<Pairing> combinations_once(const std::vector<Ablation>& ablations, const std::string& design, const Place& place) {
+std::vector<Pairing> combinations_once(const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here) {
   std::vector<Pairing> out;
   const std::size_t n = ablations.size();
   Factors all;
@@ -158,30 +157,30 @@ std::vector<Pairing> combinations_once(const std::vector<Ablation>& ablations, c
     for (const std::size_t left_out : all) {
       Factors rest;
       std::copy_if(all.begin(), all.end(), std::back_inserter(rest), [&](std::size_t f) { return f != left_out; });
-      out.push_back(combination(ablations, design, all, rest, place));
+      out.push_back(combination(ablations, design, all, rest, here));
       out.back().ablation = "without " + ablations[left_out].name;
     }
   } else if (design == "ladder") {
     for (std::size_t rung = 1; rung <= n; ++rung)
-      out.push_back(combination(ablations, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), place));
-    out.push_back(combination(ablations, design, {}, all, place));
+      out.push_back(combination(ablations, design, Factors(all.begin(), all.begin() + rung - 1), Factors(all.begin(), all.begin() + rung), here));
+    out.push_back(combination(ablations, design, {}, all, here));
   } else {
     for (std::uint32_t set = 1; set < (1u << n); ++set) {
       Factors on;
       for (std::size_t f = 0; f < n; ++f)
         if (set >> f & 1) on.push_back(f);
-      out.push_back(combination(ablations, design, {}, on, place));
+      out.push_back(combination(ablations, design, {}, on, here));
     }
   }
   return out;
 }
 
-std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, const train::Recipe& recipe) {
+std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here, const train::Recipe& recipe) {
   check_factors(ablations, design);
   check_disjoint(ablations, recipe);
   std::vector<Pairing> out;
   for (const Setting& setting : common_settings(ablations))
-    for (Pairing& p : combinations_once(ablations, design, place)) {
+    for (Pairing& p : combinations_once(ablations, design, here)) {
       p.setting = setting;
       out.push_back(std::move(p));
     }
@@ -190,11 +189,11 @@ std::vector<Pairing> combinations(const std::vector<Ablation>& ablations, const 
 
 }  // namespace
 
-std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, std::int64_t repetitions,
+std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here, std::int64_t repetitions,
                               const train::Recipe& recipe) {
-  if (design == "one_off") return one_off(ablations, place, repetitions);
-  if (design == "null") return null(ablations, place, repetitions);
-  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(ablations, design, place, recipe);
+  if (design == "one_off") return one_off(ablations, here, repetitions);
+  if (design == "null") return null(ablations, here, repetitions);
+  if (design == "leave_one_out" || design == "ladder" || design == "factorial") return combinations(ablations, design, here, recipe);
   throw UsageError("There is no design '" + design + "': one_off, leave_one_out, ladder, factorial or null.");
 }
 

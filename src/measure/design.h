@@ -30,7 +30,7 @@ struct Pairing {
 // Combinations are made under each setting of the ablation that has some.
 // Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe (by a setting, too) or exchange
 // the same part, and two with settings of their own.
-std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Place& place, std::int64_t repetitions,
+std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here, std::int64_t repetitions,
                               const train::Recipe& recipe);
 
 }  // namespace ttt::ablations

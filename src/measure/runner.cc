@@ -19,7 +19,7 @@ namespace {
 using result::Comparison;
 
 // The least over ranks: they must all decide alike.
-Place place_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
+Capabilities capabilities_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
   double minus_cores = -std::max(1, usable_cores());
   control.all_reduce_max(&minus_cores, 1);
   return {.ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
@@ -72,12 +72,12 @@ const char* promise_name(Promise promise) {
   return "";
 }
 
-std::string needs_ranks(const Place& place) {
-  return place.ranks > 1 ? "" : "one rank has nobody to send to: start it with mpirun -n 2 or more";
+std::string needs_ranks(const Capabilities& here) {
+  return here.ranks > 1 ? "" : "one rank has nobody to send to: start it with mpirun -n 2 or more";
 }
 
-std::string needs_cuda(const Place& place, const std::string& what) {
-  return place.device == "cuda" ? "" : what + " exists on CUDA devices only";
+std::string needs_cuda(const Capabilities& here, const std::string& what) {
+  return here.device == "cuda" ? "" : what + " exists on CUDA devices only";
 }
 
 void make_steps_small(train::Recipe& r) {
@@ -118,9 +118,9 @@ double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
 }
 
 // cuDNN may add up a gradient of weights with atomics, in an order that changes from call to call: two equal steps differ in the last places.
-void relax(std::vector<Pairing>& pairings, const Place& place) {
+void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
   constexpr double kRounding = 1e-3;  // what an ablation of cuDNN's algorithms promises, too
-  if (place.device == "cpu") return;
+  if (here.device == "cpu") return;
   for (Pairing& p : pairings)
     if (p.promise == Promise::kBitwise) p.promise = Promise::kClose, p.rtol = kRounding;
 }
@@ -129,9 +129,9 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
     throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
   const auto control = world.communicator();
-  const Place place = place_of(recipe, world, *control);
-  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, place, recipe.ablate.repetitions, recipe)};
-  relax(plan.pairings, place);
+  const Capabilities here = capabilities_of(recipe, world, *control);
+  Plan plan{.pairings = pairings(ablations, recipe.ablate.design, here, recipe.ablate.repetitions, recipe)};
+  relax(plan.pairings, here);
   agree(plan.pairings, *control);
   if (recipe.ablate.design == "one_off")
     for (const Ablation& a : ablations)

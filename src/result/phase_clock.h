@@ -121,6 +121,11 @@ class RunClock {
   }
   void end_run() { set(run_end_, ended_); }
 
+  // Whether start_run() was called.
+  bool running() const {
+    const std::lock_guard lock(mutex_);
+    return started_ && !resuming_;
+  }
   // The moment at which the run started, on this process's now_s(); 0 before.
   double run_start_s() const {
     const std::lock_guard lock(mutex_);

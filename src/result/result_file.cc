@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -61,11 +62,10 @@ std::string run_id_at(const fs::path& path) {
   }
 }
 
-// Whether the result at `path` is what run `run_id` left when it failed or was interrupted.
-bool left_unfinished(const fs::path& path, const std::string& run_id) {
+// Whether the result at `path` is that of a run that failed or was interrupted.
+bool is_unfinished(const fs::path& path) {
   try {
-    const RunRecord there = parse_result(read_text(path), quote(path));
-    return !run_id.empty() && there.run_id == run_id && there.verdict == Verdict::kFailed;
+    return parse_result(read_text(path), quote(path)).verdict == Verdict::kFailed;
   } catch (const Error&) {
     return false;
   }
@@ -109,9 +109,12 @@ std::string read_text(const fs::path& path) {
 
 fs::path journal_folder(const fs::path& path) { return with_suffix(path, ".journal"); }
 
-Reservation::Reservation(const fs::path& path, bool force, const std::string& run_id) : lock_(with_suffix(path, ".lock")) {
+Reservation::Reservation(const fs::path& path, bool force, bool may_resume)
+    : path_(path), lock_(with_suffix(path, ".lock")), earlier_(with_suffix(path, ".earlier")) {
   if (fs::is_directory(path))
     throw UsageError("The result path '" + path.string() + "' is a folder. Name a file with --out.");
+  std::error_code ec;  // a failure shows at open()
+  if (fs::create_directories(path.parent_path(), ec)) made_folder_ = path.parent_path();
   const std::string busy =
       "Another run is writing '" + path.string() + "'. Wait for it, or name another file with --out.";
   for (int attempt = 0; fd_ < 0; ++attempt) {
@@ -142,9 +145,8 @@ Reservation::Reservation(const fs::path& path, bool force, const std::string& ru
     fd_ = -1;
     if (attempt >= 100) throw UsageError(busy);
   }
-  if (left_unfinished(path, run_id)) {
+  if (may_resume && is_unfinished(path)) {
     // Not left in place: a rank that finds a result of its run there takes it for another rank's last word.
-    earlier_ = with_suffix(path, ".earlier");
     fs::rename(path, earlier_);
   } else if (!force && fs::exists(fs::symlink_status(path))) {
     ::unlink(lock_.c_str());
@@ -155,9 +157,16 @@ Reservation::Reservation(const fs::path& path, bool force, const std::string& ru
   ::unlink(with_suffix(path, ".tmp").c_str());  // of a run that was killed: the lock is ours, so nobody writes it
 }
 
-void Reservation::discard_earlier() {
+void Reservation::complete() {
   std::error_code ec;
-  if (!earlier_.empty()) fs::remove(earlier_, ec);
+  fs::remove(earlier_, ec);  // also that of a start that was killed before it could
+}
+
+void Reservation::withdraw() {
+  std::error_code ec;
+  if (!fs::exists(fs::symlink_status(path_, ec))) fs::rename(earlier_, path_, ec);
+  ::unlink(lock_.c_str());
+  if (!made_folder_.empty()) fs::remove(made_folder_, ec);  // only while it is empty
 }
 
 Reservation::~Reservation() {
@@ -211,6 +220,9 @@ RunRecord parse_result(std::string text, const std::string& name) {
   if (sha256_hex(text) != stated)
     throw DataError(name +
                     " does not match its content_sha256: it was edited after it was written. Take the original file.");
+  if (record.kind == "time_to_target" && record.verdict == Verdict::kPassed && record.target &&
+      std::none_of(record.accuracy.begin(), record.accuracy.end(), [&](const Evaluation& e) { return record.target->reached(e); }))
+    throw DataError(name + " says passed, but none of its evaluations reaches its target. Take the original file.");
   return record;
 }
 

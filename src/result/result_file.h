@@ -17,17 +17,18 @@ namespace ttt::result {
 // Reservation of a result path by one process (rank 0). Released on destruction.
 class Reservation {
  public:
-  // Throws UsageError where `path` exists and `force` is false, where another run holds it (force or not), or where the
-  // folder is missing or cannot be written. A result that the same run left when it failed or was interrupted may stand there: the run goes
-  // on, and its next result will hold more. Until then it is kept as `<path>.earlier`.
-  Reservation(const std::filesystem::path& path, bool force, const std::string& run_id = {});
+  // Makes the folder of `path` where it is missing. Throws UsageError where `path` exists and `force` is false, where
+  // another run holds it (force or not), or where the folder cannot be made or written. `may_resume`: a result with
+  // verdict failed is what an earlier start of this run left. It is kept as `<path>.earlier` until complete().
+  Reservation(const std::filesystem::path& path, bool force, bool may_resume = false);
   ~Reservation();
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
-  void discard_earlier();  // the run's new result is written
+  void complete();  // the run's new result is written: the earlier one goes
+  void withdraw();  // nothing was run: the earlier result and the folders are as they were before
 
  private:
-  std::filesystem::path lock_, earlier_;
+  std::filesystem::path path_, lock_, earlier_, made_folder_;
   int fd_ = -1;
 };
 

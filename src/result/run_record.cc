@@ -121,6 +121,12 @@ std::string_view verdict_name(Verdict verdict) {
   throw Error("A verdict without a name. This is a bug.");
 }
 
+std::string verdict_title(Verdict verdict) {
+  std::string title(verdict_name(verdict));
+  for (char& c : title) c = c == '_' ? ' ' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return title;
+}
+
 Verdict verdict_from_name(const std::string& name) {
   for (const VerdictWord& w : kVerdicts)
     if (w.name == name) return w.verdict;

@@ -28,6 +28,7 @@ inline constexpr int kSchemaVersion = 1;
 enum class Verdict { kPassed, kIncorrect, kFailed, kNotConverged, kNotSupported, kNotRun, kSmoke };
 
 std::string_view verdict_name(Verdict verdict);      // "passed", "not_converged", ...
+std::string verdict_title(Verdict verdict);          // "PASSED", "NOT CONVERGED", ...
 Verdict verdict_from_name(const std::string& name);  // throws DataError on another word
 int verdict_exit_code(Verdict verdict);              // 0 for passed, smoke and not_run
 

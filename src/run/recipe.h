@@ -5,61 +5,44 @@
 #include "data/settings.h"
 #include "models/mask_rcnn/config.h"
 #include "checkpoint/config.h"
-#include "train/loss_scaler.h"
-#include "mlperf/config.h"
-#include "train/optimizers/optimizer.h"
-#include "train/reducers/reducer.h"
-#include "train/schedules/schedule.h"
 #include "health/stragglers.h"
+#include "mlperf/config.h"
 #include "telemetry/config.h"
+#include "train/config.h"
 
 namespace ttt::train {
 
-struct TrainConfig {
-  std::int64_t global_batch = 0;
-  std::int64_t images_per_rank = 2;
-  std::int64_t epochs = 26;
-  std::int64_t max_steps = 0;
-  double eval_every_epochs = 1.0;
+// Table `train`: the training, the process that it runs in, and who follows it.
+struct TrainSettings : TrainConfig {
   std::int64_t eval_batch = 8;
-  bool eval_overlap = false;
-  double target_box_ap = 0.377;
-  double target_mask_ap = 0.339;
   std::int64_t threads = 0;
   bool keep_memory = true;
   bool cudnn_autotune = true;
   bool cudnn_deterministic = true;
-  bool pin_memory = true, copy_stream = true;
-  std::string graphs = "none";
+  bool pin_memory = true;
   bool strict_sync = false;
   double gpu_every_s = 0.5;
-  LossScaleConfig loss_scale;
-  std::string weights, weights_backbone;
-  std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
   std::int64_t profile_steps = 0;
   CheckpointConfig checkpoint;
   double watchdog_s = 300;
   std::int64_t check_replicas_every = 100;
   StragglerConfig stragglers;
-  ReducerConfig reducer;
   comm::NcclTuning nccl;
-  ScheduleConfig schedule;
-  OptimizerConfig optimizer;
   TelemetryConfig telemetry;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("global_batch", s.global_batch, "images of a step over all ranks, a multiple of the number of ranks; 0: images_per_rank on each", at_least(0));
-    v("images_per_rank", s.images_per_rank, "images of a step on each rank, where global_batch is 0", at_least(1));
-    v("epochs", s.epochs, "passes over the training images at most", at_least(1));
-    v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit", at_least(0));
-    v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", at_least(1e-3));
-    v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", at_least(1));
+    v("global_batch", s.global_batch, "images of a step over all ranks, a multiple of the number of ranks; 0: images_per_rank on each", between(0, 1e6));
+    v("images_per_rank", s.images_per_rank, "images of a step on each rank, where global_batch is 0", between(1, 4096));
+    v("epochs", s.epochs, "passes over the training images at most", between(1, 1e6));
+    v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit", between(0, 1e9));
+    v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", between(1e-3, 1e6));
+    v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", between(1, 4096));
     v("eval_overlap", s.eval_overlap, "training goes on while a thread of rank 0 computes AP from an evaluation's detections; a run that has reached its target ends when that is known, after more steps, with the weights of the last");
     v("target_box_ap", s.target_box_ap, "box AP (IoU 0.50:0.95) at which the run has passed, together with target_mask_ap", between(0, 1));
     v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
-    v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", at_least(0));
+    v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it", between(0, 1024));
     v("keep_memory", s.keep_memory, "what a step frees stays with the process for the next one, instead of going back to the system and coming again page by page");
     v("cudnn_autotune", s.cudnn_autotune, "cuDNN tries its algorithms at the first step of each shape and keeps the fastest, instead of choosing by rules");
     v("cudnn_deterministic", s.cudnn_deterministic,
@@ -68,7 +51,7 @@ struct TrainConfig {
     v("copy_stream", s.copy_stream, "batches travel to the device by a stream of their own, beside the step before");
     v("loss_scale", s.loss_scale, "dynamic scaling of the loss, with model.precision = fp16");
     v("strict_sync", s.strict_sync, "a training step in which the host waits for the device, as far as torch notices (a number that is read, a copy that is not asynchronous), ends the run; but for the first of each size of images");
-    v("gpu_every_s", s.gpu_every_s, "seconds between looks at a GPU's power, clocks and memory (health.gpus in the result); 0: none", at_least(0));
+    v("gpu_every_s", s.gpu_every_s, "seconds between looks at a GPU's power, clocks and memory (health.gpus in the result); 0: none", between(0, 86400));
     v("graphs", s.graphs,
       "steps recorded as CUDA Graphs and replayed: none; parts: each part of the step that can be recorded; full: the whole step, one graph for each size of images",
       one_of({"none", "parts", "full"}));
@@ -77,10 +60,10 @@ struct TrainConfig {
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps, "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none", between(0, 10000));
     v("profile_steps", s.profile_steps, "steps, from trace_from on, of which the result says for how much of the time the GPU was busy and which kernels took it (health.profile); 0: none. They take longer by the noting", between(0, 10000));
-    v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", at_least(0));
+    v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others", between(0, 1e9));
     v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
-    v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", at_least(0));
-    v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", at_least(0));
+    v("watchdog_s", s.watchdog_s, "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]", between(0, 1e6));
+    v("check_replicas_every", s.check_replicas_every, "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, as with reducer.kind none, where they differ by intent", between(0, 1e9));
     v("stragglers", s.stragglers, "ranks that are slower than the others");
     v("reducer", s.reducer, "gradients over ranks");
     v("nccl", s.nccl, "how NCCL carries them, with device = cuda and several ranks");
@@ -95,12 +78,12 @@ struct Recipe {
   std::string device = "cpu";
   data::DataSettings data;
   model::ModelConfig model;
-  TrainConfig train;
+  TrainSettings train;
   MlperfConfig mlperf;
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("seed", s.seed, "of initialisation, order, flips and sampling", at_least(0));
+    v("seed", s.seed, "of initialisation, order, flips and sampling", between(0, 9.2e18));
     v("device", s.device, "where tensors live", one_of({"cpu", "cuda"}));
     v("data", s.data, "images and their transformation");
     v("model", s.model, "Mask R-CNN");
@@ -108,5 +91,9 @@ struct Recipe {
     v("mlperf", s.mlperf, "MLPerf's log and rules");
   }
 };
+
+// Throws UsageError for settings that contradict each other, whatever the data and the launch, naming the keys; NotSupported for a precision that
+// the device lacks.
+void check(const Recipe& recipe);
 
 }  // namespace ttt::train

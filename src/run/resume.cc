@@ -3,9 +3,11 @@
 namespace ttt {
 
 void find_earlier_run(harness::App<train::Recipe>& app, train::Earlier& earlier) {
-  app.continues = [&earlier](const train::Recipe& recipe) {
-    earlier = train::find_earlier(recipe.train.checkpoint);
-    return earlier.checkpoint ? earlier.checkpoint->state.run_id : std::string();
+  app.resumes = [&earlier](const train::Recipe& recipe) -> std::optional<std::string> {
+    const train::CheckpointConfig& config = recipe.train.checkpoint;
+    if (config.folder.empty() && config.from.empty()) return std::nullopt;
+    earlier = train::find_earlier(config);
+    return earlier.checkpoint ? earlier.checkpoint->state.run_id : "";
   };
 }
 

@@ -1,5 +1,6 @@
 #include "settings/field_table.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -14,37 +15,44 @@ std::string limit_text(double value) {
   return text;
 }
 
-std::string check_number(double value, const Limits& limits) {
-  if (!std::isfinite(value)) return "must be finite";
-  if (value >= limits.lo && value <= limits.hi) return {};
-  return "must be " + describe_limits(limits);
+std::string count_text(const Limits& limits) {
+  const std::string most = std::to_string(limits.most);
+  return limits.least == limits.most ? most : std::to_string(limits.least) + " to " + most;
+}
+
+std::string range_text(const Limits& limits) {
+  if (limits.choices.empty())
+    return std::isfinite(limits.lo) && std::isfinite(limits.hi) ? "in [" + limit_text(limits.lo) + ", " + limit_text(limits.hi) + "]" : "";
+  std::string text = "one of ";
+  for (std::size_t i = 0; i < limits.choices.size(); ++i) text += (i ? ", '" : "'") + limits.choices[i] + "'";
+  return text;
 }
 
 struct WithinLimits {
   const Limits& limits;
 
   std::string operator()(bool) const { return {}; }
-  std::string operator()(std::int64_t v) const { return check_number(static_cast<double>(v), limits); }
-  std::string operator()(double v) const { return check_number(v, limits); }
-  std::string operator()(const std::string& v) const {
-    if (limits.choices.empty()) return {};
-    for (const std::string& choice : limits.choices)
-      if (v == choice) return {};
-    return "must be " + describe_limits(limits);
+  std::string operator()(std::int64_t v) const { return (*this)(static_cast<double>(v)); }
+  std::string operator()(double v) const {
+    if (!std::isfinite(v)) return "must be finite";
+    return v >= limits.lo && v <= limits.hi ? "" : "must be " + range_text(limits);
   }
-  std::string operator()(const std::vector<std::string>& list) const {
-    for (const std::string& v : list)
-      if (const std::string wrong = (*this)(v); !wrong.empty()) return wrong + " ('" + v + "' is none)";
-    return {};
+  std::string operator()(const std::string& v) const {
+    const auto& choices = limits.choices;
+    return choices.empty() || std::find(choices.begin(), choices.end(), v) != choices.end() ? "" : "must be " + range_text(limits);
   }
   template <class T>
   std::string operator()(const std::vector<T>& list) const {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string wrong = check_number(static_cast<double>(list[i]), limits);
-      if (!wrong.empty()) return wrong + " (element " + std::to_string(i) + ")";
-    }
+    if (list.size() < limits.least || list.size() > limits.most)
+      return "must have " + count_text(limits) + " elements and has " + std::to_string(list.size());
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (const std::string wrong = (*this)(list[i]); !wrong.empty()) return wrong + element_text(list[i], i);
     return {};
   }
+
+ private:
+  static std::string element_text(const std::string& v, std::size_t) { return " ('" + v + "' is none)"; }
+  static std::string element_text(double, std::size_t i) { return " (element " + std::to_string(i) + ")"; }
 };
 
 }  // namespace
@@ -57,17 +65,9 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string describe_limits(const Limits& limits) {
-  if (!limits.choices.empty()) {
-    std::string text = "one of ";
-    for (std::size_t i = 0; i < limits.choices.size(); ++i) text += (i ? ", '" : "'") + limits.choices[i] + "'";
-    return text;
-  }
-  const bool low = std::isfinite(limits.lo), high = std::isfinite(limits.hi);
-  if (low && high) return "in [" + limit_text(limits.lo) + ", " + limit_text(limits.hi) + "]";
-  if (low) return "at least " + limit_text(limits.lo);
-  if (high) return "at most " + limit_text(limits.hi);
-  return {};
+std::string describe_limits(const FieldValue& value, const Limits& limits) {
+  const bool list = value.index() >= 4, counted = limits.least != Limits{}.least || limits.most != Limits{}.most;
+  return range_text(limits) + (list && counted ? ", " + count_text(limits) + " of them" : "");
 }
 
 std::string check_limits(const FieldValue& value, const Limits& limits) { return std::visit(WithinLimits{limits}, value); }

@@ -51,12 +51,21 @@ concept FieldType = std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> |
     std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::int64_t>> ||
     std::is_same_v<T, std::vector<double>> || std::is_same_v<T, std::vector<std::string>>;
 
+template <class T>
+concept NumberType = std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+    std::is_same_v<T, std::vector<std::int64_t>> || std::is_same_v<T, std::vector<double>>;
+
 struct Lister {
   FieldTable& table;
   std::string group;
 
   template <class T>
-  void operator()(const char* key, const T& value, const char* doc, Limits limits = {}) {
+  void operator()(const char* key, const T& value, const char* doc) {
+    static_assert(!NumberType<T>, "a number needs limits: between(lo, hi)");
+    (*this)(key, value, doc, {});
+  }
+  template <class T>
+  void operator()(const char* key, const T& value, const char* doc, Limits limits) {
     const std::string path = join_key(group, key);
     if constexpr (FieldGroup<T>) {
       table.groups.push_back({path, doc});
@@ -99,14 +108,14 @@ void assign(const FieldTable& table, S& settings) {
   S::fields(settings, detail::Storer{table.fields, next});
 }
 
-// "" where `value` satisfies `limits`, else what is wrong: "must be at least 0". Numbers must be finite.
+// "" where `value` satisfies `limits`, else the fault: "must be in [0, 1]". Numbers must be finite.
 std::string check_limits(const FieldValue& value, const Limits& limits);
 
 // "boolean", "integer", "number", "string", "list of integers", "list of numbers", "list of strings".
 std::string type_name(const FieldValue& value);
 
-// "in [0, 1]", "at least 0", "one of 'step', 'cosine'", or "".
-std::string describe_limits(const Limits& limits);
+// "in [0, 1]", "in [1, 256], 4 of them", "one of 'step', 'cosine'", or "".
+std::string describe_limits(const FieldValue& value, const Limits& limits);
 
 // Shortest decimal text that reads back to the same double, always with a point or an exponent: "0.1", "1.0", "1e-06".
 std::string number_text(double value);

@@ -1,8 +1,7 @@
 #include "settings/json.h"
 
 #include <cmath>
-#include <fstream>
-#include <sstream>
+#include <set>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -108,7 +107,14 @@ std::string dump(const Json& value, int indent) {
 Json parse(std::string_view text, const std::string& name) {
   if (too_deep(text)) throw DataError(name + " is nested more than 200 levels deep. Name a JSON file of this suite.");
   try {
-    return Json::parse(text);
+    std::vector<std::set<std::string>> objects;  // keys so far of each object that is open
+    return Json::parse(text, [&](int, Json::parse_event_t event, Json& value) {
+      if (event == Json::parse_event_t::object_start) objects.emplace_back();
+      if (event == Json::parse_event_t::object_end) objects.pop_back();
+      if (event == Json::parse_event_t::key && !objects.back().insert(value.get<std::string>()).second)
+        throw DataError(name + " has the key '" + value.get<std::string>() + "' twice in one object. Take the original file.");
+      return true;
+    });
   } catch (const Json::parse_error& e) {
     const bool ended = e.byte >= text.size();
     throw DataError(name + " is not JSON: " + (ended ? "it ends too early" : "it breaks off") + " at " +
@@ -117,15 +123,6 @@ Json parse(std::string_view text, const std::string& name) {
   } catch (const Json::exception& e) {  // a number beyond double's range
     throw DataError(name + " is not usable JSON: " + e.what() + ". Take the original file.");
   }
-}
-
-Json read_json_file(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || std::filesystem::is_directory(file))
-    throw UsageError("Cannot read '" + file.string() + "'. Name an existing JSON file.");
-  return parse(text.str(), quote(file));
 }
 
 const Json& member(const Json& object, const std::string& key, const std::string& path) {

@@ -1,7 +1,6 @@
 // The suite's one JSON type, and the only ways in and out of it.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -19,9 +18,6 @@ std::string dump(const Json& value, int indent = 2);
 
 // Parses strict JSON; `name` is what an error calls the text. Throws DataError with line and column.
 Json parse(std::string_view text, const std::string& name);
-
-// Reads a JSON file. Throws UsageError where it cannot be opened, DataError where it is not JSON.
-Json read_json_file(const std::filesystem::path& file);
 
 // A member that must be there and have the right type; `path` is the key path for the message of DataError.
 const Json& member(const Json& object, const std::string& key, const std::string& path);

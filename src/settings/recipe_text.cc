@@ -62,7 +62,7 @@ std::string group_of(const std::string& key) {
 }
 
 std::string full_doc(const Field& field) {
-  const std::string limits = result::describe_limits(field.limits);
+  const std::string limits = result::describe_limits(field.value, field.limits);
   return limits.empty() ? field.doc : field.doc + " (" + limits + ")";
 }
 
@@ -74,16 +74,6 @@ void write_group(const FieldTable& table, const std::string& group, std::string&
     out += comment(full_doc(field));
     out.append(field.key, skip).append(" = ").append(toml_value(field.value)).append("\n");
   }
-}
-
-// A cell of a Markdown table.
-std::string cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
 }
 
 }  // namespace
@@ -98,16 +88,6 @@ std::string recipe_toml(const FieldTable& table) {
     out += comment(group.doc);
     out.append("[").append(group.key).append("]\n");
     write_group(table, group.key, out);
-  }
-  return out;
-}
-
-std::string recipe_markdown(const FieldTable& table) {
-  std::string out = "| key | type | default | limits | meaning |\n|---|---|---|---|---|\n";
-  for (const Field& field : table.fields) {
-    out.append("| `").append(field.key).append("` | ").append(result::type_name(field.value)).append(" | `");
-    out.append(cell(toml_value(field.value))).append("` | ").append(cell(result::describe_limits(field.limits)));
-    out.append(" | ").append(cell(field.doc)).append(" |\n");
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Settings as text for people: TOML with the documentation as comments, and a table for a README.
+// Settings as text for people: TOML with the documentation as comments.
 #pragma once
 
 #include <string>
@@ -9,9 +9,6 @@ namespace ttt::harness {
 
 // A TOML file that settings_reader.h reads back to the same values, bit for bit.
 std::string recipe_toml(const result::FieldTable& table);
-
-// Markdown: | key | type | default | limits | meaning |, one row per field.
-std::string recipe_markdown(const result::FieldTable& table);
 
 // One value as TOML writes it.
 std::string toml_value(const result::FieldValue& value);

@@ -3,13 +3,14 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <fstream>
+#include <functional>
 #include <optional>
 #include <set>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/nearest.h"
+#include "core/whole_file.h"
 
 namespace ttt::harness {
 namespace {
@@ -18,10 +19,19 @@ using result::Field;
 using result::FieldTable;
 using result::FieldValue;
 
-// What is wrong with one entry and where it stands; the first in the file is reported.
-struct Problem {
-  std::uint32_t line = 0, column = 0;
-  std::string message;
+constexpr std::size_t kMostBytes = 1 << 20;  // of a file of settings
+constexpr std::size_t kDeepest = 64;         // tables, lists and parts of a dotted key within one another
+
+// Faults in the entries of a file. Only the first in the file gets its message, which compares names and takes time.
+struct Problems {
+  std::size_t count = 0;
+  toml::source_position first;
+  std::function<std::string()> message;
+
+  void add(const toml::source_position& at, std::function<std::string()> text) {
+    if (count++ > 0 && !(at < first)) return;
+    first = at, message = std::move(text);
+  }
 };
 
 // "a string", "an integer": what a TOML node is, in the words of result::type_name.
@@ -122,6 +132,7 @@ std::string type_problem(const Field& field, const toml::node& node) {
 }
 
 std::string unknown_key(const FieldTable& table, const std::string& key) {
+  if (key.size() > 100) return "Unknown key '" + key.substr(0, 100) + "...'. --print-recipe lists all.";
   std::vector<std::string> keys;
   for (const Field& field : table.fields) keys.push_back(field.key);
   const std::string best = nearest(key, keys);
@@ -150,28 +161,60 @@ std::string store(Field& field, const toml::node& node) {
   return {};
 }
 
-void read_table(FieldTable& table, const toml::table& toml, const std::string& prefix, std::vector<Problem>& problems) {
+void read_table(FieldTable& table, const toml::table& toml, const std::string& prefix, Problems& problems) {
   for (const auto& [name, node] : toml) {
     const std::string key = prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
-    const auto problem = [&](const std::string& message) {
-      problems.push_back({name.source().begin.line, name.source().begin.column, message});
-    };
+    const toml::source_position& at = name.source().begin;
+    const toml::table* inner = node.as_table();
     if (is_group(table, key)) {
-      if (const toml::table* inner = node.as_table())
+      if (inner)
         read_table(table, *inner, key, problems);
       else
-        problem("'" + key + "' is a group of settings, found " + found_type(node) + ". Write [" + key +
-                "] and its settings below.");
+        problems.add(at, [key, found = found_type(node)] {
+          return "'" + key + "' is a group of settings, found " + found + ". Write [" + key + "] and its settings below.";
+        });
     } else if (Field* field = table.find(key)) {
-      const std::string wrong = store(*field, node);
-      if (!wrong.empty()) problem(wrong);
+      if (const std::string wrong = store(*field, node); !wrong.empty()) problems.add(at, [wrong] { return wrong; });
     } else {
-      problem(unknown_key(table, key));
+      problems.add(at, [&table, key] { return unknown_key(table, key); });
     }
   }
 }
 
+// The end of the string that begins at `at`, as TOML's parser sees it; a string that does not end is an error there.
+std::size_t end_of_string(const std::string& text, std::size_t at) {
+  const char quote = text[at];
+  const bool lines = text.compare(at, 3, std::string(3, quote)) == 0;
+  for (std::size_t i = at + (lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"')
+      ++i;
+    else if (lines ? text.compare(i, 3, std::string(3, quote)) == 0 : text[i] == quote || text[i] == '\n')
+      return lines ? std::min(text.find_first_not_of(quote, i), i + 5) - 1 : i;
+  }
+  return text.size();
+}
+
+// The parser and what it builds go through levels by recursion: whether they are too many is seen before. `open` has, for each bracket,
+// the levels around it.
+bool too_deep(const std::string& text) {
+  std::vector<std::size_t> open;
+  std::size_t depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' || c == '\'') i = end_of_string(text, i);
+    if (c == '#') i = std::min(text.find('\n', i), text.size()) - 1;
+    if (c == '[' || c == '{') open.push_back(depth++);
+    if (c == '.') ++depth;
+    if (depth > kDeepest) return true;
+    if (c == ',') depth = open.empty() ? 0 : open.back() + 1;
+    if ((c == ']' || c == '}') && !open.empty()) depth = open.back(), open.pop_back();
+    if (c == '\n' && open.empty()) depth = 0;
+  }
+  return false;
+}
+
 toml::table parse_toml(const std::string& text, const std::string& name) {
+  if (too_deep(text)) throw UsageError(name + ": tables, lists or dotted keys are nested more than 64 deep. Write them flatter.");
   try {
     return toml::parse(std::string_view(text));
   } catch (const toml::parse_error& e) {
@@ -202,8 +245,8 @@ toml::table parse_value(const Override& o, const Field& field) {
     text = std::string("[").append(std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text).append("]");
   const std::string expects = "'" + o.key + "' expects " + with_article(result::type_name(field.value));
   try {
-    table = toml::parse(std::string_view("v = " + text));
-  } catch (const toml::parse_error&) {
+    table = parse_toml("v = " + text, "");
+  } catch (const UsageError&) {
     throw UsageError(o.origin + ": " + expects + ", found '" + o.value + "'.");
   }
   if (table.size() != 1 || !table.contains("v"))
@@ -234,39 +277,43 @@ bool is_utf8(const std::string& text) {
   return true;
 }
 
+// A setting of `table` as --set takes it. The first number is shown, with its present value.
+std::string example(const result::FieldTable& table) {
+  for (const Field& f : table.fields)
+    if (const auto* number = std::get_if<std::int64_t>(&f.value)) return f.key + "=" + std::to_string(*number);
+  return table.fields.empty() ? "key=value" : table.fields.front().key + "=...";
+}
+
 }  // namespace
 
-Override parse_override(const std::string& text) {
+Override parse_override(const result::FieldTable& table, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    throw UsageError("--set " + text + ": expected key=value. Write for example --set solver.lr=0.1.");
+    throw UsageError("--set " + text + ": expected key=value. Write for example --set " + example(table) + ".");
   return {text.substr(0, equals), text.substr(equals + 1), "--set " + text};
 }
 
 void read_settings_text(FieldTable& table, const std::string& text, const std::string& name) {
   const toml::table toml = parse_toml(text, name);
-  std::vector<Problem> problems;
+  Problems problems;
   FieldTable next = table;
   read_table(next, toml, "", problems);
-  if (problems.empty()) {
+  if (problems.count == 0) {
     table = std::move(next);
     return;
   }
-  const auto first = std::min_element(problems.begin(), problems.end(), [](const Problem& a, const Problem& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  });
-  std::string message = name + ", line " + std::to_string(first->line) + ": " + first->message;
-  if (problems.size() > 1) message += " (" + std::to_string(problems.size() - 1) + " more in this file.)";
+  std::string message = name + ", line " + std::to_string(problems.first.line) + ": " + problems.message();
+  if (problems.count > 1) message += " (" + std::to_string(problems.count - 1) + " more in this file.)";
   throw UsageError(message);
 }
 
 void read_settings_file(FieldTable& table, const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  if (in) text << in.rdbuf();
-  if (!in || std::filesystem::is_directory(file))
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error))
     throw UsageError("Cannot read the recipe '" + file.string() + "'. Name an existing TOML file with --recipe.");
-  read_settings_text(table, text.str(), file.string());
+  if (const auto bytes = std::filesystem::file_size(file); bytes > kMostBytes)
+    throw UsageError("The recipe '" + file.string() + "' has " + std::to_string(bytes) + " bytes, and the limit is 1 MB. Name a TOML file of settings.");
+  read_settings_text(table, read_whole_file(file.string()), file.string());
 }
 
 void read_recipe_named(FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name) {

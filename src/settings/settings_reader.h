@@ -12,7 +12,7 @@
 
 namespace ttt::harness {
 
-// One setting from the command line. `origin` is how it was written, for messages: "--set solver.lr=0.1".
+// One setting from the command line. `origin` is how it was written, for messages: "--set seed=2".
 struct Override {
   std::string key;
   std::string value;
@@ -20,7 +20,7 @@ struct Override {
 };
 
 // Splits "key=value"; throws UsageError without '='.
-Override parse_override(const std::string& text);
+Override parse_override(const result::FieldTable& table, const std::string& text);
 
 // Sets the fields that `text` names; the others keep their values. `name` stands for the file in messages.
 void read_settings_text(result::FieldTable& table, const std::string& text, const std::string& name);

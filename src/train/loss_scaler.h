@@ -17,10 +17,10 @@ struct LossScaleConfig {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
-    v("initial", s.initial, "factor of the loss at the start", at_least(1e-3));
-    v("growth", s.growth, "by which it grows after `interval` steps without a skipped one", at_least(1));
+    v("initial", s.initial, "factor of the loss at the start", between(1e-3, 1e12));
+    v("growth", s.growth, "by which it grows after `interval` steps without a skipped one", between(1, 1000));
     v("backoff", s.backoff, "by which it shrinks after a skipped step", between(0, 1));
-    v("interval", s.interval, "steps until it grows", at_least(1));
+    v("interval", s.interval, "steps until it grows", between(1, 1e9));
   }
 };
 

@@ -88,6 +88,8 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
+      {"--set 'steps=4\n5'", "toy: --set steps=4\\x0a5: 'steps' expects an integer, found '4\\x0a5'.\n"},
+      {"--print-recipe --set mode=slow --set steps=0", "toy: 'mode' slow contradicts 'steps' 0. Change one of the two.\n"},
       {"--inject rank=0,step=1,kind=kill", "toy: Unknown argument '--inject'."},
       {"stray",
        "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},
@@ -107,6 +109,33 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
     EXPECT_EQ(std::count(r.output.begin(), r.output.end(), '\n'), 1) << r.output;
   }
   EXPECT_TRUE(left().empty());
+}
+
+// Found by the run itself, after its result was reserved: nothing is left, on one rank and on two.
+TEST_F(App, RefusedRun_LeavesNothing) {
+  const std::string sentence = "There is no ablation 'nosuch'. Name one that --list shows.";
+  const CommandResult alone = toy("--quiet --set mode=refuse");
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_EQ(alone.output, "toy: " + sentence + "\n");
+  EXPECT_TRUE(left().empty());
+  const CommandResult two = toys(2, "--quiet --set mode=refuse");
+  EXPECT_EQ(two.status, 2);
+  EXPECT_NE(two.output.find(sentence), std::string::npos) << two.output;
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(App, MissingFolderOfTheResult_IsMade) {
+  fs::remove(folder_ / "out");
+  EXPECT_EQ(toy("--quiet").status, 0);
+  EXPECT_EQ(record().verdict, Verdict::kPassed);
+}
+
+// The hint of a wrong --set names a setting that exists, with a value that it takes.
+TEST_F(App, SetWithoutValue_HintIsAccepted) {
+  const std::string output = toy("--set steps").output, before = "Write for example ";
+  const std::size_t begin = output.find(before) + before.size();
+  const CommandResult hinted = toy("--quiet " + output.substr(begin, output.rfind('.') - begin));
+  EXPECT_EQ(hinted.status, 0) << output << hinted.output;
 }
 
 TEST_F(App, PrintRecipeReadsBack) {

@@ -37,8 +37,10 @@ def newest(run):
 
 def kill_in_rename(run, draw):
     """Rank 0 is killed at a rename of a checkpoint, before or after it takes effect (kill_in_rename.c). "" where it had ended before."""
+    helper = run.place.tests + "/kill_in_rename.so"
+    assert os.path.exists(helper), f"{helper} is missing, and without it nothing is killed: build the target kill_in_rename"
     side, before = draw.choice(["before", "after"]), newest(run)
-    process = run.start({"LD_PRELOAD": run.place.tests + "/kill_in_rename.so", "KILL_IN_RENAME": f"{side}:{draw.randrange(1, 4)}"})
+    process = run.start({"LD_PRELOAD": helper, "KILL_IN_RENAME": f"{side}:{draw.randrange(1, 4)}"})
     process.communicate(timeout=300)
     if process.returncode == NOT_CONVERGED:
         return ""

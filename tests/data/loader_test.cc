@@ -6,9 +6,9 @@
 #include <set>
 #include <thread>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
 #include "data/loader.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
@@ -267,7 +267,7 @@ TEST_F(LoaderTest, ContradictionsAreRefusedWithTheRemedy) {
   refused([](DataSettings& s) { s.padding = "two"; }, "group_by_aspect = true");
   refused([](DataSettings& s) { s.pad_height = 32; }, "raise pad_height");
   refused([](DataSettings& s) { s.mean = {0.5}; }, "three values");
-  refused([](DataSettings& s) { s.long_side = 32; }, "raise long_side");
+  refused([](DataSettings& s) { s.long_side = 32; }, "raise data.long_side");
 }
 
 TEST_F(LoaderTest, CapacityIsTheLargestCountRoundedUp) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/whole_file.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
 #include "data/manifest.h"
@@ -18,6 +20,7 @@
 #include "data/shard_set.h"
 #include "core/rng.h"
 #include "tests/data/tiny_set.h"
+#include "tests/support/message_of.h"
 
 namespace ttt::data {
 namespace {
@@ -66,11 +69,41 @@ TEST_F(Packing, MissingCorruptAndWrongImagesAreNamed) {
   fails<DataError>("000000000003.jpg of image 3 is not a whole JPEG");
   test::write_text(image, "no JPEG");
   fails<DataError>("000000000003.jpg of image 3 is not a whole JPEG");
+  settings_.shard_bytes = 1;  // an empty image would be a shard of nothing
   test::write_text(image, "");
-  fails<DataError>("000000000003.jpg of image 3 is not a whole JPEG");
+  fails<DataError>("000000000003.jpg of image 3 is not a whole JPEG: it is empty");
   const std::vector<std::uint8_t> narrow = encode_jpeg({64, 60, std::vector<std::uint8_t>(64 * 60 * 3)}, 90);
   test::write_text(image, {narrow.begin(), narrow.end()});
   fails<DataError>("has 64 x 60 pixels where the annotations say 64 x 64");
+}
+
+TEST_F(Packing, FileNameOutsideFolder_IsRefusedUnlessAsked) {
+  fs::create_directory(folder_ / "private");
+  const fs::path image = folder_ / "train/000000000003.jpg", away = folder_ / "private/3.jpg";
+  fs::rename(image, away);
+  fs::create_symlink(away, image);
+  std::string name = "\"file_name\": \"000000000003.jpg\"";
+  for (const std::string& next : {name, std::string("\"file_name\": \"../private/3.jpg\""), "\"file_name\": \"" + away.string() + "\""}) {
+    edit(name, next), name = next;
+    settings_.follow_outside = false;
+    fails<DataError>("of image 3 leads out of " + settings_.images + ": correct ");
+    settings_.follow_outside = true;
+    EXPECT_EQ(pack(settings_).images, 8);
+    fs::remove_all(settings_.out);
+  }
+  edit(name, "\"file_name\": \"../train/./000000000003.jpg\"");
+  fs::remove(image);
+  fs::rename(away, image);
+  settings_.follow_outside = false;
+  EXPECT_EQ(pack(settings_).images, 8);
+}
+
+TEST_F(Packing, NothingToPack_IsSaid) {
+  test::write_text(settings_.annotations, R"({"images": [], "annotations": [], "categories": []})");
+  fails<DataError>("lists no images: nothing to pack");
+  fs::remove(settings_.annotations);
+  ASSERT_EQ(::mkfifo(settings_.annotations.c_str(), 0600), 0);
+  fails<UsageError>("is no regular file");
 }
 
 TEST_F(Packing, AnnotationsOutsideTheirImageAreNamedClippedOrSkipped) {
@@ -126,6 +159,18 @@ TEST_F(Packing, UnknownIdsDuplicatesFoldersAndNamesAreRefused) {
   edit("{\"id\": 1, \"file_name\": \"000000000002", "{\"id\": -2, \"file_name\": \"000000000002");
   fails<DataError>("has a negative id");
   edit("{\"id\": -2, \"file_name\"", "{\"id\": 2, \"file_name\"");
+  const auto fails_with = [&](const std::string& from, const std::string& to, const std::string& words) {
+    edit(from, to);
+    fails<DataError>(words);
+    edit(to, from);
+  };
+  fails_with("\"id\": 2, \"name\"", "\"id\": 1, \"name\"", "Category 1 stands twice");
+  fails_with("\"id\": 33, \"image_id\"", "\"id\": 17, \"image_id\"", "Annotation 17 stands twice");
+  fails_with("\"file_name\": \"0", "\"file_name\": \"\\u0000", "has the name '\\x0000000000001.jpg' with a control character");
+  fails_with("\"name\": \"", "\"name\": \"\\n", "with a control character");
+  fails_with("\"area\": ", "\"area\": -", "has an area that no image can have");
+  fails_with("\"area\": ", "\"area\": 1e308, \"was\": ", "has an area that no image can have");
+  fails_with("{", "\xef\xbb\xbf{", "begins with a byte-order mark");
   settings_.split = "a/b";
   fails<UsageError>("split's name 'a/b'");
   settings_.split = "train";
@@ -177,6 +222,16 @@ TEST_F(Packing, AFullDiskIsOneSentenceAndLeavesNothing) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(Shapes, ExistingSet_IsKeptUnlessOverwritten) {
+  TempFolder folder;
+  make_shapes({.train = 2, .val = 1, .size = 64, .threads = 1}, folder.path());
+  const std::string json = folder.path() / "instances_train.json", before = read_whole_file(json);
+  EXPECT_NE(test::message_of<UsageError>([&] { make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1}, folder.path()); }).find("--overwrite"), std::string::npos);
+  EXPECT_EQ(read_whole_file(json), before);
+  make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1, .overwrite = true}, folder.path());
+  EXPECT_NE(read_whole_file(json), before);
 }
 
 TEST(Shapes, SameBytesForAnyThreadsAndOthersForAnotherSeed) {

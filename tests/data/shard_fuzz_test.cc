@@ -10,11 +10,11 @@
 #include <fstream>
 #include <limits>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/temp_folder.h"
 #include "data/collate.h"
-#include "data/crc32c.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"

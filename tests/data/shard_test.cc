@@ -4,10 +4,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
-#include "data/crc32c.h"
+#include "core/whole_file.h"
+#include "data/hdf5.h"
+#include "data/sealed_file.h"
 #include "data/shard_set.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
@@ -16,6 +19,33 @@ namespace ttt::data {
 namespace {
 
 namespace fs = std::filesystem;
+
+// HDF5 itself crashes on some of these, so every byte is looked at before it parses the file.
+TEST(SealedFile, EveryChangedByte_IsRefused) {
+  TempFolder folder;
+  const std::string path = (folder / "w.h5").string();
+  for (const Digest digest : {Digest::kCrc32c, Digest::kSha256}) {
+    const SealKind kind{.magic = "ttt-toy", .name = "The toy", .remedy = "Copy it again.", .digest = digest};
+    {
+      h5::File file = h5::File::create(path, kSealBytes);
+      file.write<float>("/a", std::vector<float>{1, 2, 3}, {3});
+      file.close();
+    }
+    EXPECT_THROW(check_seal(path, kind), DataError);  // not sealed yet
+    seal(path, kind, 7);
+    EXPECT_EQ(check_seal(path, kind), 7);
+    EXPECT_EQ(h5::File::open(path).read<float>("/a").size(), 3u);
+    const std::string whole = read_whole_file(path);
+    for (std::size_t i = 0; i < whole.size(); i += i < kSealBytes ? 1 : 7) {
+      std::string changed = whole;
+      changed[i] = static_cast<char>(changed[i] ^ 1);
+      std::ofstream(path, std::ios::binary) << changed;
+      EXPECT_THROW(check_seal(path, kind), DataError) << "byte " << i;
+    }
+    std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() - 1);
+    EXPECT_THROW(check_seal(path, kind), DataError);
+  }
+}
 
 TEST(Crc32c, CheckValueOfTheStandardAndChaining) {
   const std::string digits = "123456789";  // RFC 3720, B.4 and the catalogue of CRCs: E3069283

@@ -145,6 +145,48 @@ TEST_F(Command, BadGroundTruth) {
           {"31", "image 2", "height and width"});
 }
 
+// The numbers stay pycocotools', which takes these files without a word; a warning counts each oddity, and --strict refuses.
+TEST_F(Command, OddFiles_AreCountedOrRefused) {
+  write_text(folder_ / "odd_gt.json", R"({"images": [{"id": 1, "height": 50, "width": 50}, {"id": 1, "height": 100, "width": 100}, {"id": 2, "height": 100, "width": 100}],
+    "categories": [{"id": 5}, {"id": 5}], "annotations": [
+    {"id": 1, "image_id": 1, "category_id": 5, "bbox": [10, 10, 20, 20], "area": 400, "iscrowd": 0, "segmentation": [[10, 10, 30, 10, 30, 30, 10, 30]]},
+    {"id": 2, "image_id": 2, "category_id": 5, "bbox": [0, 0, 9, 9], "area": 81, "iscrowd": 0, "segmentation": {"size": [9, 9], "counts": [0, 81]}},
+    {"id": 3, "image_id": 7, "category_id": 5, "bbox": [0, 0, 9, 9], "area": 81, "iscrowd": 0, "segmentation": [[0, 0, 9, 0, 9, 9]]},
+    {"id": 4, "image_id": 1, "category_id": 6, "bbox": [0, 0, 9, 9], "area": 81, "iscrowd": 0, "segmentation": [[0, 0, 9, 0, 9, 9]]},
+    {"id": 5, "image_id": 2, "category_id": 5, "bbox": [0, 0, 50, 50], "area": 2500, "iscrowd": 0, "segmentation": [[0, 0, 50, 0, 50, 50, 0, 50]]},
+    {"id": 5, "image_id": 2, "category_id": 5, "bbox": [0, 0, 40, 50], "area": 2000, "iscrowd": 0, "segmentation": [[0, 0, 40, 0, 40, 50, 0, 50]]}]})");
+  write_text(folder_ / "odd_dt.json", R"([{"image_id": 1, "category_id": 5, "score": 0.9, "segmentation": {"size": [30, 30], "counts": "0\\9hb0"}},
+    {"image_id": 1, "category_id": 5, "score": 0.8, "segmentation": {"size": [100, 100], "counts": "Xo0`n1hj6"}},
+    {"image_id": 2, "category_id": 5, "score": 0.7, "segmentation": {"size": [100, 100], "counts": "0Pm3`k5"}},
+    {"image_id": 2, "category_id": 8, "score": 0.6, "segmentation": {"size": [100, 100], "counts": "0Pm3`k5"}}])");
+  const CommandResult r = run("odd_gt.json odd_dt.json --iou segm --out odd.json");
+  ASSERT_EQ(r.status, 0) << r.output;
+  for (const char* kind : {"gt.json: images with the id of an earlier one: 1 (", "gt.json: categories with the id of an earlier one: 1 (",
+                           "gt.json: annotations with the id of an earlier one: 1 (", "gt.json: annotations of unlisted images: 1 (",
+                           "gt.json: annotations of unlisted categories: 1 (", "gt.json: annotations with a mask of another size than their image: 1 (",
+                           "dt.json: detections of unlisted categories: 1 (", "dt.json: detections with a mask of another size than their image: 1 ("})
+    EXPECT_NE(r.output.find(std::string("coco_eval: warning: odd_") + kind), std::string::npos) << kind << "\n" << r.output;
+  EXPECT_EQ(run("odd_gt.json odd_dt.json --iou bbox").output.find("another size"), std::string::npos);  // masks play no part
+  expect_refused("odd_gt.json odd_dt.json --iou segm --strict", 3, {"odd_gt.json: images with", "; categories with", "; annotations of", "--strict"});
+  expect_refused("gt.json odd_dt.json --iou segm --strict", 3, {"odd_dt.json: detections of", "; detections with"});
+  EXPECT_EQ(run("gt.json dt.json --iou bbox,segm --strict").output, run("gt.json dt.json --iou bbox,segm").output);
+  TTT_NEED_PYTHON("pycocotools");
+  write_text(folder_ / "oracle.py", R"(
+import contextlib, io, json
+from pycocotools.coco import COCO
+from pycocotools.cocoeval import COCOeval
+with contextlib.redirect_stdout(io.StringIO()):
+    truth = COCO("odd_gt.json")
+    e = COCOeval(truth, truth.loadRes("odd_dt.json"), "segm")
+    e.evaluate(), e.accumulate(), e.summarize()
+print(json.dumps(e.stats.tolist())))");
+  const CommandResult oracle = run_command("cd " + folder_.path().string() + " && " + python() + " oracle.py 2>&1");
+  ASSERT_EQ(oracle.status, 0) << oracle.output;
+  const auto stats = nlohmann::json::parse(read_text(folder_ / "odd.json")).at("segm").at("stats");
+  EXPECT_EQ(nlohmann::json::parse(oracle.output), stats);
+  EXPECT_GT(stats[0], 0);
+}
+
 TEST_F(Command, HashesAreThoseOfPycocotools) {
   TTT_NEED_DATA("eval_golden/mini_val_expected.json");
   const std::string data = shared_data().string();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/runner.h"
+#include "tests/support/ranges.h"
 
 namespace ttt::ablations {
 namespace {
@@ -9,6 +10,9 @@ namespace {
 std::vector<Pairing> pairings_of(const std::string& names) {
   return pairings(chosen({.names = names}), "one_off", {}, 0, train::Recipe());
 }
+
+// A number without a range reaches the allocator, whatever it is. AblateRecipe holds every setting of a training, too.
+TEST(Limits, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(AblateRecipe())); }
 
 TEST(Limits, AreTheAblationsUnlessTheUserSaysOtherwise) {
   const Pairing usual = pairings_of("optimizer")[0], planted = pairings_of("planted")[0];

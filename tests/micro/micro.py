@@ -71,6 +71,7 @@ def main():
             document["benchmarks"] = [r for r in document["benchmarks"] if r["run_name"].startswith("all_reduce/")]
             check_rows(json.dumps(document), [f"all_reduce/{s}/{side}" for s in ("4KiB", "64KiB", "1024KiB", "16384KiB", "default_buckets") for side in ("ours", "ours_async", "mpi")])
             assert "calls" in document["benchmarks"][-1]["label"]
+        assert "\033" not in sh(*launch, "--benchmark_filter=4KiB/ours"), "colours in a file"
         print("ok: all-reduce alone and on two ranks")
 
 

@@ -6,13 +6,14 @@ said.
 """
 import contextlib, glob, json, os, pathlib, subprocess, sys, tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "train"))
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / "telemetry"), str(pathlib.Path(__file__).parents[2] / "data")]
 try:
     import h5py
     import numpy as np
     from PIL import Image
     from pycocotools.coco import COCO
     from pycocotools.cocoeval import COCOeval
+    from convert_weights import write as write_weights
     from telemetry import colour_of, outline_share
 except ImportError as error:
     print(f"skipped: {error}")
@@ -113,8 +114,7 @@ def check_refusals(predict, folder, data, weights):
     says(2, ["no recipe 'defualt'", "nearest is 'default'"], image, "--recipe", "defualt", *out)
     says(2, ["model.roi.scor_threshold", "model.roi.score_threshold"], image, "--set", "model.roi.scor_threshold=1", *out)
     says(2, ["w.h5"], image, *out, using=folder + "/w.h5")
-    with h5py.File(folder + "/other.h5", "w") as f:
-        f["fc.weight"] = np.zeros(3, np.float32)
+    write_weights(folder + "/other.h5", {"fc.weight": np.zeros(3, np.float32)})
     says(3, ["other.h5", "not those of a Mask R-CNN"], image, *out, using=folder + "/other.h5")
     says(3, ["weights.h5", "backbone"], image, "--recipe", "torchvision", *out)  # weights of another architecture
     with open(folder + "/plain.h5", "w") as f:

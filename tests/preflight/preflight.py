@@ -108,7 +108,8 @@ def other_build(suite):
 
 def case_faults(suite):
     two = suite.ranks(2)
-    expect(suite, "binding", ["Ranks 0 and 1 (node 0) may both run on", "cores = shared"], two, settings=["cores=exclusive"])
+    expect(suite, "binding", ["Ranks 0 and 1 (node 0) may both run on", "cores=shared"], [["taskset", "-c", "0", *suite.ranks(1)[0]]] * 2, settings=["cores=exclusive"])
+    expect(suite, "binding", ["Ranks may wander between the cores", "times vary more"], two, settings=["cores=exclusive"], status="warning")
     other, commit = other_build(suite)
     expect(suite, "versions", ["Of rank 2 (node 0), commit is", commit], two + [[other]])
     expect(suite, "versions", ["cpu_capability"], two + [["env", "ATEN_CPU_CAPABILITY=default", suite.preflight]])

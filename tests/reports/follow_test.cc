@@ -94,6 +94,7 @@ TEST_F(Follow, EndsWithTheResult) {
   recorder_.step(test::toy_step(0));
   followed.poll();
   EXPECT_EQ(followed.record().steps.size(), 1u);
+  recorder_.evaluation(test::toy_record().accuracy.back());
   recorder_.finish(result::Verdict::kPassed, "done");
   result::write_result(folder_ / "run.json", recorder_.snapshot(), {.force = true});
   recorder_.discard_journal();

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "core/clock.h"
 #include "core/rng.h"
 #include "core/temp_folder.h"
 #include "reports/packed_text.h"
@@ -49,6 +50,39 @@ TEST(Html, HostileTextsStayTexts) {
   EXPECT_EQ(count(page, "<script"), count(page, "</script>"));
   EXPECT_EQ(count(page, "<script"), 3u + inputs().results.size());  // plots, Chart.js, ours, and one for each file
   EXPECT_NE(page.find("&lt;/script&gt;&lt;img"), std::string::npos);
+}
+
+// Two panels, since an operation's time has nothing in common with a step's.
+TEST(Plots, EffectsOfStepsAndOperations_AreApart) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons.push_back(r.comparisons[0]);
+  r.comparisons.back().phases = result::Json::object();
+  const std::vector<result::Json> plots = ablation_plots({{"a.json", r}});
+  ASSERT_EQ(plots.size(), 2u);
+  EXPECT_EQ(plots[0]["title"], "Training step: a.json");
+  EXPECT_EQ(plots[1]["title"], "One operation alone: a.json");
+}
+
+TEST(Plots, TimeToTarget_OnlyOfRunsThatPassed) {
+  RunRecord smoke = test::toy_record();
+  smoke.verdict = result::Verdict::kSmoke;
+  EXPECT_TRUE(time_plots({{"smoke.json", smoke}}).empty());
+  EXPECT_EQ(time_plots({{"smoke.json", smoke}, {"passed.json", test::toy_record()}}).at(0)["rows"], result::Json({"passed.json"}));
+  Inputs in;
+  in.results.push_back({{"smoke.json", smoke}, result::result_text(smoke)});
+  const std::string page = html_page(in);
+  EXPECT_LT(page.find("<summary>Not to a target</summary>"), page.find("smoke</td>"));
+}
+
+// A run of days has a million steps.
+TEST(Html, MillionSteps_TakeSeconds) {
+  RunRecord r = test::toy_record();
+  for (std::int64_t i = 8; i < 1'000'000; ++i) r.steps.add(test::toy_step(i));
+  Inputs in;
+  in.results.push_back({{"long.json", r}, "{}"});
+  const double start_s = now_s();
+  EXPECT_FALSE(html_page(in).empty());
+  EXPECT_LT(now_s() - start_s, 3);
 }
 
 TEST(Html, IsOneFileThatFetchesNothingAndSaysWhatIsMissing) {

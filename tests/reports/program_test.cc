@@ -98,7 +98,9 @@ TEST_F(ReportProgram, TimelineGoesOnAfterARunWithoutATrace) {
 
 TEST_F(ReportProgram, RecoversAKilledRun) {
   {
-    result::RunRecorder recorder(toy_record());
+    result::RunRecord killed = toy_record();
+    killed.verdict = result::Verdict::kNotRun;
+    result::RunRecorder recorder(killed);
     recorder.start_journal(folder_ / "a.json.journal", 0);
     recorder.step(test::toy_step(0));
   }

@@ -208,7 +208,9 @@ Printed everything(const RunRecord& r) {
   const std::string page = html_page({.results = {{{"a.json", r}, ""}}});
   p.add_html("page", page.substr(0, page.find("<section id=\"raw\"")));
   p.add("show", show_run(r));
-  p.add("compare", compare({{"a", r}, {"b", random_run(1)}}));
+  RunRecord other = random_run(1);
+  other.kind = r.kind;
+  p.add("compare", compare({{"a", r}, {"b", other}}));
   p.add("score", score({{"a", r}}));
   p.add("ablations", ablations({{"a", r}}));
   p.add("accuracy", accuracy({{"a", r}}, {.thresholds = {0.45}, .interpolate = true}));

@@ -144,71 +144,6 @@ TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   EXPECT_EQ(phase_shares(r).size(), 6u);
 }
 
-// 48 steps; B takes 10 % longer in each.
-std::vector<NamedRun> two_runs() {
-  RunRecord a = toy_record();
-  a.provenance["dirty"] = false;
-  a.steps = {};
-  for (std::int64_t i = 0; i < 48; ++i) a.steps.add(test::toy_step(i));
-  RunRecord b = a;
-  for (double& s : b.steps.step_s) s *= 1.1;
-  return {{"a.json", a}, {"b.json", b}};
-}
-
-TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
-  const std::string text = render_text(compare(two_runs()), 200);
-  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
-  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100");
-  EXPECT_EQ(line_with(text, "finding"), "finding slower");
-  EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
-  EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
-}
-
-TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
-  std::vector<NamedRun> runs = two_runs();
-  runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
-  runs[1].record.verdict = result::Verdict::kSmoke;
-  runs[1].record.accuracy.clear();
-  runs[1].record.data["train_sha256"] = "other";
-  const std::string text = render_text(compare(runs), 200);
-  EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
-  EXPECT_NE(text.find("B did not reach its target (smoke)"), std::string::npos);
-  EXPECT_NE(text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos) << text;
-  EXPECT_THROW(compare({runs[0]}), UsageError);
-}
-
-TEST(Compare, NamesTheKeyForWhichThereIsNoInterval) {
-  const auto reason = [](auto&& change) {
-    std::vector<NamedRun> runs = two_runs();
-    change(runs[1].record);
-    return line_with(render_text(compare(runs), 300), "95 % interval of its ratio");
-  };
-  const std::string none = "95 % interval of its ratio none: ";
-  EXPECT_EQ(reason([](RunRecord& r) { r.data["train_sha256"] = "other"; }), none + "other data.train_sha256");
-  EXPECT_EQ(reason([](RunRecord& r) { r.recipe.settings["seed"] = 99; }), none + "other seed");
-  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_ranks = "max"; }), none + "other steps.step_s.ranks");
-  EXPECT_EQ(reason([](RunRecord& r) { r.steps.images[7] += 1; }), none + "other steps.images");
-  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step[7] += 100; }), none + "other steps.step");
-  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_s[7] = 0; }), none + "a step without time");
-  EXPECT_EQ(reason([](RunRecord& r) { r.steps = {}; }), none + "fewer than 24 steps");
-}
-
-// A run that a signal ended after its target was reached has a time to target.
-TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
-  std::vector<NamedRun> runs = two_runs();
-  runs[1].record.verdict = result::Verdict::kFailed;
-  const std::string text = render_text(compare(runs), 200);
-  EXPECT_EQ(text.find("did not reach"), std::string::npos) << text;
-  EXPECT_NE(text.find("B reached its target, but ended as failed."), std::string::npos) << text;
-}
-
-TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
-  std::vector<NamedRun> runs = two_runs();
-  const auto ab = step_time_change(runs[0].record, runs[1].record).interval, ba = step_time_change(runs[1].record, runs[0].record).interval;
-  EXPECT_NEAR((1 + ab->estimate) * (1 + ba->estimate), 1, 1e-12);
-  EXPECT_NEAR((1 + ab->low) * (1 + ba->high), 1, 1e-12);
-}
-
 TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
   const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
   EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms (+187.50 to +187.50) of +296.88 ms");
@@ -268,6 +203,25 @@ TEST(Ablations, MainEffectsAreOfOneSetting) {
   EXPECT_EQ(line_with(text.substr(first, second - first), "  a "), "a +25.00 % +25.00 % +25.00 %");
   EXPECT_EQ(line_with(text.substr(first, second - first), "  b "), "b +50.00 % +50.00 % +50.00 %");
   EXPECT_EQ(line_with(text.substr(second), "  a "), "a -50.00 % -50.00 % -50.00 %");
+}
+
+TEST(Ablations, WideInterval_BusyMachineIsNamed) {
+  RunRecord r = test::toy_ablation();
+  const auto warned = [&] { return render_text(ablations({{"a.json", r}}), 300).find("The machine was busy: repeat when quiet."); };
+  EXPECT_EQ(warned(), std::string::npos);
+  result::PairedSamples& s = r.comparisons[0].samples;
+  for (std::size_t i = 0; i < s.variant_s.size(); ++i) s.variant_s[i] *= 1 + 0.1 * static_cast<double>(s.build[i] % 3);
+  EXPECT_NE(warned(), std::string::npos);
+}
+
+TEST(Ablations, OperationAlone_IsNotCalledAStep) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons.resize(1);
+  r.comparisons[0].phases = result::Json::object();
+  r.comparisons[0].samples.phases.clear();
+  const std::string text = render_text(ablations({{"a.json", r}}), 300);
+  EXPECT_NE(text.find("Time of one operation alone against 'blocking'"), std::string::npos) << text;
+  EXPECT_EQ(text.find("step time"), std::string::npos) << text;
 }
 
 TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {

@@ -97,23 +97,63 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   }
 }
 
-// A run that goes on may replace what it left when it was interrupted, and nothing else may be replaced.
-TEST(ResultFile, ARunThatGoesOnTakesTheNameOfItsUnfinishedResult) {
+// A run that may resume replaces a failed result, and nothing else is replaced.
+TEST(Reservation, ResumableRun_FailedResult_IsKeptUntilComplete) {
   TempFolder folder;
   const fs::path path = folder / "a.json";
   RunRecord r = test::toy_resumed();
   write_result(path, r);
-  EXPECT_NE(message_of([&] { Reservation(path, false, "another run"); }).find("exists already"), std::string::npos);
+  EXPECT_NE(message_of([&] { Reservation(path, false, /*may_resume=*/false); }).find("exists already"), std::string::npos);
   {
-    Reservation reservation(path, false, r.run_id);
+    Reservation reservation(path, false, /*may_resume=*/true);
     EXPECT_FALSE(fs::exists(path));  // no rank may take it for this process's last word
     EXPECT_EQ(to_json(read_result(path.string() + ".earlier")), to_json(r));
     r.verdict = Verdict::kPassed;
     EXPECT_TRUE(write_result(path, r));
-    reservation.discard_earlier();
+    reservation.complete();
   }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
-  EXPECT_NE(message_of([&] { Reservation(path, false, r.run_id); }).find("exists already"), std::string::npos);  // it has ended
+  EXPECT_NE(message_of([&] { Reservation(path, false, /*may_resume=*/true); }).find("exists already"), std::string::npos);  // it has ended
+}
+
+// What kills at any moment leave on the disk: a result, one that was set aside, or both; a lock; a half-written file.
+TEST(Reservation, ResumableRun_AnyStateAfterKills_IsAccepted) {
+  for (const bool result : {false, true})
+    for (const bool earlier : {false, true})
+      for (const bool rest : {false, true}) {
+        TempFolder folder;
+        const fs::path path = folder / "a.json";
+        RunRecord r = test::toy_resumed();
+        if (result) write_result(path, r);
+        if (earlier) write_result(folder / "a.json.earlier", r);
+        if (rest) test::write_text(folder / "a.json.lock", ""), test::write_text(folder / "a.json.tmp", "{");
+        {
+          Reservation reservation(path, false, /*may_resume=*/true);
+          EXPECT_FALSE(fs::exists(path));
+          r.run_id = "another id: nothing was saved before the kill";
+          r.verdict = Verdict::kPassed;
+          EXPECT_TRUE(write_result(path, r));
+          reservation.complete();
+        }
+        EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
+      }
+}
+
+TEST(Reservation, Withdrawn_LeavesTheDiskAsItWas) {
+  TempFolder folder;
+  const fs::path path = folder / "a.json";
+  write_result(path, test::toy_resumed());
+  Reservation(path, false, /*may_resume=*/true).withdraw();
+  Reservation(folder / "new/folder/b.json", false).withdraw();
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"a.json", "new"}));
+  EXPECT_EQ(names_in(folder / "new"), std::vector<std::string>{});
+}
+
+TEST(ResultFile, PassedWithoutReachingTarget_IsRefused) {
+  RunRecord r = test::toy_record();
+  EXPECT_NO_THROW(parse_result(result_text(r), "r.json"));
+  r.accuracy.back().bbox[0] = 0;
+  EXPECT_NE(message_of([&] { parse_result(result_text(r), "r.json"); }).find("says passed, but none of its evaluations"), std::string::npos);
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).
@@ -222,8 +262,8 @@ TEST(Reservation, OneOfManyWins) {
 }
 
 TEST(Reservation, AFolderThatIsNotThereIsNamed) {
-  const std::string text = message_of([] { Reservation("/no/such/folder/a.json", false); });
-  EXPECT_NE(text.find("/no/such/folder/a.json"), std::string::npos);
+  const std::string text = message_of([] { Reservation("/proc/no/such/a.json", false); });
+  EXPECT_NE(text.find("/proc/no/such/a.json"), std::string::npos);
   EXPECT_NE(text.find("--out"), std::string::npos);
 }
 

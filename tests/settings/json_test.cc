@@ -55,6 +55,12 @@ TEST(Json, ParseErrorsNameThePlaceAndSayTruncatedWhereItIs) {
 }
 
 // FIPS 180-4 examples and the message of NIST's long test.
+TEST(Json, KeyGivenTwice_IsRefused) {
+  EXPECT_EQ(message_of([] { parse(R"({"verdict": "failed", "a": [{"b": 1}, {"b": 2}], "verdict": "passed"})", "r.json"); }),
+            "r.json has the key 'verdict' twice in one object. Take the original file.");
+  EXPECT_EQ(parse(R"({"a": {"b": 1}, "c": [{"b": 1}, {"b": 2}]})", "r.json").size(), 2u);
+}
+
 TEST(Sha256, KnownAnswers) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -38,12 +38,15 @@ TEST(FieldTable, LimitsAreCheckedAtTheirEdgesAndForEveryElement) {
   EXPECT_EQ(check_limits(0.0, between(0, 1)), "");
   EXPECT_EQ(check_limits(1.0, between(0, 1)), "");
   EXPECT_EQ(check_limits(std::nextafter(1.0, 2.0), between(0, 1)), "must be in [0, 1]");
-  EXPECT_EQ(check_limits(std::int64_t{-1}, at_least(0)), "must be at least 0");
-  EXPECT_EQ(check_limits(std::vector<std::int64_t>{3, -4}, at_least(0)), "must be at least 0 (element 1)");
+  EXPECT_EQ(check_limits(std::int64_t{-1}, between(0, 1e9)), "must be in [0, 1e+09]");
+  EXPECT_EQ(check_limits(std::int64_t{1} << 62, between(0, 1e9)), "must be in [0, 1e+09]");
+  EXPECT_EQ(check_limits(std::vector<std::int64_t>{3, -4}, between(0, 5)), "must be in [0, 5] (element 1)");
+  EXPECT_EQ(check_limits(std::vector<double>{}, between(0, 5).count(1, 16)), "must have 1 to 16 elements and has 0");
+  EXPECT_EQ(check_limits(std::vector<std::int64_t>{1, 2}, between(0, 5).count(3, 3)), "must have 3 elements and has 2");
   EXPECT_EQ(check_limits(std::string("steps"), one_of({"step", "cosine"})), "must be one of 'step', 'cosine'");
   EXPECT_EQ(check_limits(std::vector<std::string>{"step", "stop"}, one_of({"step", "cosine"})), "must be one of 'step', 'cosine' ('stop' is none)");
-  EXPECT_EQ(check_limits(std::numeric_limits<double>::quiet_NaN(), any()), "must be finite");
-  EXPECT_EQ(check_limits(std::numeric_limits<double>::infinity(), any()), "must be finite");
+  EXPECT_EQ(check_limits(std::numeric_limits<double>::quiet_NaN(), between(0, 1)), "must be finite");
+  EXPECT_EQ(check_limits(std::numeric_limits<double>::infinity(), between(0, 1)), "must be finite");
 }
 
 TEST(FieldTable, NumbersAreTheShortestTextThatReadsBack) {

@@ -104,9 +104,9 @@ setup TTT_CUDA=ON --
 expect "TTT_CUDA=ON takes the full variant" logged "pip .* torch==2.11.0$"
 
 fakes
-setup MISSING="mold libspdlog-dev" --
+setup MISSING="mold libcli11-dev" --
 expect "one update" logged_times "apt-get .* update$" 1
-expect "installs what is missing, no more" logged "apt-get .* install -y --no-install-recommends mold libspdlog-dev$"
+expect "installs what is missing, no more" logged "apt-get .* install -y --no-install-recommends mold libcli11-dev$"
 
 fakes
 setup MISSING="slurmctld" --

@@ -14,7 +14,7 @@ struct ToyDecay {
   double factor = 0.1;
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
-    v("epochs", s.epochs, "epochs after which the rate falls", at_least(0));
+    v("epochs", s.epochs, "epochs after which the rate falls", between(0, 9.3e18));
     v("factor", s.factor, "factor of each fall", between(0, 1));
   }
 };
@@ -25,7 +25,7 @@ struct ToySolver {
   std::string schedule = "step";
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
-    v("lr", s.lr, "base learning rate [1/step]", at_least(0.0));
+    v("lr", s.lr, "base learning rate [1/step]", between(0, 1000));
     v("decay", s.decay, "step decay");
     v("schedule", s.schedule, "learning-rate schedule", one_of({"step", "cosine"}));
   }
@@ -42,11 +42,11 @@ struct ToyRecipe {
   template <class Self, class Visitor>
   static void fields(Self& s, Visitor&& v) {
     v("solver", s.solver, "optimiser and schedule");
-    v("seed", s.seed, "seed of every random choice", at_least(0));
+    v("seed", s.seed, "seed of every random choice", between(0, 9.2e18));
     v("amp", s.amp, "mixed precision");
     v("title", s.title, "free text\nwith a second line of documentation");
-    v("mean", s.mean, "channel means | RGB");
-    v("empty", s.empty, "an empty list");
+    v("mean", s.mean, "channel means | RGB", between(-1.7976931348623157e308, 1.7976931348623157e308).count(0, 4));
+    v("empty", s.empty, "an empty list", between(0, 1));
     v("names", s.names, "a list of words", one_of({"one", "t\"wo", "three"}));
   }
 };

@@ -4,12 +4,15 @@
   weights.py PROGRAM CONVERTER
 The published files cannot be fetched here: files of the same formats are written by the libraries that wrote those.
 """
-import os, pickle, subprocess, sys, tempfile
+import os, pathlib, pickle, subprocess, sys, tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "data"))
 
 try:
     import h5py
     import numpy as np
     import torch
+    from convert_weights import seal
     from torchvision.models import resnet50
     from torchvision.models.detection import maskrcnn_resnet50_fpn
 except ImportError as error:
@@ -18,7 +21,8 @@ except ImportError as error:
 
 # One step on one small image that changes nothing: at this rate no float32 weight moves.
 FROZEN = ["train.global_batch=1", "train.max_steps=1", "train.schedule.lr=1e-35", "data.short_side=128", "data.long_side=128",
-          "train.schedule.warmup_steps=0", "model.classes=91", "data.padding=fixed", "data.workers=1"]
+          "train.schedule.warmup_steps=0", "model.classes=91", "data.padding=fixed", "data.workers=1",
+          "data.generated=square"]
 
 
 def sh(*command):
@@ -162,7 +166,20 @@ def refusals(program, converter, folder):
     with h5py.File(folder + "/new.h5", "a") as f:
         del f["backbone.body.conv1.weight"]
         f["backbone.body.conv1.weight"] = np.zeros((64, 3, 5, 5), np.float32)
+    not_loaded(f"train.weights={folder}/new.h5", "new.h5", "checksum", "convert_weights.py")  # changed since it was written
+    seal(folder + "/new.h5")
     not_loaded(f"train.weights={folder}/new.h5", "new.h5", "backbone.body.conv1.weight", "[64, 3, 5, 5]")
+    with h5py.File(folder + "/new.h5", "a") as f:
+        f["backbone.body.conv1.weight"][0, 0, 0, :2] = np.nan, np.inf
+    seal(folder + "/new.h5")
+    not_loaded(f"train.weights={folder}/new.h5", "2 values of 'backbone.body.conv1.weight' are not finite")
+    for name, plant, words in (("link", lambda f: f.__setitem__("x", h5py.ExternalLink("/etc/passwd", "/y")), "link"),
+                               ("storage", lambda f: f.create_dataset("x", (4,), "f4", external=[("/etc/passwd", 0, 16)]), "external storage"),
+                               ("virtual", lambda f: f.create_virtual_dataset("x", h5py.VirtualLayout((4,), "f4")), "virtual dataset")):
+        with h5py.File(f"{folder}/{name}.h5", "w", userblock_size=512, libver=("earliest", "v110")) as f:
+            plant(f)
+        seal(f"{folder}/{name}.h5")
+        not_loaded(f"train.weights={folder}/{name}.h5", f"{name}.h5", words)
     not_loaded("train.save_weights=/no/such/folder/w.h5", "/no/such/folder", "train.save_weights")
     print("ok: refusals")
 

@@ -11,6 +11,7 @@
 #include "core/sha256.h"
 #include "core/whole_file.h"
 #include "eval/coco/evaluate.h"
+#include "eval/coco/oddities.h"
 #include "eval/coco/results.h"
 #include "core/nearest.h"
 #include "settings/json.h"
@@ -25,13 +26,14 @@ struct Arguments {
   std::vector<std::string> types = {"bbox"};
   int threads = 0;
   std::string numpy = "2.3";
-  bool hashes = false;
+  bool hashes = false, strict = false;
 };
 
 constexpr const char* kFooter =
     "Equal to pycocotools 2.0.11 to the last bit. As there, DT.json's first entry decides: where it has a bbox, an\n"
     "object's size (small, medium, large) is that of the boxes, in segm too; where it has none, that of the masks.\n"
     "An empty DT.json is evaluated: recall 0, and AP 0 where there are objects.\n"
+    "Ids given twice, unlisted images and categories and masks of a foreign size count as there, with a warning; --strict refuses them.\n"
     "-1 says that no object counts. Exit codes: 0 done, 2 arguments, 3 a file's content, 1 anything else.\n"
     "Example: coco_eval instances_val2017.json results.json --iou bbox,segm --out ap.json\n";
 
@@ -74,6 +76,7 @@ Arguments parse(int argc, const char* const* argv) {
       ->type_name("RULE")
       ->capture_default_str();
   app.add_flag("--hashes", a.hashes, "Add the SHA-256 of the precision, recall and scores arrays to the JSON");
+  app.add_flag("--strict", a.strict, "Refuse files with ids given twice, entries of unlisted images or categories, or masks of another size than their image");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -106,13 +109,31 @@ Json to_json(const Evaluation& e, bool hashes) {
   return json;
 }
 
+// A warning for each, or with --strict the refusal.
+void report(const std::string& file, const std::vector<std::string>& found, bool strict) {
+  std::string all;
+  for (const std::string& text : found) {
+    if (!strict) std::fprintf(stderr, "coco_eval: warning: %s: %s.\n", ttt::one_line(file).c_str(), text.c_str());
+    all += (all.empty() ? "" : "; ") + text;
+  }
+  if (strict && !all.empty()) throw ttt::DataError(file + ": " + all + ". Correct the file, or leave --strict out.");
+}
+
+GroundTruth read_truth(const Arguments& a, bool masks, int threads) {
+  const ttt::coco::Dataset dataset = ttt::coco::read_instances(a.truth);
+  GroundTruth truth(dataset, {.masks = masks, .threads = threads});
+  report(a.truth, oddities(dataset, truth), a.strict);
+  return truth;
+}
+
 void run(const Arguments& a) {
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ttt::ThreadPool pool(a.threads > 0 ? a.threads : cores);
   bool masks = false;
   for (const std::string& type : a.types) masks |= type == "segm";
-  const GroundTruth truth(ttt::coco::read_instances(a.truth), {.masks = masks, .threads = pool.threads()});
+  const GroundTruth truth = read_truth(a, masks, pool.threads());
   const ResultFile results = read_results(a.detections, truth, {.masks = masks, .pool = &pool});
+  report(a.detections, oddities(results.detections, truth), a.strict);
   if (results.detections.empty()) {
     std::fprintf(stderr, "coco_eval: %s holds no detections: recall is 0 where there are objects.\n", a.detections.c_str());
   }

@@ -7,9 +7,10 @@
 #include <thread>
 
 #include "core/whole_file.h"
+#include "data/collate.h"
 #include "data/png.h"
 #include "data/shard_set.h"
-#include "data/tool.h"
+#include "app/tool.h"
 #include "embedded_recipes.h"
 #include "eval/detector.h"
 #include "eval/draw/objects.h"
@@ -18,7 +19,7 @@
 #include "tools/predict/categories.h"
 #include "settings/json.h"
 #include "run/assemble.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace {
 
@@ -58,9 +59,10 @@ train::Recipe read_recipe(const Arguments& a) {
   result::FieldTable table = result::field_table(recipe);
   harness::read_recipe_named(table, embedded_recipes(), a.recipe);
   std::vector<harness::Override> overrides;
-  for (const std::string& text : a.set) overrides.push_back(harness::parse_override(text));
+  for (const std::string& text : a.set) overrides.push_back(harness::parse_override(table, text));
   harness::apply_overrides(table, overrides);
   result::assign(table, recipe);
+  data::check(recipe.data);
   if (recipe.device != "cpu") throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
   if (recipe.model.backbone.norm == "sync") recipe.model.backbone.norm = "batch";  // the same but in training
   return recipe;
@@ -133,7 +135,7 @@ class Program {
  public:
   explicit Program(const Arguments& a) : arguments_(a), recipe_(read_recipe(a)) {
     check_outputs(a);
-    recipe_.model.classes = train::classes_of_weights(a.weights);
+    recipe_.model.classes = model::classes_of_weights(a.weights);
     categories_ = read_categories(a, recipe_.model.classes);
     make_mkl_reproducible();
     const int cores = std::max(1, usable_cores());
@@ -142,7 +144,7 @@ class Program {
     detector_.legacy_boxes = recipe_.model.legacy_boxes;
     for (const coco::Category& c : categories_) detector_.category_of.push_back(c.id);
     model_ = std::make_unique<model::MaskRcnn>(recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
-    train::load_weights(a.weights, model_->parameters());
+    model::load_weights(a.weights, model_->parameters());
   }
 
   // The exit code: that of the last image that could not be read.
@@ -194,7 +196,5 @@ int main(int argc, char** argv) {
   CLI::App app("Finds objects in images with trained weights: pictures with boxes, masks, names and scores, and COCO's result format.", "predict");
   Arguments arguments;
   declare(app, arguments);
-  int exit_code = 0;
-  const int failed = run_tool(app, argc, argv, [&] { exit_code = Program(arguments).run(); });
-  return failed ? failed : exit_code;
+  return run_tool(app, argc, argv, [&] { return Program(arguments).run(); });
 }

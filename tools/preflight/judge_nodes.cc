@@ -81,6 +81,16 @@ std::vector<std::pair<int, int>> sharing_pairs(const Cluster& c, const std::func
   return pairs;
 }
 
+// Whether the ranks of each node may use at least as many cores together as they are.
+bool enough_cores(const Cluster& c, const std::vector<CpuSet>& cores) {
+  for (int n = 0; n < c.nodes(); ++n) {
+    CpuSet all;
+    for (const int r : c.ranks_of(n)) all.insert(cores[r].begin(), cores[r].end());
+    if (all.size() < c.ranks_of(n).size()) return false;
+  }
+  return true;
+}
+
 Check binding(const Cluster& c, const Settings& s) {
   Check check = named("binding");
   check.facts = {{"cpus_of_rank", c.of_rank("cpus")}, {"cores_of_rank", c.of_rank("cores")}, {"numa_of_rank", c.of_rank("numa")}, {"meant", s.cores}};
@@ -93,10 +103,15 @@ Check binding(const Cluster& c, const Settings& s) {
   }
   if (!pairs.empty()) {
     const auto [a, b] = pairs.front();
+    const std::string remedy = "bind each rank to its own cores (srun --cpu-bind=cores, mpirun --bind-to core --map-by slot:PE=N)";
+    if (enough_cores(c, cores)) {
+      check.status = "warning";
+      check.sentence = "Ranks may wander between the cores of their node: times vary more. For steadier times " + remedy + ".";
+      return check;
+    }
     check.status = "failed";
     check.sentence = "Ranks " + std::to_string(a) + " and " + std::to_string(b) + " (node " + std::to_string(c.node_of(a)) + ") may both run on cores of " +
-                     c.rank(a).value("cores", "") + " and " + c.rank(b).value("cores", "") + " (" + std::to_string(pairs.size()) + " such pairs in all): bind each rank to " +
-                     "its own cores (srun --cpu-bind=cores, mpirun --bind-to core --map-by slot:PE=N), or say cores = shared where that is meant.";
+                     c.rank(a).value("cores", "") + " and " + c.rank(b).value("cores", "") + " (" + std::to_string(pairs.size()) + " such pairs in all): " + remedy + ", or, if sharing is intended: --set cores=shared.";
     return check;
   }
   std::vector<int> wide;

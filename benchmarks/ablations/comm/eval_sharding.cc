@@ -7,7 +7,7 @@ namespace {
 class Evaluation {
  public:
   Evaluation(const Bench& bench, bool sharded)
-      : run_(build_run(bench.recipe, bench.world.team(), bench.context)), control_(bench.world.communicator()), alone_(comm::make_single()), sharded_(sharded) {
+      : run_(assemble(bench.recipe, components_of(bench.recipe), bench.world.team(), bench.context)), control_(bench.world.communicator()), alone_(comm::make_single()), sharded_(sharded) {
     if (sharded) return;
     const train::Recipe& r = run_.recipe;
     run_.parts.evaluator = std::make_unique<eval::Evaluator>(
@@ -44,6 +44,7 @@ Variant variant(const char* name, bool sharded) {
 Ablation ablate_eval_sharding() {
   return {.name = "eval_sharding",
           .question = "What is it worth that every rank predicts its share of the evaluation images, instead of one rank all?",
+          .claim = "none known",
           .expectation = "Prediction is divided by the ranks; matching and accumulation stay on rank 0. A step of this row is a whole evaluation.",
           .promise = Promise::kBitwise,  // AP does not depend on who predicted
           .variants = {variant("on one rank", false), variant("sharded", true)},

@@ -7,9 +7,9 @@ Variant asked(const char* name, const comm::NcclTuning& tuning) {
   return {.name = name, .change = [tuning](train::Recipe& r) { r.train.nccl = tuning; }};
 }
 
-std::string several_gpus(const Place& place) {
-  const std::string gpus = needs_cuda(place, "NCCL");
-  return gpus.empty() ? needs_ranks(place) : gpus;
+std::string several_gpus(const Capabilities& here) {
+  const std::string gpus = needs_cuda(here, "NCCL");
+  return gpus.empty() ? needs_ranks(here) : gpus;
 }
 
 }  // namespace
@@ -18,6 +18,8 @@ std::string several_gpus(const Place& place) {
 Ablation ablate_nccl() {
   return {.name = "nccl",
           .question = "Does NCCL choose well: its algorithm, its protocol, how many channels it takes from the step's own kernels?",
+          .claim = "Four NCCL rings instead of one.",
+          .source = "ImageNet in 18 minutes, slides",
           .expectation = "Within a node its own choice is within noise of the best. Fewer channels leave more of the GPU to backward and take longer to send, which pays "
                          "where communication is hidden anyway.",
           .promise = Promise::kClose,

@@ -3,15 +3,16 @@
 namespace ttt::ablations {
 
 Ablation ablate_device_transform() {
-  const auto place = [](const char* name, const char* where) {
+  const auto transform = [](const char* name, const char* where) {
     return Variant{.name = name, .change = [where](train::Recipe& r) { r.data.transform = where; }};
   };
   return {.name = "device_transform",
           .question = "What is it worth to resize, flip and normalise on the device?",
+          .claim = "none known",
           .expectation = "Workers only decode, and where images are not shrunk a quarter of the bytes or less is copied; it shows where workers are what a step waits for.",
           .promise = Promise::kBitwise,
-          .variants = {place("by the workers", "host"), place("by a kernel", "device")},
-          .unsupported = [](const Place& place) { return needs_cuda(place, "A device beside the workers' processor"); }};
+          .variants = {transform("by the workers", "host"), transform("by a kernel", "device")},
+          .unsupported = [](const Capabilities& here) { return needs_cuda(here, "A device beside the workers' processor"); }};
 }
 
 }  // namespace ttt::ablations

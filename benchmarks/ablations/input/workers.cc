@@ -13,6 +13,8 @@ static Variant workers(std::int64_t n, std::int64_t prefetch) {
 Ablation ablate_workers() {
   return {.name = "workers",
           .question = "How many loader threads does a step need, and how far should they work ahead?",
+          .claim = "MNIST takes 6.7 s an epoch with 1 worker, 4.1 s with 4, 4.5 s with 8.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Inline loading (0) adds the whole input path to the step; one worker hides most of it where a core is free, and more help "
                          "only where one cannot keep up. Where all cores compute, a worker takes their time. Measured with two images a rank.",
           .promise = Promise::kBitwise,

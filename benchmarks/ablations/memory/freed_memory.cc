@@ -15,6 +15,7 @@ Ablation ablate_freed_memory() {
   };
   return {.name = "freed_memory",
           .question = "What is it worth that memory freed in a step stays with the process?",
+          .claim = "none known",
           .expectation = "A page fault for each 4 KiB that comes back from the system, about 0.25 microseconds bare and several in a virtual machine: the "
                          "counter page_faults.",
           .promise = Promise::kBitwise,
@@ -23,7 +24,7 @@ Ablation ablate_freed_memory() {
           .settings = {{.name = "shapes of the positives", .change = [](train::Recipe& r) { r.model.shapes = "dynamic"; }},
                        {.name = "fixed shapes", .change = [](train::Recipe& r) { r.model.shapes = "static"; }}},
           .settle_steps = 1,  // the heap is the process's: the first step still has what the other side left
-          .unsupported = [](const Place&) {
+          .unsupported = [](const Capabilities&) {
             return malloc_can_be_set() ? std::string() : std::string("malloc is set by the environment (MALLOC_*, GLIBC_TUNABLES), or is not glibc's: unset it");
           }};
 }

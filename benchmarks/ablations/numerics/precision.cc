@@ -8,8 +8,8 @@ Variant precision(const char* name) {
 }
 
 // Without instructions for bfloat16 a CPU multiplies them one by one, some seventy times slower than float32.
-std::string needs_bfloat16(const Place& place) {
-  if (place.device != "cpu") return "";
+std::string needs_bfloat16(const Capabilities& here) {
+  if (here.device != "cpu") return "";
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512bf16")) return "";
 #endif
@@ -21,6 +21,8 @@ std::string needs_bfloat16(const Place& place) {
 Ablation ablate_precision() {
   return {.name = "precision",
           .question = "What is it worth to multiply in fewer bits?",
+          .claim = "Mixed precision lowers memory, so batches can be larger; no number.",
+          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
           .expectation = "Matrix units multiply fewer bits faster, and activations take half the memory; layers that are bound by memory, the own kernels and the "
                          "update gain less or nothing. Accuracy: compare epochs to target of whole runs, not steps.",
           .promise = Promise::kOtherWork,  // other numbers, and so other proposals

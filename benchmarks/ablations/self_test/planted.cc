@@ -7,6 +7,7 @@ namespace ttt::ablations {
 Ablation ablate_planted() {
   return {.name = "planted",
           .question = "Is a cost of 2 % found, while another process loads the machine for part of the time?",
+          .claim = "none known",
           .expectation = "The interval excludes zero and covers 2 %.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "A", .change = make_steps_small, .planted = 0.02}, {.name = "A and 2 %", .change = make_steps_small, .planted = 0.0404}},

@@ -54,6 +54,7 @@ Variant variant(const char* name, at::MemoryFormat format) {
 Ablation ablate_channels_last() {
   return {.name = "channels_last",
           .question = "In which order should activations lie in memory: channels last, or each channel's plane by itself?",
+          .claim = "none known",
           .expectation = "Libraries convolve in blocks of channels: with channels last nothing is reordered before and after, and normalisation and "
                          "RoIAlign read neighbouring channels.",
           .promise = Promise::kClose,

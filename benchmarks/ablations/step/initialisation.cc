@@ -7,6 +7,7 @@ Ablation ablate_initialisation() {
   const auto init = [](const char* name) { return Variant{.name = name, .change = [name](train::Recipe& r) { r.model.backbone.init = name; }}; };
   return {.name = "initialisation",
           .question = "How many epochs does the initialisation of the backbone's convolutions cost or save on the way to a target?",
+          .claim = "none known",
           .expectation = "Before a normalisation a convolution's scale does not change its output, but the smaller it is the further an update turns it: "
                          "kaiming_uniform, a third to a half as large, learns faster from random weights.",
           .promise = Promise::kOtherWork,

@@ -1,0 +1,118 @@
+// Results side by side, with numbers that are known in closed form.
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "reports/ablations.h"
+#include "reports/compare.h"
+#include "tests/reports/lines.h"
+#include "tests/support/toy_record.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::RunRecord;
+using test::line_with;
+using test::toy_record;
+
+// 48 steps; B takes 10 % longer in each.
+std::vector<NamedRun> two_runs() {
+  RunRecord a = toy_record();
+  a.provenance["dirty"] = false;
+  a.steps = {};
+  for (std::int64_t i = 0; i < 48; ++i) a.steps.add(test::toy_step(i));
+  RunRecord b = a;
+  for (double& s : b.steps.step_s) s *= 1.1;
+  return {{"a.json", a}, {"b.json", b}};
+}
+
+TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
+  const std::string text = render_text(compare(two_runs()), 200);
+  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
+  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
+  EXPECT_EQ(line_with(text, "finding"), "finding slower");
+  EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
+  EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
+}
+
+TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
+  std::vector<NamedRun> runs = two_runs();
+  runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
+  runs[1].record.verdict = result::Verdict::kSmoke;
+  runs[1].record.accuracy.clear();
+  runs[1].record.data["train_sha256"] = "other";
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
+  EXPECT_NE(text.find("B did not reach its target (smoke)"), std::string::npos);
+  EXPECT_NE(text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos) << text;
+  EXPECT_THROW(compare({runs[0]}), UsageError);
+}
+
+TEST(Compare, NamesTheKeyForWhichThereIsNoInterval) {
+  const auto reason = [](auto&& change) {
+    std::vector<NamedRun> runs = two_runs();
+    change(runs[1].record);
+    return line_with(render_text(compare(runs), 300), "95 % interval of its ratio");
+  };
+  const std::string none = "95 % interval of its ratio none: ";
+  EXPECT_EQ(reason([](RunRecord& r) { r.data["train_sha256"] = "other"; }), none + "other data.train_sha256");
+  EXPECT_EQ(reason([](RunRecord& r) { r.recipe.settings["seed"] = 99; }), none + "other seed");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_ranks = "max"; }), none + "other steps.step_s.ranks");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.images[7] += 1; }), none + "other steps.images");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step[7] += 100; }), none + "other steps.step");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps.step_s[7] = 0; }), none + "a step without time");
+  EXPECT_EQ(reason([](RunRecord& r) { r.steps = {}; }), none + "fewer than 24 steps");
+}
+
+// A run that a signal ended after its target was reached has a time to target.
+TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
+  std::vector<NamedRun> runs = two_runs();
+  runs[1].record.verdict = result::Verdict::kFailed;
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(text.find("did not reach"), std::string::npos) << text;
+  EXPECT_NE(text.find("B reached its target, but ended as failed."), std::string::npos) << text;
+}
+
+// B has 400 steps more, which take ten times as long: they are in B's median and neither in the ratio nor its interval.
+TEST(Compare, RunsOfOtherLengths_RatioAndIntervalShareSteps) {
+  std::vector<NamedRun> runs = two_runs();
+  for (std::int64_t i = 48; i < 448; ++i) {
+    result::StepSample sample = test::toy_step(i);
+    sample.step_s = 5;
+    runs[1].record.steps.add(sample);
+  }
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 5000.00 1.100");
+  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
+}
+
+TEST(Compare, OneRunNotPassed_FactorsHaveNoRatio) {
+  std::vector<NamedRun> runs = two_runs();
+  const auto ratio = [&] { return line_with(render_text(compare(runs), 200), "time to target"); };
+  EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 1.000");
+  runs[1].record.verdict = result::Verdict::kSmoke;
+  EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 -");
+}
+
+// How long the measuring took is no time to target.
+TEST(Compare, Ablations_PeaksAndBaselinesOnly) {
+  RunRecord a = test::toy_ablation();
+  a.peaks = test::toy_roofline().peaks;
+  RunRecord b = a;
+  for (double& s : b.comparisons[0].samples.baseline_s) s *= 0.5;
+  for (double& s : b.peaks[0].samples) s *= 2;
+  const std::string text = render_text(compare({{"a.json", a}, {"b.json", b}}), 200);
+  EXPECT_EQ(text.find("time to target"), std::string::npos) << text;
+  EXPECT_EQ(line_with(text, "peak matrix_multiply"), "peak matrix_multiply [flop/s] 1.25e+11 2.5e+11 2.000");
+  EXPECT_EQ(line_with(text, "baseline of reducer"), "baseline of reducer: bucketed [ms] 1188 593.8 0.500");
+  EXPECT_THROW(compare({{"a.json", a}, {"b.json", toy_record()}}), UsageError);
+}
+
+TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
+  std::vector<NamedRun> runs = two_runs();
+  const auto ab = step_time_change(runs[0].record, runs[1].record).interval, ba = step_time_change(runs[1].record, runs[0].record).interval;
+  EXPECT_NEAR((1 + ab->estimate) * (1 + ba->estimate), 1, 1e-12);
+  EXPECT_NEAR((1 + ab->low) * (1 + ba->high), 1, 1e-12);
+}
+
+}  // namespace
+}  // namespace ttt::reports
