@@ -16,14 +16,16 @@ find_package(benchmark REQUIRED)
 # ISA-L: the CRC-32C that benchmarks/micro compares with; nothing else links it.
 pkg_check_modules(isal IMPORTED_TARGET libisal)
 if(NOT isal_FOUND)
-  message(FATAL_ERROR "ISA-L (libisal) was not found: run scripts/setup, or install its development package (libisal-dev).")
+  message(FATAL_ERROR "ISA-L (libisal) was not found: run scripts/setup, or install its development package "
+    "(libisal-dev).")
 endif()
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 # stb_easy_font.h: a header alone.
 find_path(TTT_STB_INCLUDE stb/stb_easy_font.h)
 if(NOT TTT_STB_INCLUDE)
-  message(FATAL_ERROR "stb (stb_easy_font.h) was not found: run scripts/setup, or install its development package (libstb-dev).")
+  message(FATAL_ERROR "stb (stb_easy_font.h) was not found: run scripts/setup, or install its development package "
+    "(libstb-dev).")
 endif()
 
 if(TTT_TORCH)

@@ -2,11 +2,18 @@
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-# One set of flags for libraries and programs alike (CMake would give programs -fPIE): so that all share one precompiled header.
+# Where scripts/setup installs and programs keep what they generate.
+set(ttt_cache $ENV{TTT_CACHE})
+if(NOT ttt_cache)
+  set(ttt_cache $ENV{HOME}/.cache/ttt)
+endif()
+# One set of flags for libraries and programs alike (CMake would give programs -fPIE): so that all share one precompiled
+# header.
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fPIC>)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# Sources are short beside what they include, so a target's are compiled several at a time: eight libraries and a test took 60 s instead of 139. What they
-# name in anonymous namespaces must differ. -DCMAKE_UNITY_BUILD=OFF compiles each by itself, for those who change one often.
+# Sources are short beside what they include, so a target's are compiled several at a time: eight libraries and a test
+# took 60 s instead of 139. What they name in anonymous namespaces must differ. -DCMAKE_UNITY_BUILD=OFF compiles each by
+# itself, for those who change one often.
 if(NOT DEFINED CMAKE_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
 endif()
@@ -28,8 +35,10 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
 
 if(TTT_SANITIZE)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TTT_SANITIZE}> $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
-  # GCC 12 takes what a sanitizer adds for uses of what was never set, in its own library's std::function (GCC bug 105562).
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${TTT_SANITIZE}>
+    $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+  # GCC 12 takes what a sanitizer adds for uses of what was never set, in its own library's std::function (GCC bug
+  # 105562).
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${TTT_SANITIZE})
 endif()
@@ -37,7 +46,8 @@ endif()
 find_program(TTT_CCACHE ccache)
 if(TTT_CCACHE)
   # Precompiled headers are only cached with these freedoms (ccache manual, "Precompiled headers").
-  set(launcher ${CMAKE_COMMAND} -E env "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" ${TTT_CCACHE})
+  set(launcher ${CMAKE_COMMAND} -E env "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+    ${TTT_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${TTT_CCACHE})
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)

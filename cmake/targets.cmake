@@ -48,14 +48,15 @@ endfunction()
 set(ttt_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_rmaps_base_oversubscribe=1)
 if(TTT_SANITIZE MATCHES "address")
-  list(APPEND ttt_test_environment LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/lsan.supp:print_suppressions=0)
+  list(APPEND ttt_test_environment
+    LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/lsan.supp:print_suppressions=0)
   set(ttt_mpi_test_environment ASAN_OPTIONS=fast_unwind_on_malloc=0)
 elseif(TTT_SANITIZE MATCHES "thread")
   list(APPEND ttt_test_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/tsan.supp)
 endif()
 
-# ttt_time_limit(variable): multiplies a test's limit in seconds by 6 with sanitizers. A program takes two to four times as
-# long with them, and scripts/test gives it only the cores that other tests leave.
+# ttt_time_limit(variable): multiplies a test's limit in seconds by 6 with sanitizers. A program takes two to four times
+# as long with them, and scripts/test gives it only the cores that other tests leave.
 function(ttt_time_limit variable)
   if(TTT_SANITIZE)
     math(EXPR ${variable} "${${variable}} * 6")
@@ -63,8 +64,9 @@ function(ttt_time_limit variable)
   endif()
 endfunction()
 
-# ttt_label_tests(): gives every test of the current folder one of the labels fast (under 10 s), slow and long. Without a
-# label of its own a test is slow where its limit is 300 s or more, else fast. ttt_test and ttt_python_test see to the call.
+# ttt_label_tests(): gives every test of the current folder one of the labels fast (under 10 s), slow and long. Without
+# a label of its own a test is slow where its limit is 300 s or more, else fast. ttt_test and ttt_python_test see to the
+# call.
 function(ttt_label_tests)
   set(limit 300)
   ttt_time_limit(limit)

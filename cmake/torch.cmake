@@ -2,16 +2,13 @@
 # programs from starting where there is no driver, and it sets an architecture list of its own.
 set(ttt_torch_root ${TTT_TORCH_ROOT})
 if(NOT ttt_torch_root)
-  set(cache $ENV{TTT_CACHE})
-  if(NOT cache)
-    set(cache $ENV{HOME}/.cache/ttt)
-  endif()
-  file(GLOB wheels ${cache}/venv/lib/python3*/site-packages/torch)
+  file(GLOB wheels ${ttt_cache}/venv/lib/python3*/site-packages/torch)
   list(SORT wheels)
   list(POP_FRONT wheels ttt_torch_root)
 endif()
 if(NOT EXISTS ${ttt_torch_root}/include/ATen/ATen.h)
-  message(FATAL_ERROR "No LibTorch at '${ttt_torch_root}': run scripts/setup, or set TTT_TORCH_ROOT to a folder with include/ and lib/.")
+  message(FATAL_ERROR "No LibTorch at '${ttt_torch_root}': run scripts/setup, or set TTT_TORCH_ROOT to a folder with "
+    "include/ and lib/.")
 endif()
 message(STATUS "LibTorch: ${ttt_torch_root}")
 
@@ -19,12 +16,13 @@ set(ttt_torch_includes ${ttt_torch_root}/include ${ttt_torch_root}/include/torch
 function(ttt_torch_library name)
   add_library(torch::${name} SHARED IMPORTED GLOBAL)
   set_target_properties(torch::${name} PROPERTIES IMPORTED_LOCATION ${ttt_torch_root}/lib/lib${name}.so
-    INTERFACE_COMPILE_DEFINITIONS AT_PER_OPERATOR_HEADERS INTERFACE_INCLUDE_DIRECTORIES "${ttt_torch_includes}" INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${ttt_torch_includes}")
+    INTERFACE_COMPILE_DEFINITIONS AT_PER_OPERATOR_HEADERS INTERFACE_INCLUDE_DIRECTORIES "${ttt_torch_includes}"
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${ttt_torch_includes}")
 endfunction()
 ttt_torch_library(c10)
 ttt_torch_library(torch_cpu)
-# libtorch_* register their operators in static initialisers, and some programs refer to none of their symbols: each must
-# stay needed. One option holds the whole bracket: CMake moves and merges separate --no-as-needed flags.
+# libtorch_* register their operators in static initialisers, and some programs refer to none of their symbols: each
+# must stay needed. One option holds the whole bracket: CMake moves and merges separate --no-as-needed flags.
 function(ttt_torch_keep target)
   list(TRANSFORM ARGN REPLACE "(.+)" "${ttt_torch_root}/lib/lib\\1.so")
   list(JOIN ARGN "," paths)

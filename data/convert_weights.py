@@ -5,9 +5,11 @@
 
 INPUT is one of
   * a torchvision Mask R-CNN (maskrcnn_resnet50_fpn_*.pth): the whole model                      -> train.weights
-  * a torchvision ResNet for classification (resnet50-*.pth): its body, without `fc`             -> train.weights_backbone
+  * a torchvision ResNet for classification (resnet50-*.pth): its body, without `fc`             ->
+  train.weights_backbone
   * a weights file without a checksum (*.h5, as earlier versions wrote it): the same tensors     -> as before
-  * a Detectron ResNet (R-50.pkl, MSRA; BGR, normalisation folded into a scale and a bias)       -> train.weights_backbone
+  * a Detectron ResNet (R-50.pkl, MSRA; BGR, normalisation folded into a scale and a bias)       ->
+  train.weights_backbone
 Names in the file are torchvision's of today; older Mask R-CNN files are renamed. Needs torch, numpy and h5py
 (scripts/setup --tests installs them). Files are read without running code from them.
 """
@@ -31,12 +33,14 @@ class ConversionError(Exception):
 class ArraysOnly(pickle.Unpickler):
     """A pickle may call anything; this one may build NumPy arrays and plain containers."""
 
-    ALLOWED = {("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct"), ("numpy", "ndarray"), ("numpy", "dtype"),
-               ("numpy.core.multiarray", "scalar"), ("numpy._core.multiarray", "scalar"), ("_codecs", "encode"), ("collections", "OrderedDict")}
+    ALLOWED = {("numpy.core.multiarray", "_reconstruct"), ("numpy._core.multiarray", "_reconstruct"),
+               ("numpy", "ndarray"), ("numpy", "dtype"), ("numpy.core.multiarray", "scalar"),
+               ("numpy._core.multiarray", "scalar"), ("_codecs", "encode"), ("collections", "OrderedDict")}
 
     def find_class(self, module, name):
         if (module, name) not in self.ALLOWED:
-            raise ConversionError(f"the pickle wants to call {module}.{name}, which is not needed for arrays: use the original R-50.pkl")
+            raise ConversionError(
+                f"the pickle wants to call {module}.{name}, which is not needed for arrays: use the original R-50.pkl")
         return super().find_class(module, name)
 
 
@@ -46,8 +50,10 @@ def from_detectron(path):
     if not isinstance(blobs, dict):
         raise ConversionError("the file holds no dictionary of blobs")
     blobs = blobs.get("blobs", blobs)
-    layer = {"branch1": "downsample.0", "branch1_bn": "downsample.1", "branch2a": "conv1", "branch2a_bn": "bn1", "branch2b": "conv2",
-             "branch2b_bn": "bn2", "branch2c": "conv3", "branch2c_bn": "bn3"}
+    layer = {
+        "branch1": "downsample.0", "branch1_bn": "downsample.1", "branch2a": "conv1", "branch2a_bn": "bn1",
+        "branch2b": "conv2", "branch2b_bn": "bn2", "branch2c": "conv3", "branch2c_bn": "bn3"
+    }
     kind = {"w": "weight", "s": "weight", "b": "bias"}
     out = {}
     for name, value in blobs.items():
@@ -62,7 +68,8 @@ def from_detectron(path):
                 out[f"{BODY}layer{int(m[1]) - 1}.{m[2]}.{layer[m[3]]}.{kind[m[4]]}"] = value
         elif not re.fullmatch(r"(fc1000|pred)_[wb]|conv1_b|.*_momentum|lr|weight_order", name):
             raise ConversionError(f"blob '{name}' is of no ResNet that this reads")
-    for name in [n for n in out if re.search(r"(bn\d|downsample\.1)\.weight$", n)]:  # y = scale * x + bias: mean 0, variance 1, eps 0
+    # y = scale * x + bias: mean 0, variance 1, eps 0
+    for name in [n for n in out if re.search(r"(bn\d|downsample\.1)\.weight$", n)]:
         out[name.replace(".weight", ".running_mean")] = np.zeros_like(out[name])
         out[name.replace(".weight", ".running_var")] = np.ones_like(out[name])
     return out
@@ -71,7 +78,8 @@ def from_detectron(path):
 # Names before torchvision 0.13, which wraps each convolution of these blocks into a Sequential.
 OLD_NAMES = [(r"(backbone\.fpn\.(?:inner|layer)_blocks\.\d+)\.(weight|bias)", r"\1.0.\2"),
              (r"rpn\.head\.conv\.(weight|bias)", r"rpn.head.conv.0.0.\1"),
-             (r"roi_heads\.mask_head\.mask_fcn(\d+)\.(weight|bias)", lambda m: f"roi_heads.mask_head.{int(m[1]) - 1}.0.{m[2]}")]
+             (r"roi_heads\.mask_head\.mask_fcn(\d+)\.(weight|bias)",
+              lambda m: f"roi_heads.mask_head.{int(m[1]) - 1}.0.{m[2]}")]
 
 
 def from_torchvision(path):
@@ -133,7 +141,8 @@ def main():
         return 0 if sys.argv[1:2] in (["-h"], ["--help"]) else 2
     source, target = sys.argv[1:]
     try:
-        tensors = from_hdf5(source) if source.endswith(".h5") else from_detectron(source) if source.endswith(".pkl") else from_torchvision(source)
+        tensors = from_hdf5(source) if source.endswith(".h5") else from_detectron(source) if source.endswith(
+            ".pkl") else from_torchvision(source)
         if not tensors:
             raise ConversionError("there are no weights in it")
         write(target, tensors)

@@ -3,14 +3,17 @@
 #include "data/shapes.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Draws a data set of shapes: OUT/train, OUT/val, OUT/instances_train.json, OUT/instances_val.json.", "make_shapes");
+  CLI::App app("Draws a data set of shapes: OUT/train, OUT/val, OUT/instances_train.json, OUT/instances_val.json.",
+      "make_shapes");
   ttt::data::ShapesSettings settings;
   std::string out;
   app.add_option("--out", out, "folder; made where missing")->required();
   app.add_option("--train", settings.train, "training images")->capture_default_str();
   app.add_option("--val", settings.val, "held-out images")->capture_default_str();
   app.add_option("--size", settings.size, "longer side of the images [pixel]")->capture_default_str();
-  app.add_option("--aspects", settings.aspects, "square, or mixed: half of the images 4:3, half 3:4")->capture_default_str()->check(CLI::IsMember({"square", "mixed"}));
+  app.add_option("--aspects", settings.aspects, "square, or mixed: half of the images 4:3, half 3:4")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"square", "mixed"}));
   app.add_option("--seed", settings.seed, "the same seed gives the same bytes")->capture_default_str();
   app.add_option("--classes", settings.classes, "kinds of shapes, 1 to 10")->capture_default_str();
   app.add_option("--threads", settings.threads, "0: all cores")->capture_default_str();

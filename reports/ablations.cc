@@ -21,7 +21,8 @@ std::string promise_text(const Comparison& c) {
   if (c.gate_steps == 0) return "not checked";
   if (c.promise == "other_work") return "no promise made";
   if (c.promise == "bitwise") return c.status == "promise_broken" ? "bits: BROKEN" : "same bits, kept";
-  return fixed("%s%.0e, was %.0e", c.status == "promise_broken" ? "BROKEN: " : "within ", c.promised_difference, c.largest_difference);
+  return fixed("%s%.0e, was %.0e", c.status == "promise_broken" ? "BROKEN: " : "within ", c.promised_difference,
+      c.largest_difference);
 }
 
 // With a unit's prefix from a thousand on: 1.23 M.
@@ -32,21 +33,23 @@ std::string amount(double x) {
   return fixed("%.*f", x < 0.1 ? 4 : x < 10 ? 2 : x < 100 ? 1 : 0, x) + kPrefix[i];
 }
 
-// Below it, a counter's change is chance: what the program itself does comes whole times a step, while the system's own doings (a page here, a
-// time slice there) come and go by some in any step.
+// Below it, a counter's change is chance: what the program itself does comes whole times a step, while the system's own
+// doings (a page here, a time slice there) come and go by some in any step.
 double least_named(const std::string& counter) {
   if (counter == "cpu_s" || counter == "straggler_index") return 0;
   return counter == "page_faults" || counter == "preemptions" ? 10 : 0.5;
 }
 
-// Main effects and interactions of a factorial design, from every combination's effect on the logarithm of the step time (none: 0).
+// Main effects and interactions of a factorial design, from every combination's effect on the logarithm of the step
+// time (none: 0).
 void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
   std::set<std::string> names;
   for (const Comparison* c : rows) names.insert(c->factors.begin(), c->factors.end());
   const std::vector<std::string> factors(names.begin(), names.end());
   std::map<std::set<std::string>, double> log_effect = {{{}, 0.0}};
   for (const Comparison* c : rows)
-    if (const auto e = measured_effect(*c)) log_effect[{c->factors.begin(), c->factors.end()}] = std::log1p(e->estimate);
+    if (const auto e = measured_effect(*c))
+      log_effect[{c->factors.begin(), c->factors.end()}] = std::log1p(e->estimate);
   if (log_effect.size() != std::size_t{1} << factors.size()) {
     d.push_back(Paragraph{"No main effects: not every combination was measured."});
     return;
@@ -58,7 +61,8 @@ void add_factorial(const std::vector<const Comparison*>& rows, Document& d) {
     for (const auto& [on, log] : log_effect) sum += on.contains(f) ? log : -log;
     std::set<std::string> others = names;
     others.erase(f);
-    t.rows.push_back({f, cell(sum / static_cast<double>(log_effect.size() / 2)), cell(log_effect.at({f})), cell(log_effect.at(names) - log_effect.at(others))});
+    t.rows.push_back({f, cell(sum / static_cast<double>(log_effect.size() / 2)), cell(log_effect.at({f})),
+        cell(log_effect.at(names) - log_effect.at(others))});
   }
   d.push_back(std::move(t));
 }
@@ -79,18 +83,24 @@ std::string noise_warning(const Comparison& c) {
   constexpr double kQuiet = 0.05;
   const auto e = measured_effect(c);
   if (!e || e->high - e->low <= 2 * kQuiet) return "";
-  std::string text = "! " + variant_text(c) + ": builds differ, the interval is " + fixed("%.0f %%", 100 * (e->high - e->low)) + " wide";
-  if (const auto p = c.counters.find("preemptions"); p != c.counters.end()) text += ", " + amount((*p)[1].get<double>()) + " preemptions a step";
+  std::string text = "! " + variant_text(c) + ": builds differ, the interval is " +
+                     fixed("%.0f %%", 100 * (e->high - e->low)) + " wide";
+  if (const auto p = c.counters.find("preemptions"); p != c.counters.end())
+    text += ", " + amount((*p)[1].get<double>()) + " preemptions a step";
   return text + ". The machine was busy: repeat when quiet.";
 }
 
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
-  if (!e) return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-", promise_text(c), "", "", ""};
+  if (!e)
+    return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-",
+        promise_text(c), "", "", ""};
   const std::size_t builds = c.samples.builds(), pairs = c.samples.size();
-  return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"}, {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"},
-          finding_text(*e), {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)}, promise_text(c), cause_text(c), part_cell(c), counters_text(c, record.peaks)};
+  return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"},
+      {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"}, finding_text(*e),
+      {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)},
+      promise_text(c), cause_text(c), part_cell(c), counters_text(c, record.peaks)};
 }
 
 }  // namespace
@@ -104,7 +114,9 @@ std::string variant_text(const Comparison& c) {
 
 bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
 
-std::optional<Interval> measured_effect(const Comparison& c) { return c.status == "measured" ? result::effect(c.samples) : std::nullopt; }
+std::optional<Interval> measured_effect(const Comparison& c) {
+  return c.status == "measured" ? result::effect(c.samples) : std::nullopt;
+}
 
 std::string finding_text(const Interval& e) {
   if (e.high < 0) return "faster";
@@ -120,9 +132,12 @@ std::optional<PhaseChange> cause(const Comparison& c) {
   const auto changes = result::phase_changes(c.samples);
   for (const auto& [phase, change] : changes) {
     const bool with_the_effect = e->low > 0 ? change.low > 0 : change.high < 0;
-    // Of n parts of a sum the largest is an n-th or more: less is not the one that explains most, however well it is known.
+    // Of n parts of a sum the largest is an n-th or more: less is not the one that explains most, however well it is
+    // known.
     const bool large_enough = change.estimate / step->estimate * static_cast<double>(changes.size()) >= 1;
-    if (with_the_effect && large_enough && (!largest || std::abs(change.estimate) > std::abs(largest->change_s.estimate))) largest = {phase, change};
+    if (with_the_effect && large_enough &&
+        (!largest || std::abs(change.estimate) > std::abs(largest->change_s.estimate)))
+      largest = {phase, change};
   }
   return largest;
 }
@@ -145,20 +160,25 @@ std::string counters_text(const Comparison& c, const std::vector<result::Peak>& 
   std::vector<Change> changes;
   for (const auto& [name, pair] : c.counters.items()) {
     const double a = pair[0].get<double>(), b = pair[1].get<double>(), larger = std::max(a, b);
-    if (larger < least_named(name) || std::abs(b - a) < 0.05 * larger) continue;  // what differs by less than 5 % is no cause to name
+    // what differs by less than 5 % is no cause to name
+    if (larger < least_named(name) || std::abs(b - a) < 0.05 * larger) continue;
     changes.push_back({std::abs(b - a) / larger, name + " " + amount(a) + " -> " + amount(b)});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.size > y.size; });
   std::string text;
   for (std::size_t i = 0; i < changes.size() && i < 4; ++i) text += (i ? "; " : "") + changes[i].text;
-  if (const auto share = share_of_peak(c, peaks)) text += (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed("%.0f %% of the flop/s peak", 100 * *share);
+  if (const auto share = share_of_peak(c, peaks))
+    text +=
+        (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed("%.0f %% of the flop/s peak", 100 * *share);
   return text;
 }
 
 std::optional<double> share_of_peak(const Comparison& c, const std::vector<result::Peak>& peaks) {
-  const auto peak = std::find_if(peaks.begin(), peaks.end(), [](const result::Peak& p) { return p.name == "matrix_multiply"; });
+  const auto peak =
+      std::find_if(peaks.begin(), peaks.end(), [](const result::Peak& p) { return p.name == "matrix_multiply"; });
   const auto flops = c.counters.find("flops");
-  if (peak == peaks.end() || peak->samples.empty() || flops == c.counters.end() || c.samples.size() == 0) return std::nullopt;
+  if (peak == peaks.end() || peak->samples.empty() || flops == c.counters.end() || c.samples.size() == 0)
+    return std::nullopt;
   const double rate = (*flops)[1].get<double>() / median(c.samples.variant_s);
   return rate > 0 ? std::optional(rate / *std::max_element(peak->samples.begin(), peak->samples.end())) : std::nullopt;
 }
@@ -174,18 +194,25 @@ Document comparison_blocks(const result::RunRecord& record) {
   for (const std::string& name : order) {
     const Comparison& first = *by_name[name].front();
     d.push_back(Heading{name + ": " + first.question});
-    const bool one_baseline = std::all_of(by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
-    const bool whole_steps = std::all_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return is_whole_step(*c); });
-    d.push_back(Paragraph{"Expected: " + first.expectation + (whole_steps ? " Time of a training step" : " Time of one operation alone") +
+    const bool one_baseline = std::all_of(
+        by_name[name].begin(), by_name[name].end(), [&](const Comparison* c) { return c->baseline == first.baseline; });
+    const bool whole_steps =
+        std::all_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return is_whole_step(*c); });
+    d.push_back(Paragraph{"Expected: " + first.expectation +
+                          (whole_steps ? " Time of a training step" : " Time of one operation alone") +
                           (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
-    Table t{.header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval", "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
-            .right = {false, true, true, false, true, true, false, false, true, false}};
+    Table t{.header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval",
+                "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
+        .right = {false, true, true, false, true, true, false, false, true, false}};
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
     for (const Comparison* c : by_name[name])
       if (const std::string warning = noise_warning(*c); !warning.empty()) d.push_back(Paragraph{warning});
-    if (std::any_of(by_name[name].begin(), by_name[name].end(), [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
-      d.push_back(Paragraph{"Of one build, an interval is over its rounds: by how much two builds of the same thing differ, some tenths of a per cent, is not in it."});
+    if (std::any_of(by_name[name].begin(), by_name[name].end(),
+            [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
+      d.push_back(
+          Paragraph{"Of one build, an interval is over its rounds: by how much two builds of the same thing differ, "
+                    "some tenths of a per cent, is not in it."});
     if (first.design != "factorial") continue;
     std::vector<std::string> settings;
     std::map<std::string, std::vector<const Comparison*>> by_setting;
@@ -207,13 +234,16 @@ Document ablations(const std::vector<NamedRun>& runs) {
     const result::RunRecord& r = run.record;
     const bool several = runs.size() > 1;
     if (several) d.push_back(Heading{run.name});
-    d.push_back(Paragraph{system_text(r) + ", recipe " + r.recipe.name + ": " + std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
+    d.push_back(Paragraph{system_text(r) + ", recipe " + r.recipe.name + ": " +
+                          std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
     Document blocks = convergence_blocks(r);
     const Document rows = comparison_blocks(r);
     blocks.insert(blocks.end(), rows.begin(), rows.end());
     if (blocks.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
     for (Block& block : blocks) {
-      if (auto* heading = std::get_if<Heading>(&block); heading && several) heading->text = run.name + ": " + heading->text;  // of CSV the only name
+      // of CSV the only name
+      if (auto* heading = std::get_if<Heading>(&block); heading && several)
+        heading->text = run.name + ": " + heading->text;
       d.push_back(std::move(block));
     }
   }

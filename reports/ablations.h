@@ -21,13 +21,14 @@ struct PhaseChange {
   std::string phase;
   Interval change_s;
 };
-// What explains a difference that was shown: of the phases that were shown to change in its direction, the one that changed most, by an equal share or
-// more. Nothing where there is none, or no difference.
+// What explains a difference that was shown: of the phases that were shown to change in its direction, the one that
+// changed most, by an equal share or more. Nothing where there is none, or no difference.
 std::optional<PhaseChange> cause(const result::Comparison& comparison);
 // The phase's name, or in words why none is named; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
 
-// The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137"; and the variant's share of the peak.
+// The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137"; and the
+// variant's share of the peak.
 std::string counters_text(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
 
 // The variant's rate of floating-point operations over the machine's matrix multiply; nothing where either is unknown.
@@ -36,7 +37,8 @@ std::optional<double> share_of_peak(const result::Comparison& comparison, const 
 // The variant, with the setting under which it ran and the number of its repetition where there are several.
 std::string variant_text(const result::Comparison& comparison);
 
-// Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no phases.
+// Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no
+// phases.
 bool is_whole_step(const result::Comparison& comparison);
 
 // Nothing where no time was taken or the builds are too few.

@@ -22,7 +22,7 @@ struct Moment {
 
 // An AP and its threshold.
 struct Condition {
-  result::CocoStats Evaluation::* stats;
+  result::CocoStats Evaluation::*stats;
   double threshold = 0;
   double margin(const Evaluation& e) const { return (e.*stats)[0] - threshold; }  // reached where not negative
 };
@@ -36,7 +36,8 @@ struct Goal {
   }
 };
 
-// Where between an evaluation that did not meet the goal and the next, which did, the last AP crosses its threshold, each on its own line: 0 to 1.
+// Where between an evaluation that did not meet the goal and the next, which did, the last AP crosses its threshold,
+// each on its own line: 0 to 1.
 double crossing(const Goal& goal, const Evaluation& before, const Evaluation& here) {
   double last = 0;
   for (const Condition& c : goal.conditions)
@@ -66,31 +67,39 @@ std::vector<Goal> goals(const NamedRun& first, const std::vector<double>& thresh
     all.push_back({"mask AP " + fixed("%.3f", t), {{&Evaluation::segm, t}}});
   }
   if (const auto target = first.record.target)
-    all.push_back({"target: box AP " + fixed("%.3f", target->bbox_ap) + " and mask AP " + fixed("%.3f", target->segm_ap),
-                   {{&Evaluation::bbox, target->bbox_ap}, {&Evaluation::segm, target->segm_ap}}});
+    all.push_back(
+        {"target: box AP " + fixed("%.3f", target->bbox_ap) + " and mask AP " + fixed("%.3f", target->segm_ap),
+            {{&Evaluation::bbox, target->bbox_ap}, {&Evaluation::segm, target->segm_ap}}});
   return all;
 }
 
 Cell ap(double value) { return value < 0 ? Cell("-") : number("%.4f", value); }
 
 Table evaluations(const RunRecord& r) {
-  Table t{.header = {"epoch", "epochs", "images", "wall", "box AP", "mask AP", "reached"}, .right = {true, true, true, true, true, true, false}};
+  Table t{.header = {"epoch", "epochs", "images", "wall", "box AP", "mask AP", "reached"},
+      .right = {true, true, true, true, true, true, false}};
   for (const Evaluation& e : r.accuracy) {
     const bool box = r.target && e.bbox[0] >= r.target->bbox_ap, mask = r.target && e.segm[0] >= r.target->segm_ap;
-    t.rows.push_back({whole(e.epoch), number("%.2f", epochs_of(r, e)), whole(e.images), Cell(fixed("%.1f s", e.wall_s), e.wall_s, "s"), ap(e.bbox[0]), ap(e.segm[0]),
-                      box && mask ? "both" : box ? "box" : mask ? "mask" : ""});
+    t.rows.push_back({whole(e.epoch), number("%.2f", epochs_of(r, e)), whole(e.images),
+        Cell(fixed("%.1f s", e.wall_s), e.wall_s, "s"), ap(e.bbox[0]), ap(e.segm[0]),
+        box && mask ? "both"
+        : box       ? "box"
+        : mask      ? "mask"
+                    : ""});
   }
   return t;
 }
 
 // One row for each goal: when each run reached it, or of several runs how these moments are distributed.
 Table first_reached(const std::vector<const NamedRun*>& runs, const std::vector<Goal>& all, bool interpolate) {
-  Table t{.header = {"goal", "reached", "epochs: least", "epochs: median", "epochs: most", "wall: least", "wall: median", "wall: most"},
-          .right = {false, true, true, true, true, true, true, true}};
+  Table t{.header = {"goal", "reached", "epochs: least", "epochs: median", "epochs: most", "wall: least",
+              "wall: median", "wall: most"},
+      .right = {false, true, true, true, true, true, true, true}};
   for (const Goal& goal : all) {
     std::vector<double> epochs, wall_s;
     for (const NamedRun* run : runs)
-      if (const auto moment = reached(run->record, goal, interpolate)) epochs.push_back(moment->epochs), wall_s.push_back(moment->wall_s);
+      if (const auto moment = reached(run->record, goal, interpolate))
+        epochs.push_back(moment->epochs), wall_s.push_back(moment->wall_s);
     Row row = {goal.name, std::to_string(epochs.size()) + " of " + std::to_string(runs.size())};
     const auto add = [&](const std::vector<double>& values, const char* form, const char* unit) {
       for (const double q : {0.0, 0.5, 1.0}) {
@@ -126,7 +135,9 @@ std::vector<std::vector<const NamedRun*>> experiments(const std::vector<NamedRun
 std::string apart_text(const NamedRun& first, const NamedRun& run) {
   const auto d = differences(first.record, run.record, kMayDiffer);
   if (!d.empty()) return d.front().text;
-  if (ranks_of(first.record) != ranks_of(run.record)) return text_at(first.record.system, "world_size") + " against " + text_at(run.record.system, "world_size") + " ranks";
+  if (ranks_of(first.record) != ranks_of(run.record))
+    return text_at(first.record.system, "world_size") + " against " + text_at(run.record.system, "world_size") +
+           " ranks";
   return "other training data";
 }
 
@@ -143,11 +154,16 @@ Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& opti
   for (const auto& group : groups) {
     const std::vector<Goal> all = goals(*group.front(), options.thresholds);
     if (all.empty()) continue;
-    std::string title = group.size() == 1 ? "When " + group.front()->name + " got there" : "When " + std::to_string(group.size()) + " runs of one recipe got there";
-    if (group.front() != groups.front().front()) title += " (" + apart_text(*groups.front().front(), *group.front()) + ")";
+    std::string title = group.size() == 1 ? "When " + group.front()->name + " got there"
+                                          : "When " + std::to_string(group.size()) + " runs of one recipe got there";
+    if (group.front() != groups.front().front())
+      title += " (" + apart_text(*groups.front().front(), *group.front()) + ")";
     d.push_back(Heading{title});
-    d.push_back(Paragraph{options.interpolate ? "On a straight line between the evaluations before and after; not before the first evaluation."
-                                              : "The first evaluation that was at or above it: later than it happened, by less than the time between evaluations."});
+    d.push_back(
+        Paragraph{options.interpolate
+                      ? "On a straight line between the evaluations before and after; not before the first evaluation."
+                      : "The first evaluation that was at or above it: later than it happened, by less than the time "
+                        "between evaluations."});
     d.push_back(first_reached(group, all, options.interpolate));
   }
   return d;

@@ -9,7 +9,8 @@ namespace ttt::reports {
 
 struct AccuracyOptions {
   std::vector<double> thresholds;  // of AP; empty: the runs' targets alone
-  bool interpolate = false;        // when a threshold was crossed on a straight line between two evaluations, instead of the first that reached it
+  // when a threshold was crossed on a straight line between two evaluations, instead of the first that reached it
+  bool interpolate = false;
 };
 
 Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& options);

@@ -14,12 +14,13 @@ namespace {
 using result::Json;
 
 // What Google Benchmark writes beside counters in an entry (its JSONReporter).
-const std::set<std::string> kOwnMembers = {"family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations",
-                                           "real_time",    "cpu_time",                  "allocs_per_iter", "max_bytes_used"};
+const std::set<std::string> kOwnMembers = {"family_index", "per_family_instance_index", "repetitions",
+    "repetition_index", "threads", "iterations", "real_time", "cpu_time", "allocs_per_iter", "max_bytes_used"};
 
 double member_number(const Json& entry, const char* key, const std::string& where) {
   const auto it = entry.find(key);
-  if (it == entry.end() || !it->is_number()) throw DataError(where + " has no number '" + std::string(key) + "'. Write it anew with --benchmark_format=json.");
+  if (it == entry.end() || !it->is_number())
+    throw DataError(where + " has no number '" + std::string(key) + "'. Write it anew with --benchmark_format=json.");
   return it->get<double>();
 }
 
@@ -50,7 +51,8 @@ void add_entry(const Json& entry, const std::string& where, Benchmark& b) {
   if (const std::string label = member_text(entry, "label"); !label.empty()) b.remark = label;
 }
 
-// With --benchmark_report_aggregates_only there are no repetitions: the aggregate that is a time of an iteration stands for them.
+// With --benchmark_report_aggregates_only there are no repetitions: the aggregate that is a time of an iteration stands
+// for them.
 bool is_median(const Json& entry) { return member_text(entry, "aggregate_name") == "median"; }
 
 std::string context_text(const Json& c) {
@@ -67,11 +69,13 @@ std::string context_text(const Json& c) {
 // What makes the times less than believable.
 Table cautions(const Json& c) {
   Table t{.header = {"", "warning"}, .headless = true};
-  if (c.value("cpu_scaling_enabled", false)) t.rows.push_back({"!", "The frequency of the CPUs was not fixed (cpu_scaling_enabled): times vary with it."});
+  if (c.value("cpu_scaling_enabled", false))
+    t.rows.push_back({"!", "The frequency of the CPUs was not fixed (cpu_scaling_enabled): times vary with it."});
   const auto load = c.find("load_avg"), cpus = c.find("num_cpus");
-  if (load != c.end() && load->is_array() && !load->empty() && (*load)[0].is_number() && cpus != c.end() && cpus->is_number() &&
-      (*load)[0].get<double>() > 0.5 * cpus->get<double>())
-    t.rows.push_back({"!", "The machine was busy when it began: a load of " + fixed("%.2f", (*load)[0].get<double>()) + " on " + cpus->dump() + " CPUs."});
+  if (load != c.end() && load->is_array() && !load->empty() && (*load)[0].is_number() && cpus != c.end() &&
+      cpus->is_number() && (*load)[0].get<double>() > 0.5 * cpus->get<double>())
+    t.rows.push_back({"!", "The machine was busy when it began: a load of " + fixed("%.2f", (*load)[0].get<double>()) +
+                               " on " + cpus->dump() + " CPUs."});
   return t;
 }
 
@@ -85,15 +89,19 @@ Table rows_of(const BenchFile& file) {
   t.header.add("");
   for (const Benchmark& b : file.benchmarks) {
     Row row = {b.name};
-    const auto add = [&](const std::vector<double>& values, auto&& cell) { row.push_back(values.empty() ? Cell("-") : cell(median(values))); };
+    const auto add = [&](const std::vector<double>& values, auto&& cell) {
+      row.push_back(values.empty() ? Cell("-") : cell(median(values)));
+    };
     row.push_back(b.aggregated ? Cell("-") : whole(static_cast<std::int64_t>(b.real_s.size())));
     add(b.real_s, short_seconds), add(b.cpu_s, short_seconds);
     add(b.iterations, [](double n) { return Cell(fixed("%.0f", n), n); });
-    for (const std::string& name : counters) add(b.counters.contains(name) ? b.counters.at(name) : std::vector<double>(), [](double x) { return Cell(fixed("%.4g", x), x); });
-    row.push_back(!b.remark.empty()    ? b.remark
-                  : b.aggregated       ? "the program's own median: repetitions are not in the file"
-                  : b.real_s.empty()   ? "no repetition and no median in the file"
-                                       : "");
+    for (const std::string& name : counters)
+      add(b.counters.contains(name) ? b.counters.at(name) : std::vector<double>(),
+          [](double x) { return Cell(fixed("%.4g", x), x); });
+    row.push_back(!b.remark.empty()  ? b.remark
+                  : b.aggregated     ? "the program's own median: repetitions are not in the file"
+                  : b.real_s.empty() ? "no repetition and no median in the file"
+                                     : "");
     t.rows.push_back(std::move(row));
   }
   return t;
@@ -102,8 +110,8 @@ Table rows_of(const BenchFile& file) {
 }  // namespace
 
 bool is_bench(const Json& document) {
-  return document.is_object() && document.contains("context") && document["context"].is_object() && document.contains("benchmarks") &&
-         document["benchmarks"].is_array();
+  return document.is_object() && document.contains("context") && document["context"].is_object() &&
+         document.contains("benchmarks") && document["benchmarks"].is_array();
 }
 
 BenchFile bench_from_json(const Json& document, const std::string& name) {
@@ -117,7 +125,8 @@ BenchFile bench_from_json(const Json& document, const std::string& name) {
   for (const bool aggregates : {false, true}) {
     for (const Json& entry : document.at("benchmarks")) {
       const std::string run = member_text(entry, entry.contains("run_name") ? "run_name" : "name");
-      if (run.empty()) throw DataError("'" + name + "' has a benchmark without a name. Write it anew with --benchmark_format=json.");
+      if (run.empty())
+        throw DataError("'" + name + "' has a benchmark without a name. Write it anew with --benchmark_format=json.");
       const bool aggregate = member_text(entry, "run_type") == "aggregate";
       Benchmark& b = benchmark_of(run);
       if (aggregate != aggregates || (aggregate && (!b.real_s.empty() || !is_median(entry)))) continue;

@@ -13,7 +13,7 @@ namespace ttt::reports {
 // One benchmark: all its repetitions. Times in seconds per iteration, whatever unit the file has.
 struct Benchmark {
   std::string name;
-  std::vector<double> real_s, cpu_s, iterations;  // one entry per repetition
+  std::vector<double> real_s, cpu_s, iterations;        // one entry per repetition
   std::map<std::string, std::vector<double>> counters;  // items_per_second, bytes_per_second and the program's own
   bool aggregated = false;  // one value, the program's own median: it was run with --benchmark_report_aggregates_only
   std::string remark;       // its label, or why there are no times

@@ -9,7 +9,8 @@ namespace {
 Table findings_table(const LogVerdict& v) {
   Table t{.header = {"", "line", "key", "found by", ""}, .right = {false, true, false, false, false}};
   const auto add = [&](const char* mark, const Finding& f) {
-    t.rows.push_back({mark, f.line ? whole(static_cast<std::int64_t>(f.line)) : Cell("-"), f.key, judge_name(f.judge), f.text});
+    t.rows.push_back(
+        {mark, f.line ? whole(static_cast<std::int64_t>(f.line)) : Cell("-"), f.key, judge_name(f.judge), f.text});
   };
   for (const Finding& f : v.faults) add("fault", f);
   for (const Finding& f : v.warnings) add("warning", f);
@@ -31,17 +32,19 @@ Checked check(const std::vector<NamedLog>& logs, const CheckOptions& options) {
   const auto seeds = check_seeds(texts);
   for (std::size_t i = 0; i < logs.size(); ++i) {
     LogVerdict v = check_log(logs[i].log);
-    if (options.compliance_alone) std::erase_if(v.faults, [](const Finding& f) { return f.judge != Judge::kCompliance; });
+    if (options.compliance_alone)
+      std::erase_if(v.faults, [](const Finding& f) { return f.judge != Judge::kCompliance; });
     else v.faults.insert(v.faults.end(), seeds[i].begin(), seeds[i].end());
     const bool accepted = v.accepted(options.compliance_alone);
     out.rejected += !accepted;
     out.document.push_back(Heading{(accepted ? "ACCEPTED: " : "REJECTED: ") + logs[i].name});
     const std::size_t lines = logs[i].log.records.size() + logs[i].log.faults.size();
-    out.document.push_back(Paragraph{std::to_string(lines) + " log lines, " + std::to_string(v.faults.size()) + " faults, " + std::to_string(v.warnings.size()) +
-                                     " warnings by the rules of MLPerf Training 3.1.0, Mask R-CNN."});
+    out.document.push_back(
+        Paragraph{std::to_string(lines) + " log lines, " + std::to_string(v.faults.size()) + " faults, " +
+                  std::to_string(v.warnings.size()) + " warnings by the rules of MLPerf Training 3.1.0, Mask R-CNN."});
     if (!v.relaxed.empty())
-      out.document.push_back(
-          Paragraph{"The run says itself that it broke these rules of the closed division: " + joined(v.relaxed) + ". It cannot be submitted as closed."});
+      out.document.push_back(Paragraph{"The run says itself that it broke these rules of the closed division: " +
+                                       joined(v.relaxed) + ". It cannot be submitted as closed."});
     if (!v.faults.empty() || !v.warnings.empty()) out.document.push_back(findings_table(v));
   }
   return out;

@@ -16,7 +16,8 @@ struct Checked {
   std::size_t rejected = 0;
 };
 
-// A block for each log, accepted or rejected, with each fault's line and key, and who would find it. Seeds are compared over all of them.
+// A block for each log, accepted or rejected, with each fault's line and key, and who would find it. Seeds are compared
+// over all of them.
 Checked check(const std::vector<NamedLog>& logs, const CheckOptions& options = {});
 
 }  // namespace ttt::reports

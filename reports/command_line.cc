@@ -9,10 +9,10 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "core/whole_file.h"
 #include "reports/csv.h"
 #include "result/result_file.h"
-#include "core/text.h"
 
 namespace ttt::reports {
 namespace {
@@ -28,7 +28,9 @@ std::size_t terminal_width() {
 }  // namespace
 
 void add_output_options(CLI::App& command, Output& output) {
-  command.add_option("--format", output.format, "text, md (Markdown) or csv (the tables alone, numbers unrounded, units in the names of columns)")
+  command
+      .add_option("--format", output.format,
+          "text, md (Markdown) or csv (the tables alone, numbers unrounded, units in the names of columns)")
       ->check(CLI::IsMember({"text", "md", "csv"}));
   command.add_option("--width", output.width, "Columns of the text; by default the terminal's");
 }
@@ -45,7 +47,8 @@ void print(const Document& document, const Output& output) {
 }
 
 void name_left_out(const Inputs& inputs) {
-  for (const LeftOut& l : inputs.left_out) std::fprintf(stderr, "report: left out '%s': %s\n", l.name.c_str(), l.reason.c_str());
+  for (const LeftOut& l : inputs.left_out)
+    std::fprintf(stderr, "report: left out '%s': %s\n", l.name.c_str(), l.reason.c_str());
 }
 
 Runs read_all(const std::vector<std::string>& files) {
@@ -86,7 +89,8 @@ Mixed read_mixed(const std::vector<std::string>& files) {
 }
 
 void write_page(const std::string& path, const std::string& text, bool force) {
-  if (!force && std::filesystem::exists(path)) throw UsageError("'" + path + "' exists already. Replace it with --force, or name another file with --out.");
+  if (!force && std::filesystem::exists(path))
+    throw UsageError("'" + path + "' exists already. Replace it with --force, or name another file with --out.");
   write_whole_file(path, text);
 }
 

@@ -13,8 +13,8 @@
 
 namespace ttt::reports {
 
-// A subcommand is one entry of the table in main.cc. `declare` adds its options to `command` and returns what runs once they are parsed;
-// that gives the exit code, and throws ttt::Error for what the user can act on.
+// A subcommand is one entry of the table in main.cc. `declare` adds its options to `command` and returns what runs once
+// they are parsed; that gives the exit code, and throws ttt::Error for what the user can act on.
 struct Command {
   const char* name;
   const char* description;
@@ -46,7 +46,8 @@ Mixed read_mixed(const std::vector<std::string>& files);
 NamedLog read_log(const std::string& file);
 void name_left_out(const Inputs& inputs);
 
-// Writes a report to a file, whole or not at all. Throws UsageError where it exists and `force` is false, Error where it cannot be written.
+// Writes a report to a file, whole or not at all. Throws UsageError where it exists and `force` is false, Error where
+// it cannot be written.
 void write_page(const std::string& path, const std::string& text, bool force);
 
 }  // namespace ttt::reports

@@ -20,14 +20,17 @@ using result::RunRecord;
 constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
 
 // One row of numbers, each with its ratio to the first.
-void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value,
-             const std::function<bool(const RunRecord&, const RunRecord&)>& comparable) {
+void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form,
+    const std::function<double(const RunRecord&)>& value,
+    const std::function<bool(const RunRecord&, const RunRecord&)>& comparable) {
   Row row;
   const double first = value(runs[0].record);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double x = value(runs[i].record);
     row.push_back(x > 0 ? number(form, x) : Cell("-"));
-    if (i > 0) row.push_back(x > 0 && first > 0 && comparable(runs[0].record, runs[i].record) ? number("%.3f", x / first) : Cell("-"));
+    if (i > 0)
+      row.push_back(
+          x > 0 && first > 0 && comparable(runs[0].record, runs[i].record) ? number("%.3f", x / first) : Cell("-"));
   }
   t.add(name, std::move(row));
 }
@@ -38,7 +41,8 @@ bool both_passed(const RunRecord& a, const RunRecord& b) {
 }
 
 // Medians over all steps. The ratio is taken over the steps that both runs have, as its interval is.
-void add_step_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form, const std::function<double(const RunRecord&)>& value, bool rate) {
+void add_step_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form,
+    const std::function<double(const RunRecord&)>& value, bool rate) {
   Row row;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const double x = value(runs[i].record);
@@ -58,7 +62,8 @@ void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
     const auto [e, reason, steps] = step_time_change(runs[0].record, runs[i].record);
     const std::string over = ", over the " + std::to_string(steps) + " steps both have";
     interval.push_back("");
-    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high) + over, 1 + e->low, 1 + e->high, "") : Cell("none: " + reason));
+    interval.push_back(e ? Cell(fixed("%.3f to %.3f", 1 + e->low, 1 + e->high) + over, 1 + e->low, 1 + e->high, "")
+                         : Cell("none: " + reason));
     finding.push_back("");
     finding.push_back(e ? finding_text(*e) : "-");
   }
@@ -71,8 +76,8 @@ Table identity(const std::vector<NamedRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const RunRecord& r = runs[i].record;
     t.rows.push_back({letters(i), runs[i].name, std::string(result::verdict_name(r.verdict)),
-                      text_at(r.system, "world_size"), processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
-                      r.recipe.name + " " + r.recipe.sha256.substr(0, 12)});
+        text_at(r.system, "world_size"), processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
+        r.recipe.name + " " + r.recipe.sha256.substr(0, 12)});
   }
   return t;
 }
@@ -86,7 +91,8 @@ Table cautions(const std::vector<NamedRun>& runs) {
     const std::string who = letters(i);
     const std::string verdict(result::verdict_name(r.verdict));
     if (r.kind == "time_to_target" && !reaching_evaluation(r))
-      add(who + (r.target ? " did not reach its target (" : " has no target (") + verdict + "): its time to target is that of the whole run.");
+      add(who + (r.target ? " did not reach its target (" : " has no target (") + verdict +
+          "): its time to target is that of the whole run.");
     else if (r.kind == "time_to_target" && r.verdict != result::Verdict::kPassed)
       add(who + " reached its target, but ended as " + verdict + ".");
     if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
@@ -98,7 +104,8 @@ Table cautions(const std::vector<NamedRun>& runs) {
     };
     differ_at("steps.step_s.ranks (how step times were made of the ranks')", a.steps.step_ranks, r.steps.step_ranks);
     for (const std::string& d : setting_differences(a.recipe.settings, r.recipe.settings)) differ(d);
-    differ_at("data.train_sha256 (other training images)", text_at(a.data, "train_sha256"), text_at(r.data, "train_sha256"));
+    differ_at(
+        "data.train_sha256 (other training images)", text_at(a.data, "train_sha256"), text_at(r.data, "train_sha256"));
   }
   return t;
 }
@@ -165,7 +172,9 @@ double peak_of(const RunRecord& r, const std::string& name) {
 // Seconds of the baseline's step in the comparison that is like `c`; 0 where the run has none.
 double baseline_of(const RunRecord& r, const result::Comparison& c) {
   for (const result::Comparison& x : r.comparisons)
-    if (x.ablation == c.ablation && variant_text(x) == variant_text(c) && x.status == "measured" && x.samples.size() > 0) return median(x.samples.baseline_s);
+    if (x.ablation == c.ablation && variant_text(x) == variant_text(c) && x.status == "measured" &&
+        x.samples.size() > 0)
+      return median(x.samples.baseline_s);
   return 0;
 }
 
@@ -197,7 +206,9 @@ Table measured_rates(const std::vector<NamedRun>& runs) {
 // Time to target, and the factors of which it is the product and sum.
 Table target_factors(const std::vector<NamedRun>& runs) {
   Table t = side_by_side(runs);
-  const auto factor = [](double TimeFactors::* member) { return [member](const RunRecord& r) { return time_factors(r).*member; }; };
+  const auto factor = [](double TimeFactors::*member) {
+    return [member](const RunRecord& r) { return time_factors(r).*member; };
+  };
   add_row(t, runs, "epochs [to target]", "%.2f", factor(&TimeFactors::epochs), both_passed);
   add_row(t, runs, "x time per epoch [s]", "%.3f", factor(&TimeFactors::epoch_s), both_passed);
   add_row(t, runs, "= training [s]", "%.3f", factor(&TimeFactors::training_s), both_passed);
@@ -209,7 +220,9 @@ Table target_factors(const std::vector<NamedRun>& runs) {
     return rates.empty() ? 0.0 : median(rates);
   };
   add_step_row(t, runs, "images/s of a step, median", "%.2f", rate, true);
-  add_step_row(t, runs, "time of a step, median [ms]", "%.2f", [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; }, false);
+  add_step_row(
+      t, runs, "time of a step, median [ms]", "%.2f",
+      [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; }, false);
   add_step_time(t, runs);
   return t;
 }
@@ -220,7 +233,8 @@ Document compare(const std::vector<NamedRun>& runs) {
   if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
   for (const NamedRun& run : runs)
     if (run.record.kind != runs[0].record.kind)
-      throw UsageError("'" + runs[0].name + "' is a result of kind " + runs[0].record.kind + " and '" + run.name + "' of kind " + run.record.kind + ". Compare results of one kind.");
+      throw UsageError("'" + runs[0].name + "' is a result of kind " + runs[0].record.kind + " and '" + run.name +
+                       "' of kind " + run.record.kind + ". Compare results of one kind.");
   Document d = {Heading{"Comparison with A"}, identity(runs)};
   const bool to_target = runs[0].record.kind == "time_to_target";
   d.push_back(to_target ? target_factors(runs) : measured_rates(runs));

@@ -27,6 +27,7 @@ struct StepTimeChange {
 StepTimeChange step_time_change(const result::RunRecord& a, const result::RunRecord& b);
 
 // Paths of the settings that differ, as "train.schedule.lr: 0.02 against 0.01".
-std::vector<std::string> setting_differences(const result::Json& a, const result::Json& b, const std::string& path = "");
+std::vector<std::string> setting_differences(
+    const result::Json& a, const result::Json& b, const std::string& path = "");
 
 }  // namespace ttt::reports

@@ -14,7 +14,8 @@ using result::Training;
 
 std::vector<Training> of_variant(const ConvergenceRow& row, const std::string& variant) {
   std::vector<Training> out;
-  std::copy_if(row.trainings.begin(), row.trainings.end(), std::back_inserter(out), [&](const Training& t) { return t.variant == variant; });
+  std::copy_if(row.trainings.begin(), row.trainings.end(), std::back_inserter(out),
+      [&](const Training& t) { return t.variant == variant; });
   return out;
 }
 
@@ -26,16 +27,23 @@ std::vector<double> log_epochs(const std::vector<Training>& trainings) {
 
 // Of trainings that all reached the target: one that did not would count as if it had at its last epoch.
 void add_change(Row& row, const std::vector<Training>& baseline, const std::vector<Training>& trainings) {
-  const auto reached = [](const std::vector<Training>& t) { return std::all_of(t.begin(), t.end(), [](const Training& x) { return x.reached; }); };
-  const auto shift = reached(baseline) && reached(trainings) ? rank_sum_interval(log_epochs(baseline), log_epochs(trainings)) : std::nullopt;
+  const auto reached = [](const std::vector<Training>& t) {
+    return std::all_of(t.begin(), t.end(), [](const Training& x) { return x.reached; });
+  };
+  const auto shift = reached(baseline) && reached(trainings)
+                         ? rank_sum_interval(log_epochs(baseline), log_epochs(trainings))
+                         : std::nullopt;
   if (!shift) {
     row.insert(row.end(), {"-", "-", "too few trainings, or not all reached the target"});
     return;
   }
   const Interval e{std::expm1(shift->estimate), std::expm1(shift->low), std::expm1(shift->high)};
   const std::string ends = fixed("%+.0f %%", 100 * e.low) + " to " + fixed("%+.0f %%", 100 * e.high);
-  row.insert(row.end(), {{fixed("%+.0f %%", 100 * e.estimate), 100 * e.estimate, "%"}, {ends, 100 * e.low, 100 * e.high, "%"},
-                         e.high < 0 ? "fewer epochs" : e.low > 0 ? "more epochs" : "no difference shown at this precision"});
+  row.insert(
+      row.end(), {{fixed("%+.0f %%", 100 * e.estimate), 100 * e.estimate, "%"}, {ends, 100 * e.low, 100 * e.high, "%"},
+                     e.high < 0  ? "fewer epochs"
+                     : e.low > 0 ? "more epochs"
+                                 : "no difference shown at this precision"});
 }
 
 Row variant_row(const ConvergenceRow& all, const std::string& variant) {
@@ -46,7 +54,8 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   Row row = {variant, std::to_string(epochs.size()) + " of " + std::to_string(trainings.size()), "-", "-"};
   if (!epochs.empty()) {
     const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
-    row[2] = Cell(fixed("%.2f", median(epochs)) + " (" + fixed("%.2f", *least) + " to " + fixed("%.2f", *most) + ")", median(epochs));
+    row[2] = Cell(fixed("%.2f", median(epochs)) + " (" + fixed("%.2f", *least) + " to " + fixed("%.2f", *most) + ")",
+        median(epochs));
     row[2].values.insert(row[2].values.end(), {*least, *most});
     row[3] = Cell(fixed("%.1f s", median(seconds)), median(seconds), "s");
   }
@@ -61,13 +70,16 @@ Document convergence_blocks(const result::RunRecord& record) {
   Document d;
   for (const ConvergenceRow& row : record.convergence) {
     d.push_back(Heading{row.ablation + ": " + row.question});
-    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + fixed("%.3g", row.target_box_ap) + " and mask AP " +
-                          fixed("%.3g", row.target_mask_ap) + ", evaluated every " + fixed("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
-    Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval", "finding"},
-            .right = {false, true, true, true, true, true, false}};
+    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + fixed("%.3g", row.target_box_ap) +
+                          " and mask AP " + fixed("%.3g", row.target_mask_ap) + ", evaluated every " +
+                          fixed("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
+    Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval",
+                "finding"},
+        .right = {false, true, true, true, true, true, false}};
     std::vector<std::string> variants;
     for (const Training& training : row.trainings)
-      if (std::find(variants.begin(), variants.end(), training.variant) == variants.end()) variants.push_back(training.variant);
+      if (std::find(variants.begin(), variants.end(), training.variant) == variants.end())
+        variants.push_back(training.variant);
     for (const std::string& variant : variants) t.rows.push_back(variant_row(row, variant));
     d.push_back(std::move(t));
   }

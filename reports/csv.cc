@@ -14,11 +14,13 @@ std::string field(const std::string& text) {
   return out + "\"";
 }
 
-// A text that a spreadsheet takes for one. The signs of our labels ("= training", "x rest") are for the reader of a table; any other text that
-// begins as a formula does is a result's own and may not become one: the apostrophe is what OWASP recommends ("CSV Injection").
+// A text that a spreadsheet takes for one. The signs of our labels ("= training", "x rest") are for the reader of a
+// table; any other text that begins as a formula does is a result's own and may not become one: the apostrophe is what
+// OWASP recommends ("CSV Injection").
 std::string safe_text(const std::string& text) {
   const bool ours = std::find(std::begin(kLabels), std::end(kLabels), text) != std::end(kLabels);
-  if (ours && text.size() > 2 && text[1] == ' ' && std::string("=+x").find(text[0]) != std::string::npos) return text.substr(2);
+  if (ours && text.size() > 2 && text[1] == ' ' && std::string("=+x").find(text[0]) != std::string::npos)
+    return text.substr(2);
   const std::string shown = printable(text);
   return !shown.empty() && std::string("=+-@").find(shown[0]) != std::string::npos ? "'" + shown : shown;
 }
@@ -62,8 +64,10 @@ std::vector<std::string> header(const Table& t, const std::vector<Column>& colum
   std::vector<std::string> names = {"table"};
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const Column& column = columns[c];
-    const std::string name = t.header.names()[c].empty() ? (c == 0 ? "name" : "remark") : safe_text(t.header.names()[c]);
-    const std::string unit = column.units.size() == 1 && !column.units.begin()->empty() ? " [" + *column.units.begin() + "]" : "";
+    const std::string name =
+        t.header.names()[c].empty() ? (c == 0 ? "name" : "remark") : safe_text(t.header.names()[c]);
+    const std::string unit =
+        column.units.size() == 1 && !column.units.begin()->empty() ? " [" + *column.units.begin() + "]" : "";
     if (column.number || !column.interval) names.push_back(name + unit);
     if (column.interval) names.insert(names.end(), {name + " low" + unit, name + " high" + unit});
     if (column.units.size() > 1) names.push_back(name + " unit");
@@ -77,9 +81,13 @@ std::vector<std::string> fields_of(const std::string& table, const Row& row, con
     const Cell cell = c < row.size() ? row[c] : Cell("");
     const std::string text = cell.text == "-" ? "" : safe_text(cell.text);
     const std::size_t n = cell.values.size();
-    if (columns[c].number || !columns[c].interval) fields.push_back(n == 0 ? text : n != 2 ? exact(cell.values[0]) : "");
+    if (columns[c].number || !columns[c].interval)
+      fields.push_back(n == 0 ? text : n != 2 ? exact(cell.values[0]) : "");
     if (columns[c].interval)
-      for (const std::size_t end : {0, 1}) fields.push_back(n >= 2 ? exact(cell.values[n - 2 + end]) : n == 0 && !columns[c].number && end == 0 ? text : "");
+      for (const std::size_t end : {0, 1})
+        fields.push_back(n >= 2                                     ? exact(cell.values[n - 2 + end])
+                         : n == 0 && !columns[c].number && end == 0 ? text
+                                                                    : "");
     if (columns[c].units.size() > 1) fields.push_back(cell.unit);
   }
   return fields;

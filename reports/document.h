@@ -20,17 +20,21 @@ struct Paragraph {
 // A text for people and, where the cell is a number, the number behind it, unrounded: CSV prints it, HTML sorts by it.
 struct Cell {
   std::string text;
-  std::vector<double> values;  // none: a text or a missing number; two: the ends of an interval; three: a number and the ends of its interval
-  std::string unit;            // of the values; empty where they have none, or where the row's or the column's name says it
+  // none: a text or a missing number; two: the ends of an interval; three: a number and the ends of its interval
+  std::vector<double> values;
+  // of the values; empty where they have none, or where the row's or the column's name says it
+  std::string unit;
 
   Cell(const char* t) : text(t) {}
   Cell(std::string t) : text(std::move(t)) {}
   Cell(std::string t, double value, std::string u = "") : text(std::move(t)), values{value}, unit(std::move(u)) {}
-  Cell(std::string t, double low, double high, std::string u) : text(std::move(t)), values{low, high}, unit(std::move(u)) {}
+  Cell(std::string t, double low, double high, std::string u)
+      : text(std::move(t)), values{low, high}, unit(std::move(u)) {}
 };
 using Row = std::vector<Cell>;
 
-// Names of columns: labels that METRICS.md derives, or what the data calls its columns (the letter of a run, a benchmark's counter).
+// Names of columns: labels that METRICS.md derives, or what the data calls its columns (the letter of a run, a
+// benchmark's counter).
 class Header {
  public:
   Header() = default;
@@ -47,9 +51,9 @@ class Header {
 
 struct Table {
   Header header;
-  std::vector<Row> rows = {};      // each as long as the header
-  std::vector<bool> right = {};    // per column: aligned right (numbers); missing means left
-  bool headless = false;           // the rows name their numbers: a terminal needs no line of column names
+  std::vector<Row> rows = {};    // each as long as the header
+  std::vector<bool> right = {};  // per column: aligned right (numbers); missing means left
+  bool headless = false;         // the rows name their numbers: a terminal needs no line of column names
 
   // A row that is named by what it shows.
   void add(Label name, Row cells) {

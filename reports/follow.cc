@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 using result::Json;
 using result::RunRecord;
 
-constexpr std::size_t kPace = 50;        // steps over which the present pace is taken
-constexpr std::size_t kSparkline = 40;   // columns
-constexpr double kSilent_s = 60;         // a run that says nothing for so long may be gone
+constexpr std::size_t kPace = 50;       // steps over which the present pace is taken
+constexpr std::size_t kSparkline = 40;  // columns
+constexpr double kSilent_s = 60;        // a run that says nothing for so long may be gone
 
 // "x.json", its journal or a file in that: the result's path.
 fs::path result_of(const fs::path& run) {
@@ -40,11 +40,11 @@ fs::path result_of(const fs::path& run) {
 // A number of the recipe; 0 where it is not there.
 double setting(const RunRecord& r, const char* pointer) {
   const Json::json_pointer at(pointer);
-  return r.recipe.settings.contains(at) && r.recipe.settings.at(at).is_number() ? r.recipe.settings.at(at).get<double>() : 0;
+  return r.recipe.settings.contains(at) && r.recipe.settings.at(at).is_number() ? r.recipe.settings.at(at).get<double>()
+                                                                                : 0;
 }
 
-template <class T>
-std::vector<T> last(const std::vector<T>& v, std::size_t n) {
+template <class T> std::vector<T> last(const std::vector<T>& v, std::size_t n) {
   return {v.end() - static_cast<std::ptrdiff_t>(std::min(n, v.size())), v.end()};
 }
 
@@ -76,7 +76,8 @@ std::string step_text(const RunRecord& r) {
   std::string text = r.steps.size() ? std::to_string(r.steps.step.back() + 1) : "0";
   if (left.total_steps > 0) text += " of at most " + std::to_string(left.total_steps);
   if (const double images = train_images_of(r); images > 0)
-    text += fixed(" (epoch %.2f)", static_cast<double>(std::accumulate(r.steps.images.begin(), r.steps.images.end(), std::int64_t{0})) / images);
+    text += fixed(" (epoch %.2f)",
+        static_cast<double>(std::accumulate(r.steps.images.begin(), r.steps.images.end(), std::int64_t{0})) / images);
   return text;
 }
 
@@ -92,7 +93,8 @@ void add_steps(const RunRecord& r, Document& d) {
     if (!rates.empty()) t.add("images/s", {with_line(fixed("%.4g", median(last(rates, kPace))), rates)});
     t.add("loss", {with_line(fixed("%.4g", loss.back()), loss)});
     for (std::size_t i = 0; i < r.steps.loss.size(); ++i)
-      t.rows.push_back({"  " + std::string(result::kLossNames[i]), with_line(fixed("%.4g", r.steps.loss[i].back()), r.steps.loss[i])});
+      t.rows.push_back({"  " + std::string(result::kLossNames[i]),
+          with_line(fixed("%.4g", r.steps.loss[i].back()), r.steps.loss[i])});
     t.add("learning rate", {with_line(fixed("%.4g", r.steps.learning_rate.back()), r.steps.learning_rate)});
   }
   t.add("elapsed", {clock_text(elapsed_s(r))});
@@ -102,10 +104,13 @@ void add_steps(const RunRecord& r, Document& d) {
 
 void add_accuracy(const RunRecord& r, Document& d) {
   if (r.accuracy.empty()) return;
-  if (r.target) d.push_back(Paragraph{fixed("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
+  if (r.target)
+    d.push_back(Paragraph{
+        fixed("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
   Table t{.header = {"epoch", "step", "wall", "box AP", "mask AP"}, .right = std::vector<bool>(5, true)};
   for (const result::Evaluation& e : last(r.accuracy, 8))
-    t.rows.push_back({whole(e.epoch), whole(e.step), seconds(e.wall_s), number("%.4f", e.bbox[0]), number("%.4f", e.segm[0])});
+    t.rows.push_back(
+        {whole(e.epoch), whole(e.step), seconds(e.wall_s), number("%.4f", e.bbox[0]), number("%.4f", e.segm[0])});
   d.push_back(std::move(t));
 }
 
@@ -115,7 +120,7 @@ void add_norms(const RunRecord& r, Document& d) {
   Table t{.header = {"group", "gradient norm", "weight norm", "update / weight"}, .right = {false, true, true, true}};
   for (std::size_t g = 0; g < n.group.size(); ++g)
     t.rows.push_back({n.group[g], number("%.4g", n.gradient_norm[g].back()), number("%.5g", n.weight_norm[g].back()),
-                      n.weight_norm[g].back() > 0 ? number("%.2e", n.update_norm[g].back() / n.weight_norm[g].back()) : Cell("-")});
+        n.weight_norm[g].back() > 0 ? number("%.2e", n.update_norm[g].back() / n.weight_norm[g].back()) : Cell("-")});
   d.push_back(std::move(t));
 }
 
@@ -123,37 +128,40 @@ void add_norms(const RunRecord& r, Document& d) {
 std::unique_ptr<result::JournalReader> open_journal(const fs::path& folder) {
   try {
     return std::make_unique<result::JournalReader>(folder);
-  } catch (const UsageError&) {
-    return nullptr;
-  }
+  } catch (const UsageError&) { return nullptr; }
 }
 
 std::string ap_text(const RunRecord& r) {
-  return r.accuracy.empty() ? "" : fixed("  AP box %.3f mask %.3f", r.accuracy.back().bbox[0], r.accuracy.back().segm[0]);
+  return r.accuracy.empty() ? ""
+                            : fixed("  AP box %.3f mask %.3f", r.accuracy.back().bbox[0], r.accuracy.back().segm[0]);
 }
 
 }  // namespace
 
 std::string sparkline(const std::vector<double>& values, std::size_t width) {
-  static constexpr const char* kBlocks[] = {"\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+  static constexpr const char* kBlocks[] = {
+      "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
   std::vector<double> means;
   const std::size_t n = values.size(), columns = std::min(width, n);
   for (std::size_t c = 0; c < columns; ++c) {
     const std::size_t begin = c * n / columns, end = (c + 1) * n / columns;
-    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(begin), values.begin() + static_cast<std::ptrdiff_t>(end), 0.0) /
+    means.push_back(std::accumulate(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                        values.begin() + static_cast<std::ptrdiff_t>(end), 0.0) /
                     static_cast<double>(end - begin));
   }
   std::string out;
   if (means.empty()) return out;
   const auto [least, most] = std::minmax_element(means.begin(), means.end());
-  for (const double m : means) out += kBlocks[*most > *least ? std::min(7, static_cast<int>((m - *least) / (*most - *least) * 8)) : 0];
+  for (const double m : means)
+    out += kBlocks[*most > *least ? std::min(7, static_cast<int>((m - *least) / (*most - *least) * 8)) : 0];
   return out;
 }
 
 Remaining remaining(const RunRecord& r) {
   Remaining left;
   const double images = train_images_of(r), batch = static_cast<double>(global_batch_of(r));
-  const double epochs = setting(r, "/train/epochs"), max_steps = setting(r, "/train/max_steps"), interval = setting(r, "/train/eval_every_epochs");
+  const double epochs = setting(r, "/train/epochs"), max_steps = setting(r, "/train/max_steps"),
+               interval = setting(r, "/train/eval_every_epochs");
   if (images <= 0 || batch <= 0 || epochs <= 0) return left;
   const bool wrap = r.recipe.settings.value(Json::json_pointer("/data/last_batch"), std::string()) == "wrap";
   const double per_epoch = wrap ? std::ceil(images / batch) : std::floor(images / batch);
@@ -163,13 +171,15 @@ Remaining remaining(const RunRecord& r) {
   if (r.steps.size() == 0) return left;
   left.seconds = static_cast<double>(left.steps) * pace_s(r);
   if (max_steps <= 0 && interval > 0 && !r.accuracy.empty())
-    left.seconds += std::ceil(static_cast<double>(left.steps) / std::max(1.0, interval * per_epoch)) * r.accuracy.back().duration_s;
+    left.seconds +=
+        std::ceil(static_cast<double>(left.steps) / std::max(1.0, interval * per_epoch)) * r.accuracy.back().duration_s;
   return left;
 }
 
 Document run_state(const RunRecord& r, double silent_s) {
   std::string title = silent_s < 0 ? std::string(result::verdict_name(r.verdict)) : "under way";
-  title += ": recipe " + r.recipe.name + ", " + text_at(r.system, "world_size") + " ranks, global batch " + text_at(r.built, "global_batch");
+  title += ": recipe " + r.recipe.name + ", " + text_at(r.system, "world_size") + " ranks, global batch " +
+           text_at(r.built, "global_batch");
   Document d = {Heading{title}};
   if (silent_s < 0) d.push_back(Paragraph{r.reason.empty() ? "No reason was given." : r.reason});
   add_steps(r, d);
@@ -188,7 +198,8 @@ std::string run_state_line(const RunRecord& r) {
     text += fixed("  loss %.4g", total_loss(r.steps).back());
     if (const auto rates = step_rates(r); !rates.empty()) text += fixed("  %.4g images/s", median(last(rates, kPace)));
     text += "  elapsed " + clock_text(elapsed_s(r));
-    if (const Remaining left = remaining(r); left.seconds >= 0) text += "  at most " + clock_text(left.seconds) + " to go";
+    if (const Remaining left = remaining(r); left.seconds >= 0)
+      text += "  at most " + clock_text(left.seconds) + " to go";
   }
   return text + ap_text(r);
 }
@@ -220,7 +231,9 @@ double FollowedRun::silent_s() const {
 void follow(const fs::path& run, const FollowOptions& options) {
   FollowedRun followed(run);
   const bool terminal = ::isatty(STDOUT_FILENO) == 1;
-  const auto show = [&] { print(run_state(followed.record(), followed.silent_s()), {.format = "text", .width = options.width}); };
+  const auto show = [&] {
+    print(run_state(followed.record(), followed.silent_s()), {.format = "text", .width = options.width});
+  };
   for (std::size_t printed = 0; !options.once && !followed.ended(); followed.poll()) {
     const std::size_t steps = followed.record().steps.size();
     if (terminal) print("\x1b[H\x1b[J"), show();  // from the upper left corner, on an empty screen

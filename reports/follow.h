@@ -13,7 +13,8 @@
 
 namespace ttt::reports {
 
-// As many columns of blocks as `width`, each a mean of neighbouring values, from the least (lowest block) to the greatest; "" for none.
+// As many columns of blocks as `width`, each a mean of neighbouring values, from the least (lowest block) to the
+// greatest; "" for none.
 std::string sparkline(const std::vector<double>& values, std::size_t width);
 
 // What is left of a run at most: to its last epoch or train.max_steps. A run that reaches its target ends before.
@@ -46,11 +47,12 @@ class FollowedRun {
 };
 
 struct FollowOptions {
-  bool once = false;          // print where the run stands now, and end
-  double every_s = 1;         // between looks at the journal
-  std::size_t width = 0;      // columns; 0: the terminal's
+  bool once = false;      // print where the run stands now, and end
+  double every_s = 1;     // between looks at the journal
+  std::size_t width = 0;  // columns; 0: the terminal's
 };
-// Until the result is there. On a terminal the picture is renewed in place; elsewhere a line is printed whenever there is news.
+// Until the result is there. On a terminal the picture is renewed in place; elsewhere a line is printed whenever there
+// is news.
 void follow(const std::filesystem::path& run, const FollowOptions& options);
 
 }  // namespace ttt::reports

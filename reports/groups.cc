@@ -9,7 +9,7 @@ namespace ttt::reports {
 namespace {
 
 constexpr const char* kHarmless[] = {"train.trace_steps", "train.trace_from", "train.save_weights",
-                                      "train.checkpoint.folder", "train.checkpoint.keep", "train.checkpoint.resume", "train.checkpoint.from"};
+    "train.checkpoint.folder", "train.checkpoint.keep", "train.checkpoint.resume", "train.checkpoint.from"};
 
 // An integer of a part that describes itself; 0 where it is not there.
 std::int64_t integer(const result::Json& object, const char* key) {
@@ -19,22 +19,27 @@ std::int64_t integer(const result::Json& object, const char* key) {
 
 }  // namespace
 
-std::vector<Difference> differences(const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed) {
+std::vector<Difference> differences(
+    const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed) {
   std::vector<Difference> out;
   for (const std::string& text : setting_differences(a.recipe.settings, b.recipe.settings)) {
-    const Difference d{.key = text.substr(0, text.find(": ")), .text = text,
-                       .unknown = text.find(": null against ") != std::string::npos || text.ends_with(" against null")};
+    const Difference d{.key = text.substr(0, text.find(": ")),
+        .text = text,
+        .unknown = text.find(": null against ") != std::string::npos || text.ends_with(" against null")};
     const bool harmless = std::find(std::begin(kHarmless), std::end(kHarmless), d.key) != std::end(kHarmless);
     // Two runs that are followed, each in a folder of its own; whether a run is followed at all is a difference.
     const bool two_folders = d.key == "train.telemetry.folder" && !d.unknown && text.find("\"\"") == std::string::npos;
-    if (!harmless && !two_folders && std::find(allowed.begin(), allowed.end(), d.key) == allowed.end()) out.push_back(d);
+    if (!harmless && !two_folders && std::find(allowed.begin(), allowed.end(), d.key) == allowed.end())
+      out.push_back(d);
   }
   return out;
 }
 
 Centre centre(const std::vector<double>& samples) {
-  Centre c{.median = median(samples), .low = *std::min_element(samples.begin(), samples.end()),
-           .high = *std::max_element(samples.begin(), samples.end()), .runs = samples.size()};
+  Centre c{.median = median(samples),
+      .low = *std::min_element(samples.begin(), samples.end()),
+      .high = *std::max_element(samples.begin(), samples.end()),
+      .runs = samples.size()};
   if (const auto bounds = median_interval(samples)) c.low = bounds->low, c.high = bounds->high, c.interval = true;
   return c;
 }

@@ -14,9 +14,10 @@ struct Difference {
   bool unknown = false;   // one of the files does not have the key: it is of another version
 };
 
-// Settings in which `b` differs from `a`, without those that change neither a number nor a time that counts (traces, saved weights) and without the
-// keys of `allowed`.
-std::vector<Difference> differences(const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
+// Settings in which `b` differs from `a`, without those that change neither a number nor a time that counts (traces,
+// saved weights) and without the keys of `allowed`.
+std::vector<Difference> differences(
+    const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
 
 // Median of a few runs with what is known of its precision: from six runs on the 95 % interval, below that the range.
 struct Centre {

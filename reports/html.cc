@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/statistics.h"
+#include "core/text.h"
 #include "embedded_page.h"
 #include "reports/ablations.h"
 #include "reports/numbers.h"
@@ -14,7 +15,6 @@
 #include "reports/score.h"
 #include "reports/show.h"
 #include "result/provenance.h"
-#include "core/text.h"
 
 namespace ttt::reports {
 namespace {
@@ -45,19 +45,21 @@ Named named(const Inputs& inputs) {
 }
 
 Cell known(double x, Cell cell) { return x > 0 ? cell : Cell("-"); }
-Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::* stats) {
+Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::*stats) {
   double best = -1;
   for (const result::Evaluation& e : r.accuracy) best = std::max(best, (e.*stats)[0]);
   return best < 0 ? Cell("-") : number("%.4f", best);
 }
 
-// Runs that passed, and measurements without a target, by which machines are judged; or the runs that did not come to a target.
+// Runs that passed, and measurements without a target, by which machines are judged; or the runs that did not come to a
+// target.
 bool is_judged(const RunRecord& r) { return r.verdict == result::Verdict::kPassed || r.kind != "time_to_target"; }
 
 Document overview(const Named& n, bool judged) {
-  Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation", "start-up", "images/s of a step",
-                     "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
-          .right = {false, false, true, true, true, true, true, true, true, true, true}};
+  Table t{
+      .header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation",
+          "start-up", "images/s of a step", "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
+      .right = {false, false, true, true, true, true, true, true, true, true, true}};
   for (const NamedRun& run : n.all) {
     const RunRecord& r = run.record;
     if (is_judged(r) != judged) continue;
@@ -65,11 +67,13 @@ Document overview(const Named& n, bool judged) {
     const bool trained = r.steps.size() > 0;
     const Cell unreached = trained ? "not reached" : "-";
     const std::vector<double> rates = step_rates(r);
-    t.rows.push_back({run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
-                      f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
-                      trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s), known(f.startup_s, seconds(f.startup_s)),
-                      rates.empty() ? Cell("-") : number("%.2f", median(rates)), best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm),
-                      system_text(r), commit_text(r), r.recipe.name, r.kind});
+    t.rows.push_back(
+        {run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
+            f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
+            trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s),
+            known(f.startup_s, seconds(f.startup_s)), rates.empty() ? Cell("-") : number("%.2f", median(rates)),
+            best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm), system_text(r),
+            commit_text(r), r.recipe.name, r.kind});
   }
   for (const BenchFile& b : judged ? n.benches : std::vector<BenchFile>()) {
     Row row = {b.name};
@@ -92,44 +96,53 @@ constexpr std::size_t kLargestEmbedded = std::size_t{32} << 20;  // bytes of a f
 
 class Page {
  public:
-  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables, bool folded = false) {
+  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables,
+      bool folded = false) {
     if (plots.empty() && tables.empty()) return;
     open(id, title);
     if (!plots.empty()) body_ += "<div class=\"plots\">\n";
     for (const Json& plot : plots) {
       const std::string name = html_escaped(plot["title"].get<std::string>());
-      body_ += "<figure class=\"" + plot["kind"].get<std::string>() + "\"><figcaption>" + name + "</figcaption><div class=\"plot\"><canvas role=\"img\" data-plot=\"" +
-               std::to_string(plots_.size()) + "\" aria-label=\"" + name + ". " + html_escaped(plot["about"].get<std::string>()) + "\"></canvas></div></figure>\n";
+      body_ += "<figure class=\"" + plot["kind"].get<std::string>() + "\"><figcaption>" + name +
+               "</figcaption><div class=\"plot\"><canvas role=\"img\" data-plot=\"" + std::to_string(plots_.size()) +
+               "\" aria-label=\"" + name + ". " + html_escaped(plot["about"].get<std::string>()) +
+               "\"></canvas></div></figure>\n";
       plots_.push_back(plot);
     }
     if (!plots.empty()) body_ += "</div>\n";
     const std::string text = render_html(tables, title);
-    body_ += (folded ? "<details><summary>" + html_escaped(title) + "</summary>\n" + text + "</details>\n" : text) + "</section>\n";
+    body_ += (folded ? "<details><summary>" + html_escaped(title) + "</summary>\n" + text + "</details>\n" : text) +
+             "</section>\n";
   }
 
   void reports(const Named& n, const Inputs& inputs) {
     if (n.all.empty()) return;
     open("reports", "Each result");
     for (std::size_t i = 0; i < n.all.size(); ++i)
-      body_ += "<details><summary>" + html_escaped(n.all[i].name) + ": " + html_escaped(std::string(result::verdict_name(n.all[i].record.verdict))) +
-               " <span class=\"about\">" + html_escaped(inputs.results[i].run.name) + "</span></summary>\n" + render_html(show_run(n.all[i].record), n.all[i].name) +
-               "</details>\n";
+      body_ += "<details><summary>" + html_escaped(n.all[i].name) + ": " +
+               html_escaped(std::string(result::verdict_name(n.all[i].record.verdict))) + " <span class=\"about\">" +
+               html_escaped(inputs.results[i].run.name) + "</span></summary>\n" +
+               render_html(show_run(n.all[i].record), n.all[i].name) + "</details>\n";
     body_ += "</section>\n";
   }
 
   // The files themselves; page.js unpacks them.
   void raw(const Inputs& inputs) {
     open("raw", "Raw results");
-    body_ += "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to <code>report</code> again.</p>\n";
+    body_ +=
+        "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to "
+        "<code>report</code> again.</p>\n";
     const auto add = [&](const std::string& file, const std::string& text) {
       const std::string name = html_escaped(file), digest = result::sha256_hex(text);
       if (text.size() > kLargestEmbedded) {
-        body_ += "<p>" + name + ": " + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest + "</code>: too large to be held by this page.</p>\n";
+        body_ += "<p>" + name + ": " + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
+                 "</code>: too large to be held by this page.</p>\n";
         return;
       }
-      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + digest + "\"><summary>" + name + "</summary>\n<p class=\"about\">" +
-               std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
-               "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs JavaScript</span></p><pre tabindex=\"0\"></pre>" +
+      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + digest + "\"><summary>" + name +
+               "</summary>\n<p class=\"about\">" + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
+               "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs "
+               "JavaScript</span></p><pre tabindex=\"0\"></pre>" +
                "<script type=\"text/plain\">" + pack_text(text) + "</script></details>\n";
     };
     for (const ResultFile& r : inputs.results) add(r.run.name, r.text);
@@ -139,7 +152,8 @@ class Page {
 
   void method() {
     open("method", "How every number is derived");
-    body_ += "<details><summary>METRICS.md of the report that made this page</summary><pre class=\"wrap\">" + escaped_lines(kPageMetrics) + "</pre></details></section>\n";
+    body_ += "<details><summary>METRICS.md of the report that made this page</summary><pre class=\"wrap\">" +
+             escaped_lines(kPageMetrics) + "</pre></details></section>\n";
   }
 
   std::string text(const std::string& summary) const {
@@ -147,13 +161,8 @@ class Page {
     for (const char c : plots) c == '<' ? safe += "\\u003c" : safe += c;
     const std::string chart(kPageChart), script(kPageScript);
     const std::map<std::string_view, std::string> values = {{"csp", digest(chart) + " " + digest(script)},
-                                                            {"style", std::string(kPageStyle)},
-                                                            {"contents", contents_},
-                                                            {"summary", html_escaped(summary)},
-                                                            {"plots", safe},
-                                                            {"chart", chart},
-                                                            {"script", script},
-                                                            {"body", body_}};
+        {"style", std::string(kPageStyle)}, {"contents", contents_}, {"summary", html_escaped(summary)},
+        {"plots", safe}, {"chart", chart}, {"script", script}, {"body", body_}};
     std::string page;
     for (std::string_view rest = kPageHtml; !rest.empty();) {  // one pass: what results say is not searched for "{{"
       const std::size_t begin = rest.find("{{"), end = rest.find("}}", begin);
@@ -183,7 +192,8 @@ class Page {
   static std::string digest(const std::string& script) {
     const std::string hex = result::sha256_hex(script);
     std::string bytes;
-    for (std::size_t i = 0; i < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+    for (std::size_t i = 0; i < hex.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
     return std::string("'sha256-").append(base64(bytes)).append("'");
   }
 
@@ -191,7 +201,9 @@ class Page {
   Json plots_ = Json::array();
 };
 
-std::string count(std::size_t n, const std::string& noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+std::string count(std::size_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -204,7 +216,8 @@ std::string html_page(const Inputs& inputs) {
   page.section("left-out", "Left out", {}, left_out(inputs));
   page.section("overview", "All results", time_plots(n.runs), overview(n, true));
   page.section("not-to-target", "Not to a target", {}, overview(n, false), /*folded=*/true);
-  page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());  // as `report score`: a run that failed before its first step counts
+  // as `report score`: a run that failed before its first step counts
+  page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());
   page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
   page.section("steps", "Time of a step", step_plots(n.runs), {});
   page.section("ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated));
@@ -216,8 +229,9 @@ std::string html_page(const Inputs& inputs) {
   page.reports(n, inputs);
   page.raw(inputs);
   page.method();
-  return page.text(count(n.all.size(), "result") + ", " + count(n.benches.size(), "file") + " of micro-benchmarks, " + std::to_string(inputs.left_out.size()) +
-                   " left out. Made by report " + result::version_text() + ".");
+  return page.text(count(n.all.size(), "result") + ", " + count(n.benches.size(), "file") + " of micro-benchmarks, " +
+                   std::to_string(inputs.left_out.size()) + " left out. Made by report " + result::version_text() +
+                   ".");
 }
 
 }  // namespace ttt::reports

@@ -11,25 +11,38 @@ std::string cell_html(const Cell& cell, bool right, bool names_row) {
   std::string attributes = right ? " class=\"n\"" : text_width(cell.text) <= kShort ? " class=\"s\"" : "";
   if (!cell.values.empty()) {
     char text[32];
-    attributes.append(" data-v=\"").append(text, std::to_chars(text, text + sizeof text, cell.values.front()).ptr).append("\"");
+    attributes.append(" data-v=\"")
+        .append(text, std::to_chars(text, text + sizeof text, cell.values.front()).ptr)
+        .append("\"");
   }
   const std::string tag = names_row ? "th" : "td";
-  return std::string("<").append(tag).append(names_row ? " scope=\"row\"" : "").append(attributes).append(">").append(html_escaped(cell.text)).append("</").append(tag).append(">");
+  return std::string("<")
+      .append(tag)
+      .append(names_row ? " scope=\"row\"" : "")
+      .append(attributes)
+      .append(">")
+      .append(html_escaped(cell.text))
+      .append("</")
+      .append(tag)
+      .append(">");
 }
 
 void write_table(const Table& t, const std::string& caption, std::string& out) {
   const auto right = [&](std::size_t c) { return c < t.right.size() && t.right[c]; };
   const std::string name = html_escaped(caption);
-  out += "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + name + "\"><table><caption>" + name + "</caption>\n<thead" +
-         (t.headless ? " class=\"hidden\"" : "") + "><tr>";
+  out += "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"" + name + "\"><table><caption>" + name +
+         "</caption>\n<thead" + (t.headless ? " class=\"hidden\"" : "") + "><tr>";
   const auto& names = t.header.names();
   for (std::size_t c = 0; c < names.size(); ++c)
     out += std::string("<th scope=\"col\"") + (right(c) ? " class=\"n\"" : "") + ">" +
-           (names[c].empty() ? std::string("<span class=\"hidden\">") + (c == 0 ? "name" : "remark") + "</span>" : html_escaped(names[c])) + "</th>";
+           (names[c].empty() ? std::string("<span class=\"hidden\">") + (c == 0 ? "name" : "remark") + "</span>"
+                             : html_escaped(names[c])) +
+           "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const Row& row : t.rows) {
     out += "<tr>";
-    for (std::size_t c = 0; c < names.size(); ++c) out += cell_html(c < row.size() ? row[c] : Cell(""), right(c), c == 0);
+    for (std::size_t c = 0; c < names.size(); ++c)
+      out += cell_html(c < row.size() ? row[c] : Cell(""), right(c), c == 0);
     out += "</tr>\n";
   }
   out += "</tbody></table></div>\n";

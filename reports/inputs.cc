@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "settings/json.h"
-#include "result/result_file.h"
 #include "core/text.h"
+#include "result/result_file.h"
+#include "settings/json.h"
 
 namespace ttt::reports {
 namespace {
@@ -15,7 +15,6 @@ namespace {
 bool is_schema(const std::filesystem::path& file) { return file.filename().string().starts_with("schema"); }
 
 }  // namespace
-
 
 Input read_input(const std::string& file) {
   std::string text = result::read_text(file);
@@ -26,7 +25,9 @@ Input read_input(const std::string& file) {
     return ResultFile{std::move(run), std::move(text)};
   }
   if (is_bench(document)) return BenchInput{bench_from_json(document, file), std::move(text)};
-  throw DataError(name + " is neither a result of this suite (no schema_version) nor output of Google Benchmark (no context and benchmarks). " +
+  throw DataError(name +
+                  " is neither a result of this suite (no schema_version) nor output of Google Benchmark (no context "
+                  "and benchmarks). " +
                   "Name a file that a run wrote with --out, or one made with --benchmark_format=json.");
 }
 
@@ -39,8 +40,10 @@ std::vector<std::string> with_folders_read(const std::vector<std::string>& paths
     }
     std::vector<std::string> inside;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && entry.path().extension() == ".json" && !is_schema(entry.path())) inside.push_back(entry.path().string());
-    if (inside.empty()) throw UsageError("The folder '" + path + "' holds no .json file. Name result files, or a folder of them.");
+      if (entry.is_regular_file() && entry.path().extension() == ".json" && !is_schema(entry.path()))
+        inside.push_back(entry.path().string());
+    if (inside.empty())
+      throw UsageError("The folder '" + path + "' holds no .json file. Name result files, or a folder of them.");
     std::sort(inside.begin(), inside.end());
     files.insert(files.end(), inside.begin(), inside.end());
   }
@@ -52,13 +55,9 @@ Inputs read_inputs(const std::vector<std::string>& paths) {
   for (const std::string& file : with_folders_read(paths)) {
     try {
       Input input = read_input(file);
-      if (auto* r = std::get_if<ResultFile>(&input))
-        all.results.push_back(std::move(*r));
-      else
-        all.benches.push_back(std::move(std::get<BenchInput>(input)));
-    } catch (const Error& e) {
-      all.left_out.push_back({file, e.what(), e.exit_code()});
-    }
+      if (auto* r = std::get_if<ResultFile>(&input)) all.results.push_back(std::move(*r));
+      else all.benches.push_back(std::move(std::get<BenchInput>(input)));
+    } catch (const Error& e) { all.left_out.push_back({file, e.what(), e.exit_code()}); }
   }
   return all;
 }

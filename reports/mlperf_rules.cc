@@ -44,8 +44,7 @@ std::optional<double> number_of(const Json& v) {
   if (v.is_number()) return v.get<double>();
   return std::nullopt;
 }
-template <class Test>
-bool number(const Json& v, Test test) {
+template <class Test> bool number(const Json& v, Test test) {
   const auto x = number_of(v);
   return x && test(*x);
 }
@@ -55,10 +54,18 @@ bool word(const Json& v, std::initializer_list<std::string_view> words) {
 }
 
 bool always(const MllogRecord&, const State&) { return true; }
-bool not_empty(const MllogRecord& r, const State&) { return !(r.value.is_string() && r.value.get<std::string>().empty()); }
-bool positive(const MllogRecord& r, const State&) { return number(r.value, [](double x) { return x > 0; }); }
-bool not_negative(const MllogRecord& r, const State&) { return number(r.value, [](double x) { return x >= 0; }); }
-bool epoch_or_step(const MllogRecord& r, const State&) { return has(r.metadata, "epoch_num") || has(r.metadata, "step_num"); }
+bool not_empty(const MllogRecord& r, const State&) {
+  return !(r.value.is_string() && r.value.get<std::string>().empty());
+}
+bool positive(const MllogRecord& r, const State&) {
+  return number(r.value, [](double x) { return x > 0; });
+}
+bool not_negative(const MllogRecord& r, const State&) {
+  return number(r.value, [](double x) { return x >= 0; });
+}
+bool epoch_or_step(const MllogRecord& r, const State&) {
+  return has(r.metadata, "epoch_num") || has(r.metadata, "step_num");
+}
 bool epoch_number(const MllogRecord& r, const State&) { return has(r.metadata, "epoch_num"); }
 bool before_the_run(const MllogRecord&, const State& s) { return !s.init_stopped && !s.run_started; }
 bool init_in_time(const MllogRecord& r, const State& s) {
@@ -70,20 +77,26 @@ bool block_in_run(const MllogRecord& r, const State& s) {
   if (!s.run_started) return false;
   const bool epochs = has(r.metadata, "epoch_count"), steps = has(r.metadata, "step_num");
   if (!epochs && !steps) return false;
-  if (epochs && (!has(r.metadata, "first_epoch_num") || !number(r.metadata["epoch_count"], [](double x) { return x > 0; }))) return false;
+  if (epochs &&
+      (!has(r.metadata, "first_epoch_num") || !number(r.metadata["epoch_count"], [](double x) { return x > 0; })))
+    return false;
   return !steps || number(r.metadata["step_num"], [](double x) { return x >= 0; });
 }
-bool block_number(const MllogRecord& r, const State&) { return has(r.metadata, "first_epoch_num") || has(r.metadata, "step_num"); }
+bool block_number(const MllogRecord& r, const State&) {
+  return has(r.metadata, "first_epoch_num") || has(r.metadata, "step_num");
+}
 bool base_rate(const MllogRecord& r, const State& s) {
   return number(r.value, [&](double x) {
-    return limits::is_integer(x / limits::kRateUnit) || (s.global_batch && limits::base_rate_allowed(x, *s.global_batch));
+    return limits::is_integer(x / limits::kRateUnit) ||
+           (s.global_batch && limits::base_rate_allowed(x, *s.global_batch));
   });
 }
 bool two_values(const MllogRecord& r, const State&) {
   return r.value.is_string() ? r.value.get<std::string>().size() == 2 : r.value.is_structured() && r.value.size() == 2;
 }
 bool both_accuracies(const MllogRecord& r, const State& s) {
-  return has(r.value, "BBOX") && has(r.value, "SEGM") && number_of(r.value["BBOX"]) && number_of(r.value["SEGM"]) && epoch_number(r, s);
+  return has(r.value, "BBOX") && has(r.value, "SEGM") && number_of(r.value["BBOX"]) && number_of(r.value["SEGM"]) &&
+         epoch_number(r, s);
 }
 bool benchmark(const MllogRecord& r, const State&) { return word(r.value, {"maskrcnn"}); }
 bool division(const MllogRecord& r, const State&) { return word(r.value, {"closed", "open"}); }
@@ -97,12 +110,13 @@ constexpr KeyRule kCommon[] = {
     {"submission_benchmark", Count::kOne, "", "maskrcnn, the one that is known here", benchmark, true},
     {"cache_clear", Count::kSome, "", "", always},
     {"init_start", Count::kSome, "", "a place before init_stop and run_start", before_the_run},
-    {"init_stop", Count::kOne, "", "a place after init_start and before run_start, in time after the first init_start (30 minutes, open 240)",
-     init_in_time},
+    {"init_stop", Count::kOne, "",
+        "a place after init_start and before run_start, in time after the first init_start (30 minutes, open 240)",
+        init_in_time},
     {"run_start", Count::kOne, "", "a place after init_stop", after_init},
     {"run_stop", Count::kOne, "", "a place after run_start, and metadata.status", stop_with_status},
     {"block_start", Count::kOneOrTwin, "epoch_start",
-     "a place after run_start, and metadata.first_epoch_num with epoch_count > 0, or step_num >= 0", block_in_run},
+        "a place after run_start, and metadata.first_epoch_num with epoch_count > 0, or step_num >= 0", block_in_run},
     {"block_stop", Count::kOneOrTwin, "epoch_stop", "metadata.first_epoch_num or step_num", block_number},
     {"epoch_start", Count::kOneOrTwin, "block_start", "metadata.epoch_num", epoch_number},
     {"epoch_stop", Count::kOneOrTwin, "block_stop", "metadata.epoch_num", epoch_number},
@@ -115,13 +129,18 @@ constexpr KeyRule kCommon[] = {
 constexpr KeyRule kClosed[] = {
     {"gradient_accumulation_steps", Count::kOne, "", "a number above 0", positive},
     {"global_batch_size", Count::kOne, "", "a number above 0", positive},
-    {"opt_base_learning_rate", Count::kOne, "", "a multiple of 0.02 or, where global_batch_size stands before it and is below 16, 0.02 / K", base_rate},
+    {"opt_base_learning_rate", Count::kOne, "",
+        "a multiple of 0.02 or, where global_batch_size stands before it and is below 16, 0.02 / K", base_rate},
     {"opt_learning_rate_warmup_steps", Count::kOne, "", "a number of at least 0", not_negative},
     {"opt_learning_rate_warmup_factor", Count::kOne, "", "a number above 0", positive},
     {"num_image_candidates", Count::kOne, "", "a multiple of 1000",
-     [](const MllogRecord& r, const State&) { return number(r.value, [](double x) { return limits::is_integer(x / 1000.0); }); }},
+        [](const MllogRecord& r, const State&) {
+          return number(r.value, [](double x) { return limits::is_integer(x / 1000.0); });
+        }},
     {"opt_learning_rate_decay_factor", Count::kOne, "", "0.1",
-     [](const MllogRecord& r, const State&) { return number(r.value, [](double x) { return x == limits::kDecayFactor; }); }},
+        [](const MllogRecord& r, const State&) {
+          return number(r.value, [](double x) { return x == limits::kDecayFactor; });
+        }},
     {"opt_learning_rate_decay_steps", Count::kOne, "", "a list of two", two_values},
     {"min_image_size", Count::kOne, "", "a number of at least 0", not_negative},
     {"max_image_size", Count::kOne, "", "a number of at least 0", not_negative},
@@ -140,13 +159,16 @@ class Checker {
     accuracy(of == "closed");
     if (of == "closed") review();
     for (const MllogRecord& r : log_.records)
-      if (r.key == "relaxed_rule") out_.relaxed.push_back(r.value.is_string() ? r.value.get<std::string>() : r.value.dump());
+      if (r.key == "relaxed_rule")
+        out_.relaxed.push_back(r.value.is_string() ? r.value.get<std::string>() : r.value.dump());
     out_.relaxed.erase(std::unique(out_.relaxed.begin(), out_.relaxed.end()), out_.relaxed.end());
     return std::move(out_);
   }
 
  private:
-  void fault(Judge by, std::string key, std::size_t line, std::string text) { out_.faults.push_back({by, std::move(key), line, std::move(text)}); }
+  void fault(Judge by, std::string key, std::size_t line, std::string text) {
+    out_.faults.push_back({by, std::move(key), line, std::move(text)});
+  }
 
   // The first line of the key decides which rules there are.
   std::string division() const {
@@ -166,14 +188,16 @@ class Checker {
       lines.push_back(&r);
       if ((!rule->first_only || lines.size() == 1) && !rule->holds(r, state))
         fault(Judge::kCompliance, r.key, r.line,
-              std::string("must have ").append(rule->expected).append("; it is ") + r.value.dump() + ", " + r.metadata.dump());
+            std::string("must have ").append(rule->expected).append("; it is ") + r.value.dump() + ", " +
+                r.metadata.dump());
       follow(r, state);
     }
     for (const KeyRule& rule : rules) count(rule, found);
   }
 
   static void follow(const MllogRecord& r, State& s) {
-    if (r.key == "init_start") s.init_started = true, s.first_init_ms = std::min(s.first_init_ms.value_or(r.time_ms), r.time_ms);
+    if (r.key == "init_start")
+      s.init_started = true, s.first_init_ms = std::min(s.first_init_ms.value_or(r.time_ms), r.time_ms);
     if (r.key == "init_stop") s.init_stopped = true;
     if (r.key == "run_start") s.run_started = true;
     if (r.key == "global_batch_size") s.global_batch = number_of(r.value);
@@ -186,24 +210,30 @@ class Checker {
       fault(Judge::kCompliance, rule.key, 0, std::string("or ").append(rule.twin).append(" must be there"));
     if (rule.count != Count::kOne || lines.size() == 1) return;
     const std::string times = "must be there exactly once; it is there " + std::to_string(lines.size()) + " times";
-    const bool alike = !lines.empty() && std::all_of(lines.begin(), lines.end(), [&](const MllogRecord* r) { return r->value == lines[0]->value; });
-    if (alike) out_.warnings.push_back({Judge::kCompliance, rule.key, lines[1]->line, times + ", always with the same value"});
+    const bool alike = !lines.empty() && std::all_of(lines.begin(), lines.end(),
+                                             [&](const MllogRecord* r) { return r->value == lines[0]->value; });
+    if (alike)
+      out_.warnings.push_back({Judge::kCompliance, rule.key, lines[1]->line, times + ", always with the same value"});
     else fault(Judge::kCompliance, rule.key, lines.empty() ? 0 : lines[1]->line, times);
   }
 
   static bool reaches(const MllogRecord& r, bool closed) {
     if (!has(r.value, "BBOX") || !has(r.value, "SEGM")) return false;
     const auto box = number_of(r.value["BBOX"]), mask = number_of(r.value["SEGM"]);
-    return box && mask && *box < 1 && *mask < 1 && (!closed || (*box >= limits::kBoxTarget && *mask >= limits::kMaskTarget));
+    return box && mask && *box < 1 && *mask < 1 &&
+           (!closed || (*box >= limits::kBoxTarget && *mask >= limits::kMaskTarget));
   }
 
   void accuracy(bool closed) {
     const auto is_accuracy = [](const MllogRecord& r) { return r.key == "eval_accuracy"; };
     if (std::none_of(log_.records.begin(), log_.records.end(), is_accuracy)) return;  // said by its count
-    if (std::any_of(log_.records.begin(), log_.records.end(), [&](const MllogRecord& r) { return is_accuracy(r) && reaches(r, closed); })) return;
+    if (std::any_of(log_.records.begin(), log_.records.end(),
+            [&](const MllogRecord& r) { return is_accuracy(r) && reaches(r, closed); }))
+      return;
     fault(Judge::kCompliance, "eval_accuracy", 0,
-          closed ? fixed("never reaches box AP %.3f and mask AP %.3f in one evaluation (as fractions, below 1)", limits::kBoxTarget, limits::kMaskTarget)
-                 : std::string("is never a pair of fractions below 1"));
+        closed ? fixed("never reaches box AP %.3f and mask AP %.3f in one evaluation (as fractions, below 1)",
+                     limits::kBoxTarget, limits::kMaskTarget)
+               : std::string("is never a pair of fractions below 1"));
   }
 
   // What the rules say and the program of MLPerf does not look at.
@@ -215,9 +245,11 @@ class Checker {
         ++evaluated;
         if (has(r.metadata, "epoch_num") && number_of(r.metadata["epoch_num"]) != static_cast<double>(evaluated))
           fault(Judge::kReview, r.key, r.line,
-                "must be of every epoch, from 1 on; here epoch " + std::to_string(evaluated) + " was due, and it is of " + r.metadata["epoch_num"].dump());
+              "must be of every epoch, from 1 on; here epoch " + std::to_string(evaluated) + " was due, and it is of " +
+                  r.metadata["epoch_num"].dump());
         if (last && reaches(*last, true))
-          fault(Judge::kReview, r.key, r.line, "is there although the target was reached in line " + std::to_string(last->line));
+          fault(Judge::kReview, r.key, r.line,
+              "is there although the target was reached in line " + std::to_string(last->line));
         last = &r;
       }
       if (r.key == "run_stop" && has(r.metadata, "status")) stop(r, last);
@@ -227,7 +259,8 @@ class Checker {
 
   void stop(const MllogRecord& r, const MllogRecord* last) {
     const Json& status = r.metadata["status"];
-    if (!word(status, {"success", "aborted"})) fault(Judge::kReview, r.key, r.line, "must have metadata.status success or aborted; it is " + status.dump());
+    if (!word(status, {"success", "aborted"}))
+      fault(Judge::kReview, r.key, r.line, "must have metadata.status success or aborted; it is " + status.dump());
     if (word(status, {"success"}) && (!last || !reaches(*last, true)))
       fault(Judge::kReview, r.key, r.line, "says success, but the last evaluation before it does not reach the target");
   }
@@ -238,7 +271,8 @@ class Checker {
       if (r.key == key && has(r.metadata, number_key)) {
         if (number_of(r.metadata[number_key]) != static_cast<double>(due))
           fault(Judge::kReview, key, r.line,
-                "must count epochs from 1 on without a gap; " + std::to_string(due) + " was due, it is " + r.metadata[number_key].dump());
+              "must count epochs from 1 on without a gap; " + std::to_string(due) + " was due, it is " +
+                  r.metadata[number_key].dump());
         ++due;
       }
   }
@@ -269,7 +303,8 @@ const char* judge_name(Judge judge) {
 }
 
 bool LogVerdict::accepted(bool compliance_alone) const {
-  return std::none_of(faults.begin(), faults.end(), [&](const Finding& f) { return !compliance_alone || f.judge == Judge::kCompliance; });
+  return std::none_of(faults.begin(), faults.end(),
+      [&](const Finding& f) { return !compliance_alone || f.judge == Judge::kCompliance; });
 }
 
 LogVerdict check_log(const result::MllogText& log) { return Checker(log).run(); }
@@ -288,10 +323,12 @@ std::vector<std::vector<Finding>> check_seeds(const std::vector<result::MllogTex
         out[i].push_back({Judge::kPackage, "seed", r.line, "must have metadata.file and metadata.lineno"});
         continue;
       }
-      const auto [it, fresh] = owner.try_emplace({r.metadata["file"].dump(), r.metadata["lineno"].dump(), seed.value_or("")}, i);
+      const auto [it, fresh] =
+          owner.try_emplace({r.metadata["file"].dump(), r.metadata["lineno"].dump(), seed.value_or("")}, i);
       if (!fresh)
-        out[i].push_back(
-            {Judge::kPackage, "seed", r.line, r.value.dump() + " was taken already by log " + std::to_string(it->second + 1) + ": runs must differ in it"});
+        out[i].push_back({Judge::kPackage, "seed", r.line,
+            r.value.dump() + " was taken already by log " + std::to_string(it->second + 1) +
+                ": runs must differ in it"});
     }
     if (!any) out[i].push_back({Judge::kPackage, "seed", 0, "must be there"});
   }

@@ -8,8 +8,7 @@
 
 namespace ttt::reports {
 
-template <class... Args>
-std::string fixed(const char* pattern, Args... args) {
+template <class... Args> std::string fixed(const char* pattern, Args... args) {
   char text[256];
   std::snprintf(text, sizeof text, pattern, args...);
   return text;

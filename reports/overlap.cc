@@ -55,7 +55,8 @@ void add_late_ranks(const std::vector<std::vector<Interval_s>>& reduces, std::ve
   for (std::size_t k = 0; k < reduces[0].size(); ++k) {
     double last = reduces[0][k].start;
     for (const auto& r : reduces) last = std::max(last, r[k].start);
-    for (std::size_t r = 0; r < reduces.size(); ++r) *all[r].late_ranks_s += std::clamp(last - reduces[r][k].start, 0.0, reduces[r][k].end - reduces[r][k].start);
+    for (std::size_t r = 0; r < reduces.size(); ++r)
+      *all[r].late_ranks_s += std::clamp(last - reduces[r][k].start, 0.0, reduces[r][k].end - reduces[r][k].start);
   }
 }
 
@@ -68,12 +69,16 @@ std::vector<Overlap> overlaps(const TraceRecord& trace) {
   for (const TraceRank& rank : trace.ranks) {
     const auto of = [&](Event event) { return spans_of(trace, rank, event); };
     const auto steps = of(Event::kStep), communication = of(Event::kAllReduce);
-    Overlap o{.rank = rank.rank, .steps = static_cast<std::int64_t>(steps.size()), .all_reduces = communication.size(), .step_s = length(steps),
-              .communication_s = length(communication)};
+    Overlap o{.rank = rank.rank,
+        .steps = static_cast<std::int64_t>(steps.size()),
+        .all_reduces = communication.size(),
+        .step_s = length(steps),
+        .communication_s = length(communication)};
     o.behind_backward_s = intersection(communication, of(Event::kBackward));
     o.behind_data_wait_s = intersection(communication, of(Event::kDataWait));
     o.exposed_s = intersection(communication, of(Event::kCommExposed));
-    o.elsewhere_s = std::max(0.0, o.communication_s - o.behind_backward_s - o.behind_data_wait_s - o.exposed_s);  // differences of sums: not below zero
+    // differences of sums: not below zero
+    o.elsewhere_s = std::max(0.0, o.communication_s - o.behind_backward_s - o.behind_data_wait_s - o.exposed_s);
     o.comm_exposed_s = length(of(Event::kCommExposed));
     all.push_back(o);
     reduces.push_back(communication);

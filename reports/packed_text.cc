@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -18,12 +18,14 @@ namespace {
 
 constexpr std::size_t kShortest = 8;  // shorter lists stay text
 
-// The numbers of a list that begins at `at` ("[0.5, 1e-05]"), as they are written, if it is one of floats and written as result files are.
+// The numbers of a list that begins at `at` ("[0.5, 1e-05]"), as they are written, if it is one of floats and written
+// as result files are.
 std::optional<std::vector<std::string_view>> list_at(std::string_view text, std::size_t at) {
   const std::size_t end = text.find(']', at);
   if (end == std::string_view::npos) return std::nullopt;
   const std::string_view body = text.substr(at + 1, end - at - 1);
-  if (body.find_first_not_of("0123456789.eE+-, ") != std::string_view::npos || body.find('.') == std::string_view::npos) return std::nullopt;
+  if (body.find_first_not_of("0123456789.eE+-, ") != std::string_view::npos || body.find('.') == std::string_view::npos)
+    return std::nullopt;
   std::vector<std::string_view> numbers;
   for (std::size_t begin = 0;;) {
     const std::size_t comma = body.find(", ", begin);
@@ -51,7 +53,8 @@ std::string planes(const std::vector<double>& values) {
 std::string gzip(const std::string& bytes) {
   z_stream z{};
   constexpr int kGzip = 15 + 16, kMemory = 9;  // zlib's manual: a window of 2^15 and a gzip header; most memory
-  if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK) throw Error("zlib cannot start. Free some memory.");
+  if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw Error("zlib cannot start. Free some memory.");
   std::string out(deflateBound(&z, bytes.size()), '\0');
   z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   z.avail_in = static_cast<uInt>(bytes.size());
@@ -72,12 +75,17 @@ std::string json_number(double x) {
   const std::string text(buffer, static_cast<std::size_t>(end - buffer)), sign = text[0] == '-' ? "-" : "";
   const std::size_t e = text.find('e');
   const int exponent = std::atoi(text.c_str() + e + 1);
-  const std::string digits = text.substr(sign.size(), 1).append(text, std::min(e, sign.size() + 2), e - std::min(e, sign.size() + 2));
+  const std::string digits =
+      text.substr(sign.size(), 1).append(text, std::min(e, sign.size() + 2), e - std::min(e, sign.size() + 2));
   const int n = static_cast<int>(digits.size()), point = exponent + 1;
   if (x == 0) return sign + "0.0";
   std::string out = sign;
-  if (n <= point && point <= 15) return out.append(digits).append(static_cast<std::size_t>(point - n), '0').append(".0");
-  if (0 < point && point <= 15) return out.append(digits, 0, static_cast<std::size_t>(point)).append(".").append(digits, static_cast<std::size_t>(point));
+  if (n <= point && point <= 15)
+    return out.append(digits).append(static_cast<std::size_t>(point - n), '0').append(".0");
+  if (0 < point && point <= 15)
+    return out.append(digits, 0, static_cast<std::size_t>(point))
+        .append(".")
+        .append(digits, static_cast<std::size_t>(point));
   if (-4 < point && point <= 0) return out.append("0.").append(static_cast<std::size_t>(-point), '0').append(digits);
   out.append(digits, 0, 1).append(n > 1 ? "." : "").append(digits, 1).append(exponent < 0 ? "e-" : "e+");
   return out.append(std::abs(exponent) < 10 ? "0" : "").append(std::to_string(std::abs(exponent)));
@@ -89,8 +97,10 @@ std::string base64(std::string_view bytes) {
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t group = 0;
-    for (std::size_t b = 0; b < 3; ++b) group = group << 8 | (i + b < bytes.size() ? static_cast<unsigned char>(bytes[i + b]) : 0);
-    for (int d = 0; d < 4; ++d) out += i + static_cast<std::size_t>(d) > bytes.size() ? '=' : kDigits[group >> (18 - 6 * d) & 63];
+    for (std::size_t b = 0; b < 3; ++b)
+      group = group << 8 | (i + b < bytes.size() ? static_cast<unsigned char>(bytes[i + b]) : 0);
+    for (int d = 0; d < 4; ++d)
+      out += i + static_cast<std::size_t>(d) > bytes.size() ? '=' : kDigits[group >> (18 - 6 * d) & 63];
   }
   return out;
 }

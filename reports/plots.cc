@@ -18,7 +18,8 @@ using result::RunRecord;
 constexpr std::size_t kBins = 40;
 
 // One plot of each AP against time and against epochs.
-Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& name, result::CocoStats Evaluation::* stats, bool by_epoch) {
+Json accuracy_plot(
+    const std::vector<NamedRun>& runs, const std::string& name, result::CocoStats Evaluation::*stats, bool by_epoch) {
   Json series = Json::array(), lines = Json::array();
   std::map<double, bool> targets;
   for (const NamedRun& r : runs) {
@@ -26,17 +27,16 @@ Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& name, r
     for (const Evaluation& e : r.record.accuracy)
       if ((e.*stats)[0] >= 0) points.push_back({by_epoch ? epochs_of(r.record, e) : e.wall_s, (e.*stats)[0]});
     if (!points.empty()) series.push_back({{"name", r.name}, {"points", points}});
-    if (r.record.target) targets[stats == &Evaluation::bbox ? r.record.target->bbox_ap : r.record.target->segm_ap] = true;
+    if (r.record.target)
+      targets[stats == &Evaluation::bbox ? r.record.target->bbox_ap : r.record.target->segm_ap] = true;
   }
   if (series.empty()) return nullptr;
   for (const auto& [target, unused] : targets) lines.push_back({{"name", "target"}, {"y", target}});
-  return {{"kind", "curve"},
-          {"title", name + (by_epoch ? " over epochs" : " over time")},
-          {"x", by_epoch ? "epochs" : "time since the start of the run [s]"},
-          {"y", name},
-          {"about", "One line for each run, one point for each evaluation. The numbers are in the reports of the runs below."},
-          {"series", series},
-          {"lines", lines}};
+  return {{"kind", "curve"}, {"title", name + (by_epoch ? " over epochs" : " over time")},
+      {"x", by_epoch ? "epochs" : "time since the start of the run [s]"}, {"y", name},
+      {"about",
+          "One line for each run, one point for each evaluation. The numbers are in the reports of the runs below."},
+      {"series", series}, {"lines", lines}};
 }
 
 std::vector<double> log_edges(double low, double high) {
@@ -70,15 +70,11 @@ Json distribution(const std::vector<NamedRun>& runs) {
     points.push_back({edges.back(), shares.back()});
     series.push_back({{"name", name}, {"points", points}});
   }
-  return {{"kind", "curve"},
-          {"title", "Distribution of step times"},
-          {"x", "time of a step [ms]"},
-          {"y", "share of the steps [%]"},
-          {"about", "Share of a run's steps in each of " + std::to_string(kBins) + " bins, equal on a logarithmic scale, from the shortest to the longest step of all runs."},
-          {"log", true},
-          {"stepped", true},
-          {"series", series},
-          {"lines", Json::array()}};
+  return {{"kind", "curve"}, {"title", "Distribution of step times"}, {"x", "time of a step [ms]"},
+      {"y", "share of the steps [%]"},
+      {"about", "Share of a run's steps in each of " + std::to_string(kBins) +
+                    " bins, equal on a logarithmic scale, from the shortest to the longest step of all runs."},
+      {"log", true}, {"stepped", true}, {"series", series}, {"lines", Json::array()}};
 }
 
 // Rows of a stack and one series for each name that any row has; a row without it has a gap, not a zero.
@@ -106,24 +102,24 @@ struct Stack {
   }
 };
 
-// The effects on whole training steps, or those on operations that were measured alone: their times have nothing in common.
+// The effects on whole training steps, or those on operations that were measured alone: their times have nothing in
+// common.
 Json effects_plot(const NamedRun& r, bool whole_steps) {
   Json rows = Json::array();
   for (const result::Comparison& c : r.record.comparisons) {
     const auto e = measured_effect(c);
     if (!e || is_whole_step(c) != whole_steps) continue;
-    rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline},
-                      {"low", 100 * e->low},
-                    {"estimate", 100 * e->estimate},
-                    {"high", 100 * e->high},
-                    {"finding", finding_text(*e)}});
+    rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline}, {"low", 100 * e->low},
+        {"estimate", 100 * e->estimate}, {"high", 100 * e->high}, {"finding", finding_text(*e)}});
   }
   if (rows.empty()) return nullptr;
-  return {{"kind", "forest"},
-          {"title", (whole_steps ? "Training step: " : "One operation alone: ") + r.name},
-          {"x", std::string("change of the ") + (whole_steps ? "step's" : "operation's") + " time [%], 95 % interval; negative is faster"},
-          {"about", "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no change. The numbers are in the tables below."},
-          {"rows", rows}};
+  return {{"kind", "forest"}, {"title", (whole_steps ? "Training step: " : "One operation alone: ") + r.name},
+      {"x", std::string("change of the ") + (whole_steps ? "step's" : "operation's") +
+                " time [%], 95 % interval; negative is faster"},
+      {"about",
+          "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no "
+          "change. The numbers are in the tables below."},
+      {"rows", rows}};
 }
 
 std::vector<Json> present(std::vector<Json> plots) {
@@ -144,8 +140,9 @@ std::vector<double> histogram(const std::vector<double>& samples, const std::vec
 }
 
 std::vector<Json> accuracy_plots(const std::vector<NamedRun>& runs) {
-  return present({accuracy_plot(runs, "box AP", &Evaluation::bbox, false), accuracy_plot(runs, "mask AP", &Evaluation::segm, false),
-                  accuracy_plot(runs, "box AP", &Evaluation::bbox, true), accuracy_plot(runs, "mask AP", &Evaluation::segm, true)});
+  return present({accuracy_plot(runs, "box AP", &Evaluation::bbox, false),
+      accuracy_plot(runs, "mask AP", &Evaluation::segm, false), accuracy_plot(runs, "box AP", &Evaluation::bbox, true),
+      accuracy_plot(runs, "mask AP", &Evaluation::segm, true)});
 }
 
 std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
@@ -153,12 +150,14 @@ std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
   for (const NamedRun& r : runs) {
     const TimeFactors f = time_factors(r.record);
     if (f.total_s <= 0 || r.record.verdict != result::Verdict::kPassed) continue;
-    std::vector<std::pair<std::string, double>> parts = {{"training", f.training_s}, {"evaluation", f.evaluation_s}, {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}};
+    std::vector<std::pair<std::string, double>> parts = {{"training", f.training_s}, {"evaluation", f.evaluation_s},
+        {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}};
     if (f.checkpoint_s > 0) parts.emplace_back("checkpoints", f.checkpoint_s);
     if (f.lost_s > 0) parts.emplace_back("lost to interruptions", f.lost_s);
     stack.add(r.name, parts);
   }
-  return present({stack.json("Time to target by its factors", "s", "The parts of the time to target of each run that passed; the numbers are in the table of all results.")});
+  return present({stack.json("Time to target by its factors", "s",
+      "The parts of the time to target of each run that passed; the numbers are in the table of all results.")});
 }
 
 std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
@@ -168,8 +167,10 @@ std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
     for (const PhaseShare& p : phase_shares(r.record)) parts.emplace_back(p.name, 100 * p.share);
     if (!parts.empty()) stack.add(r.name, parts);
   }
-  return present({distribution(runs), stack.json("Shares of the phases of a step", "share of the time of all steps [%]",
-                                                 "The share of each phase in the time of all steps of a run; the numbers are in the reports of the runs below.")});
+  return present(
+      {distribution(runs), stack.json("Shares of the phases of a step", "share of the time of all steps [%]",
+                               "The share of each phase in the time of all steps of a run; the numbers are in the "
+                               "reports of the runs below.")});
 }
 
 std::vector<Json> ablation_plots(const std::vector<NamedRun>& runs) {

@@ -1,7 +1,8 @@
 // The data of the HTML report's plots. page.js only draws them.
 //
 // Kinds of a plot:
-//   curve   {"title", "x", "y", "log"?: x is logarithmic, "stepped"?, "series": [{"name", "points": [[x, y], ...]}], "lines": [{"name", "y"}]}
+// curve {"title", "x", "y", "log"?: x is logarithmic, "stepped"?, "series": [{"name", "points": [[x, y], ...]}],
+// "lines": [{"name", "y"}]}
 //   stack   {"title", "x", "rows": [name], "series": [{"name", "values": [one for each row]}]}
 //   forest  {"title", "x", "rows": [{"name", "low", "estimate", "high", "finding"}]}
 // Each has "kind" and "about": what a reader who does not see it should know.
@@ -17,7 +18,8 @@ namespace ttt::reports {
 // Runs have short names here. A plot without anything to show is left out.
 std::vector<result::Json> accuracy_plots(const std::vector<NamedRun>& runs);
 std::vector<result::Json> time_plots(const std::vector<NamedRun>& runs);  // factors of the time to target
-std::vector<result::Json> step_plots(const std::vector<NamedRun>& runs);  // distribution of step times, shares of phases
+// distribution of step times, shares of phases
+std::vector<result::Json> step_plots(const std::vector<NamedRun>& runs);
 std::vector<result::Json> ablation_plots(const std::vector<NamedRun>& runs);
 
 // Share of the samples in each bin, in %; `edges` rises, its ends hold all samples.

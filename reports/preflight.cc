@@ -42,10 +42,11 @@ std::string list_text(const Json& list) {
     else same->second.push_back(i);
   }
   if (groups.empty()) return "none";
-  if (groups.size() == 1) return groups[0].first + (list.size() > 1 ? " (each of " + std::to_string(list.size()) + ")" : "");
+  if (groups.size() == 1)
+    return groups[0].first + (list.size() > 1 ? " (each of " + std::to_string(list.size()) + ")" : "");
   if (groups.size() > kMostGroups && numbers.size() == list.size())
-    return fixed("least %.5g, median %.5g, most %.5g of %zu", *std::min_element(numbers.begin(), numbers.end()), median(numbers),
-                 *std::max_element(numbers.begin(), numbers.end()), numbers.size());
+    return fixed("least %.5g, median %.5g, most %.5g of %zu", *std::min_element(numbers.begin(), numbers.end()),
+        median(numbers), *std::max_element(numbers.begin(), numbers.end()), numbers.size());
   std::string text;
   for (const auto& [value, members] : groups) text += (text.empty() ? "" : ", ") + value + " (" + ranges(members) + ")";
   return text;
@@ -62,7 +63,9 @@ Document preflight_blocks(const result::RunRecord& record) {
     std::replace(status.begin(), status.end(), '_', ' ');
     checks.rows.push_back({c.name, status, c.sentence});
     for (const auto& [name, value] : c.facts.items())
-      facts.rows.push_back({c.name + "." + name, value.is_array() ? list_text(value) : value.is_number() ? Cell(scalar(value), value.get<double>()) : Cell(scalar(value))});
+      facts.rows.push_back({c.name + "." + name, value.is_array()    ? list_text(value)
+                                                 : value.is_number() ? Cell(scalar(value), value.get<double>())
+                                                                     : Cell(scalar(value))});
   }
   Document d = {Heading{"Checks"}, std::move(checks)};
   if (!facts.rows.empty()) d.push_back(Heading{"Facts"}), d.push_back(std::move(facts));

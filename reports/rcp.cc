@@ -57,7 +57,9 @@ double least_mean(double mean, double deviation, int reference_runs) {
 
 ReferencePoint between(const ReferencePoint& a, const ReferencePoint& b, double global_batch) {
   const double part = (global_batch - a.global_batch) / (b.global_batch - a.global_batch);
-  ReferencePoint p{.global_batch = global_batch, .mean = a.mean + part * (b.mean - a.mean), .deviation = a.deviation + part * (b.deviation - a.deviation)};
+  ReferencePoint p{.global_batch = global_batch,
+      .mean = a.mean + part * (b.mean - a.mean),
+      .deviation = a.deviation + part * (b.deviation - a.deviation)};
   p.least = least_mean(p.mean, p.deviation, 2 * static_cast<int>(result::mlperf::kRuns));
   return p;
 }
@@ -65,12 +67,14 @@ ReferencePoint between(const ReferencePoint& a, const ReferencePoint& b, double 
 // The point for a batch size and where it comes from; nothing above the largest published one.
 std::optional<std::pair<ReferencePoint, std::string>> point_for(double global_batch) {
   const std::vector<ReferencePoint> points = pruned_reference_points();
-  const auto above = std::find_if(points.begin(), points.end(), [&](const ReferencePoint& p) { return p.global_batch >= global_batch; });
+  const auto above = std::find_if(
+      points.begin(), points.end(), [&](const ReferencePoint& p) { return p.global_batch >= global_batch; });
   if (above == points.end()) return std::nullopt;
   const auto batch = [](const ReferencePoint& p) { return std::to_string(std::llround(p.global_batch)); };
   if (above->global_batch == global_batch) return std::pair{*above, std::string("published")};
   if (above == points.begin()) return std::pair{*above, "of batch " + batch(*above) + ", the smallest published"};
-  return std::pair{between(*(above - 1), *above, global_batch), "between batches " + batch(*(above - 1)) + " and " + batch(*above)};
+  return std::pair{
+      between(*(above - 1), *above, global_batch), "between batches " + batch(*(above - 1)) + " and " + batch(*above)};
 }
 
 }  // namespace
@@ -89,7 +93,9 @@ double student_upper_tail(double t, int freedom) {
 std::vector<ReferencePoint> reference_points() {
   std::vector<ReferencePoint> points;
   for (const Published& p : published()) {
-    ReferencePoint point{.global_batch = p.global_batch, .mean = mean_without_ends(p.epochs), .deviation = population_deviation(p.epochs)};
+    ReferencePoint point{.global_batch = p.global_batch,
+        .mean = mean_without_ends(p.epochs),
+        .deviation = population_deviation(p.epochs)};
     point.least = least_mean(point.mean, point.deviation, static_cast<int>(p.epochs.size()) - 2);
     points.push_back(point);
   }
@@ -99,11 +105,13 @@ std::vector<ReferencePoint> reference_points() {
 std::vector<ReferencePoint> pruned_reference_points() {
   std::vector<ReferencePoint> points = reference_points();
   // Batches below the one that converges fastest say nothing.
-  const auto fastest = std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.mean < b.mean; });
+  const auto fastest =
+      std::min_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.mean < b.mean; });
   points.erase(points.begin(), fastest);
   for (std::size_t i = 1; i + 1 < points.size();) {
     if (points[i].mean > between(points[i - 1], points[i + 1], points[i].global_batch).mean) {
-      points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));  // the next one has its place; the checker does not go back either
+      // the next one has its place; the checker does not go back either
+      points.erase(points.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
     }

@@ -1,5 +1,6 @@
-// Reference convergence points: how many epochs the reference needs at a batch size, and whether several runs needed suspiciously fewer.
-// Source: mlcommons/logging, rcp_checker/training_3.1.0/rcps_maskrcnn.json and rcp_checker.py; MLPerf training rules, "Reference Convergence Points".
+// Reference convergence points: how many epochs the reference needs at a batch size, and whether several runs needed
+// suspiciously fewer. Source: mlcommons/logging, rcp_checker/training_3.1.0/rcps_maskrcnn.json and rcp_checker.py;
+// MLPerf training rules, "Reference Convergence Points".
 #pragma once
 
 #include <optional>
@@ -25,10 +26,11 @@ const char* rcp_verdict_name(RcpVerdict verdict);
 
 struct RcpResult {
   RcpVerdict verdict = RcpVerdict::kNoReference;
-  ReferencePoint reference;   // at this batch; of the smallest published batch below it
-  double mean_epochs = 0;     // of the runs, without the fewest and the most
-  double factor = 1;          // the score is multiplied by it: reference mean / mean epochs where that is more than 1 and not refused
-  std::string how;            // "published", "between 8 and 128", ...
+  ReferencePoint reference;  // at this batch; of the smallest published batch below it
+  double mean_epochs = 0;    // of the runs, without the fewest and the most
+  // the score is multiplied by it: reference mean / mean epochs where that is more than 1 and not refused
+  double factor = 1;
+  std::string how;  // "published", "between 8 and 128", ...
 };
 
 // `epochs` of the runs that are scored; one that did not reach the target is infinite. Three or more runs.

@@ -61,7 +61,8 @@ std::optional<double> stall_share(const result::RunRecord& r) {
   double stalls = 0, between = 0;
   for (std::size_t i = 0; i + 1 < r.checkpoints.size(); ++i) {
     const result::CheckpointSample &from = r.checkpoints[i], &to = r.checkpoints[i + 1];
-    const bool interrupted = std::any_of(r.resumes.begin(), r.resumes.end(), [&](const result::Resume& x) { return x.step > from.step && x.step <= to.step; });
+    const bool interrupted = std::any_of(r.resumes.begin(), r.resumes.end(),
+        [&](const result::Resume& x) { return x.step > from.step && x.step <= to.step; });
     if (!interrupted) stalls += from.stall_s, between += to.wall_s - from.wall_s;
   }
   if (between <= 0) return std::nullopt;

@@ -8,8 +8,9 @@
 
 namespace ttt::reports {
 
-// time to target = start-up + training + evaluation + checkpoints + lost + unaccounted, and total = time to target + after. The two totals come
-// from the clock, training and evaluation from their samples, so `unaccounted_s` is a check of one by the other.
+// time to target = start-up + training + evaluation + checkpoints + lost + unaccounted, and total = time to target +
+// after. The two totals come from the clock, training and evaluation from their samples, so `unaccounted_s` is a check
+// of one by the other.
 struct TimeFactors {
   bool reached = false;   // factors up to the evaluation that reached the target; else of the whole run
   double epochs = 0;      // passes over the training images; 0 where their number is unknown
@@ -19,7 +20,7 @@ struct TimeFactors {
   double evaluation_s = 0;
   double checkpoint_s = 0;  // stalls
   double lost_s = 0;        // from checkpoints that the run went on from to its going on
-  double after_s = 0;  // from the target (or the run's end) to the writing of the result
+  double after_s = 0;       // from the target (or the run's end) to the writing of the result
   double total_s = 0;
   double time_to_target_s = 0;
   double unaccounted_s = 0;
@@ -29,7 +30,8 @@ struct TimeFactors {
 };
 TimeFactors time_factors(const result::RunRecord& record);
 
-// Stalls of checkpoints / time from each to the next, over those pairs between which the run was not interrupted; nothing where there is none.
+// Stalls of checkpoints / time from each to the next, over those pairs between which the run was not interrupted;
+// nothing where there is none.
 std::optional<double> stall_share(const result::RunRecord& record);
 
 struct PhaseShare {
@@ -51,7 +53,8 @@ std::vector<double> step_rates(const result::RunRecord& record);
 
 double train_images_of(const result::RunRecord& record);  // 0 where unknown
 
-// Passes over the training images until an evaluation; the epochs that were finished where the number of images is unknown.
+// Passes over the training images until an evaluation; the epochs that were finished where the number of images is
+// unknown.
 double epochs_of(const result::RunRecord& record, const result::Evaluation& evaluation);
 
 // The first evaluation that reaches the target.

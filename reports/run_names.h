@@ -11,9 +11,10 @@ namespace ttt::reports {
 // A member as text; `missing` where it is not there.
 std::string text_at(const result::Json& object, const char* key, const std::string& missing = "-");
 
-std::string processor_text(const result::RunRecord& record);  // "2 x Intel(R) Xeon(R) Processor": nodes and their processor
-std::string system_text(const result::RunRecord& record);     // the same and the number of ranks
-std::string commit_text(const result::RunRecord& record);     // ten digits, and whether the tree had changes
+// "2 x Intel(R) Xeon(R) Processor": nodes and their processor
+std::string processor_text(const result::RunRecord& record);
+std::string system_text(const result::RunRecord& record);  // the same and the number of ranks
+std::string commit_text(const result::RunRecord& record);  // ten digits, and whether the tree had changes
 
 // "A", "B", ... "Z", "AA", ...
 std::string letters(std::size_t i);

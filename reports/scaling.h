@@ -8,8 +8,8 @@
 
 namespace ttt::reports {
 
-// Results with at least two numbers of ranks. Throws UsageError, naming the key, where they differ in more than the ranks: in a setting that is
-// not in `allowed`, in the data, or in both the global batch and the images of a rank.
+// Results with at least two numbers of ranks. Throws UsageError, naming the key, where they differ in more than the
+// ranks: in a setting that is not in `allowed`, in the data, or in both the global batch and the images of a rank.
 Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::string>& allowed);
 
 }  // namespace ttt::reports

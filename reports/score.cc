@@ -11,7 +11,9 @@ namespace ttt::reports {
 namespace {
 
 Cell time_cell(double s) { return std::isinf(s) ? Cell("not reached") : seconds(s); }
-Cell whole_cell(const Attempt& a) { return !a.reached() ? Cell("not reached") : a.whole_s ? seconds(*a.whole_s) : Cell("-"); }
+Cell whole_cell(const Attempt& a) {
+  return !a.reached() ? Cell("not reached") : a.whole_s ? seconds(*a.whole_s) : Cell("-");
+}
 Cell minutes_cell(double s) { return std::isinf(s) ? Cell("not reached") : number("%.2f", s / 60); }
 Cell optional_cell(const char* pattern, const std::optional<double>& x) { return x ? number(pattern, *x) : Cell("-"); }
 
@@ -22,7 +24,7 @@ std::vector<double> times(const Series& s) {
 }
 
 // Of the attempts that count; nothing where one of them does not say.
-std::optional<double> mean_of(const Series& s, const Window& w, std::optional<double> Attempt::* member) {
+std::optional<double> mean_of(const Series& s, const Window& w, std::optional<double> Attempt::*member) {
   double total = 0;
   for (std::size_t i = 0; i < s.attempts.size(); ++i) {
     if (!w.counts(i)) continue;
@@ -39,8 +41,9 @@ const char* counts_text(std::size_t i, const std::optional<Window>& w) {
 }
 
 Table rows_of(const Series& s, const std::optional<Window>& w) {
-  Table t{.header = {"result", "verdict", "seed", "epochs to target", "epochs trained", "start to stop", "time to target", "counts"},
-          .right = {false, false, true, true, true, true, true, false}};
+  Table t{.header = {"result", "verdict", "seed", "epochs to target", "epochs trained", "start to stop",
+              "time to target", "counts"},
+      .right = {false, false, true, true, true, true, true, false}};
   std::vector<std::size_t> order(s.attempts.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -48,8 +51,8 @@ Table rows_of(const Series& s, const std::optional<Window>& w) {
   });
   for (const std::size_t i : order) {
     const Attempt& a = s.attempts[i];
-    t.rows.push_back({a.name, a.verdict, a.seed, a.reached() ? optional_cell("%.2f", a.epochs) : Cell("-"), optional_cell("%.2f", a.epochs),
-                      time_cell(a.run_s), whole_cell(a), counts_text(i, w)});
+    t.rows.push_back({a.name, a.verdict, a.seed, a.reached() ? optional_cell("%.2f", a.epochs) : Cell("-"),
+        optional_cell("%.2f", a.epochs), time_cell(a.run_s), whole_cell(a), counts_text(i, w)});
   }
   return t;
 }
@@ -64,7 +67,8 @@ Table score_of(const Series& s, const Window& w) {
   for (const Attempt& a : s.attempts) whole.push_back(a.reached() ? a.whole_s.value_or(std::nan("")) : kNever);
   const bool whole_known = std::none_of(whole.begin(), whole.end(), [](double x) { return std::isnan(x); });
   const auto add = [&](Label name, auto&& value) {
-    t.add(name, {time_cell(value(clock)), whole_known ? time_cell(value(whole)) : Cell("-"), minutes_cell(value(clock))});
+    t.add(
+        name, {time_cell(value(clock)), whole_known ? time_cell(value(whole)) : Cell("-"), minutes_cell(value(clock))});
   };
   const auto least = [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); };
   const auto most = [](const std::vector<double>& v) { return *std::max_element(v.begin(), v.end()); };
@@ -87,7 +91,8 @@ Table score_of(const Series& s, const Window& w) {
 std::optional<Table> convergence_of(const Series& s, const Window& w) {
   if (!s.no_reference.empty() || !s.global_batch) return std::nullopt;
   std::vector<double> epochs;
-  for (std::size_t i = w.begin; i < w.begin + kScoredRuns; ++i) epochs.push_back(s.attempts[i].rated_epochs.value_or(kNever));
+  for (std::size_t i = w.begin; i < w.begin + kScoredRuns; ++i)
+    epochs.push_back(s.attempts[i].rated_epochs.value_or(kNever));
   if (std::count(epochs.begin(), epochs.end(), kNever) > 1) return std::nullopt;
   const RcpResult r = compare_with_reference(*s.global_batch, epochs);
   Table t{.header = {"", "epochs", ""}, .right = {false, true, false}, .headless = true};
@@ -112,7 +117,8 @@ void add_series(const Series& s, Document& d) {
   } else if (s.attempts.size() < kScoredRuns) {
     d.push_back(Paragraph{s.too_few.empty() ? too_few_text(s.attempts.size()) : s.too_few});
   } else {
-    const auto never = std::count_if(s.attempts.begin(), s.attempts.end(), [](const Attempt& a) { return !a.reached(); });
+    const auto never =
+        std::count_if(s.attempts.begin(), s.attempts.end(), [](const Attempt& a) { return !a.reached(); });
     d.push_back(Paragraph{"No score: " + std::to_string(never) + " of " + std::to_string(s.attempts.size()) +
                           " runs did not reach the target, and only one may be dropped as the slowest."});
   }
@@ -124,7 +130,9 @@ void add_series(const Series& s, Document& d) {
                           (s.no_reference.empty() ? "the global batch is unknown" : s.no_reference) + "."});
 }
 
-std::string kind_text(const NamedRun& r) { return r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")"; }
+std::string kind_text(const NamedRun& r) {
+  return r.name + " (" + r.record.kind + ", " + std::string(result::verdict_name(r.record.verdict)) + ")";
+}
 
 // The published systems below ours, the fastest first.
 void add_published(std::vector<Series> own, std::vector<Series> published, Document& d) {
@@ -138,23 +146,31 @@ void add_published(std::vector<Series> own, std::vector<Series> published, Docum
   own.insert(own.end(), published.begin(), published.end());
   d.push_back(Heading{"Beside published results"});
   d.push_back(beside(own));
-  d.push_back(Paragraph{"Published results were reviewed by MLCommons; what this suite measured was not. Runs of other data, models and rules do not compare."});
+  d.push_back(
+      Paragraph{"Published results were reviewed by MLCommons; what this suite measured was not. Runs of other data, "
+                "models and rules do not compare."});
 }
 
 }  // namespace
 
 Table beside(const std::vector<Series>& all) {
-  Table t{.header = {"system", "accelerators", "", "global batch", "runs", "minutes", "epochs", "images/s", "images/s per accelerator"},
-          .right = {false, true, false, true, true, true, true, true, true}};
+  Table t{.header = {"system", "accelerators", "", "global batch", "runs", "minutes", "epochs", "images/s",
+              "images/s per accelerator"},
+      .right = {false, true, false, true, true, true, true, true, true}};
   for (const Series& s : all) {
     const auto w = score_window(s);
     const Attempt* one = s.attempts.size() == 1 ? &s.attempts[0] : nullptr;
-    const auto value = [&](std::optional<double> Attempt::* member) { return w ? mean_of(s, *w, member) : one ? one->*member : std::nullopt; };
+    const auto value = [&](std::optional<double> Attempt::*member) {
+      return w ? mean_of(s, *w, member) : one ? one->*member : std::nullopt;
+    };
     const std::optional<double> rate = value(&Attempt::images_per_s);
-    t.rows.push_back({s.system, optional_cell("%.0f", s.accelerators), s.accelerator.empty() ? "-" : s.accelerator, optional_cell("%.0f", s.global_batch),
-                      whole(static_cast<std::int64_t>(s.attempts.size())), w ? minutes_cell(w->mean_s) : one ? minutes_cell(one->run_s) : Cell("no score"),
-                      optional_cell("%.2f", value(&Attempt::epochs)), optional_cell("%.1f", rate),
-                      rate && s.accelerators ? number("%.1f", *rate / *s.accelerators) : Cell("-")});
+    t.rows.push_back({s.system, optional_cell("%.0f", s.accelerators), s.accelerator.empty() ? "-" : s.accelerator,
+        optional_cell("%.0f", s.global_batch), whole(static_cast<std::int64_t>(s.attempts.size())),
+        w     ? minutes_cell(w->mean_s)
+        : one ? minutes_cell(one->run_s)
+              : Cell("no score"),
+        optional_cell("%.2f", value(&Attempt::epochs)), optional_cell("%.1f", rate),
+        rate && s.accelerators ? number("%.1f", *rate / *s.accelerators) : Cell("-")});
   }
   return t;
 }
@@ -164,7 +180,9 @@ bool has_score(const std::vector<NamedRun>& runs) {
   return std::any_of(all.begin(), all.end(), [](const Series& s) { return score_window(s).has_value(); });
 }
 
-Document score(const std::vector<NamedRun>& runs) { return score(ScoreInputs{.runs = runs, .logs = {}, .published = {}}); }
+Document score(const std::vector<NamedRun>& runs) {
+  return score(ScoreInputs{.runs = runs, .logs = {}, .published = {}});
+}
 
 Document score(const ScoreInputs& in) {
   Document d;

@@ -15,9 +15,9 @@ struct ScoreInputs {
   std::vector<Series> published;
 };
 
-// A block for each series of runs that are repetitions of each other: same machines, ranks, commit, data and settings but for the seed, traces and saved
-// weights. The order of the files does not matter. Fewer than five runs, or two that did not reach the target, have no score: a sentence says so, and
-// which key tells a series from the others.
+// A block for each series of runs that are repetitions of each other: same machines, ranks, commit, data and settings
+// but for the seed, traces and saved weights. The order of the files does not matter. Fewer than five runs, or two that
+// did not reach the target, have no score: a sentence says so, and which key tells a series from the others.
 Document score(const ScoreInputs& inputs);
 Document score(const std::vector<NamedRun>& runs);
 
@@ -27,7 +27,8 @@ bool has_score(const std::vector<NamedRun>& runs);
 // Each run and log for itself, beside published systems, in one table.
 Document beside_published(const ScoreInputs& inputs);
 
-// One row for each: system, accelerators, batch, minutes, epochs, images/s. A series that has no score shows its one run, where it is one.
+// One row for each: system, accelerators, batch, minutes, epochs, images/s. A series that has no score shows its one
+// run, where it is one.
 Table beside(const std::vector<Series>& series);
 
 }  // namespace ttt::reports

@@ -17,7 +17,8 @@ using result::Json;
 using result::MllogRecord;
 
 const MllogRecord* first(const result::MllogText& log, const char* key) {
-  const auto it = std::find_if(log.records.begin(), log.records.end(), [&](const MllogRecord& r) { return r.key == key; });
+  const auto it =
+      std::find_if(log.records.begin(), log.records.end(), [&](const MllogRecord& r) { return r.key == key; });
   return it == log.records.end() ? nullptr : &*it;
 }
 
@@ -32,13 +33,19 @@ std::optional<double> number_of(const Json& object, const char* key) {
   return object[key].get<double>();
 }
 
-// Of a run_stop that says success: the epoch of the last evaluation before it, as the checker of convergence points counts.
+// Of a run_stop that says success: the epoch of the last evaluation before it, as the checker of convergence points
+// counts.
 Attempt attempt_of(const NamedLog& named) {
   const result::MllogText& log = named.log;
   const MllogRecord *start = first(log, "run_start"), *init = first(log, "init_start");
   if (!start)
-    throw DataError("'" + named.name + "' has no run_start: it is no MLPerf log of a run. Name the result_*.txt of a submission, or a .mllog.txt beside a result.");
-  Attempt a{.name = named.name, .verdict = "no run_stop", .seed = text_of(log, "seed"), .started = fixed("%020.3f", start->time_ms)};
+    throw DataError("'" + named.name +
+                    "' has no run_start: it is no MLPerf log of a run. Name the result_*.txt of a submission, or a "
+                    ".mllog.txt beside a result.");
+  Attempt a{.name = named.name,
+      .verdict = "no run_stop",
+      .seed = text_of(log, "seed"),
+      .started = fixed("%020.3f", start->time_ms)};
   std::optional<double> evaluated;
   double finished = 0;
   std::vector<double> rates;
@@ -61,16 +68,17 @@ Attempt attempt_of(const NamedLog& named) {
 
 std::string why_no_reference(const result::MllogText& log) {
   if (text_of(log, "submission_benchmark") != "maskrcnn") return "it is no log of maskrcnn (submission_benchmark)";
-  if (text_of(log, "submission_division") != "closed") return "it is no log of the closed division (submission_division)";
+  if (text_of(log, "submission_division") != "closed")
+    return "it is no log of the closed division (submission_division)";
   if (const MllogRecord* r = first(log, "relaxed_rule"))
     return "it breaks rules of the closed division that were relaxed by name, first " + r->value.dump();
   return "";
 }
 
-template <class T>
-const Json& list_of(const Json& system, const char* key, std::size_t size, const std::string& path) {
+template <class T> const Json& list_of(const Json& system, const char* key, std::size_t size, const std::string& path) {
   const Json& list = result::get_array(system, key, path);
-  if (list.size() != size) throw DataError("'" + path + "." + key + "' has not one entry for each run. Take the original file.");
+  if (list.size() != size)
+    throw DataError("'" + path + "." + key + "' has not one entry for each run. Take the original file.");
   result::get_list<T>(system, key, path);
   return list;
 }
@@ -78,16 +86,24 @@ const Json& list_of(const Json& system, const char* key, std::size_t size, const
 Series published_series(const Json& system, const std::string& path, const std::string& name) {
   using result::get;
   const auto submitter = get<std::string>(system, "submitter", path), called = get<std::string>(system, "system", path);
-  Series s{.title = submitter + " " + called, .system = submitter + " " + called, .accelerator = get<std::string>(system, "accelerator", path),
-           .accelerators = get<double>(system, "accelerators", path), .global_batch = get<double>(system, "global_batch", path)};
+  Series s{.title = submitter + " " + called,
+      .system = submitter + " " + called,
+      .accelerator = get<std::string>(system, "accelerator", path),
+      .accelerators = get<double>(system, "accelerators", path),
+      .global_batch = get<double>(system, "global_batch", path)};
   if (get<std::string>(system, "division", path) != "closed") s.no_reference = "it is no result of the closed division";
   const std::size_t runs = result::get_array(system, "status", path).size();
-  const Json &status = list_of<std::string>(system, "status", runs, path), &epochs = list_of<double>(system, "epochs", runs, path),
-             &minutes = list_of<double>(system, "run_min", runs, path), &init = list_of<double>(system, "init_s", runs, path),
+  const Json &status = list_of<std::string>(system, "status", runs, path),
+             &epochs = list_of<double>(system, "epochs", runs, path),
+             &minutes = list_of<double>(system, "run_min", runs, path),
+             &init = list_of<double>(system, "init_s", runs, path),
              &rate = list_of<double>(system, "images_per_s", runs, path);
   for (std::size_t i = 0; i < runs; ++i) {
-    Attempt a{.name = name + ", run " + std::to_string(i), .verdict = status[i].get<std::string>(), .started = fixed("%06zu", i),
-              .epochs = epochs[i].get<double>(), .images_per_s = rate[i].get<double>()};
+    Attempt a{.name = name + ", run " + std::to_string(i),
+        .verdict = status[i].get<std::string>(),
+        .started = fixed("%06zu", i),
+        .epochs = epochs[i].get<double>(),
+        .images_per_s = rate[i].get<double>()};
     if (a.verdict == "success") {
       a.run_s = 60 * minutes[i].get<double>();
       a.whole_s = a.run_s + init[i].get<double>();
@@ -107,11 +123,12 @@ std::vector<Series> series_of_logs(const std::vector<NamedLog>& logs) {
     const auto of = [&](const char* key) { return text_of(l.log, key); };
     // What a submission's runs share; everything else may differ.
     const std::vector<std::string> who = {of("submission_org"), of("submission_platform"), of("submission_division"),
-                                          of("submission_benchmark"), of("global_batch_size"), of("opt_base_learning_rate")};
+        of("submission_benchmark"), of("global_batch_size"), of("opt_base_learning_rate")};
     Series& s = all[who];
     s.system = who[0] + " " + who[1];
     s.title = s.system + ", " + who[2] + " division, global batch " + who[4];
-    if (const MllogRecord* batch = first(l.log, "global_batch_size"); batch && batch->value.is_number()) s.global_batch = batch->value.get<double>();
+    if (const MllogRecord* batch = first(l.log, "global_batch_size"); batch && batch->value.is_number())
+      s.global_batch = batch->value.get<double>();
     if (s.no_reference.empty()) s.no_reference = why_no_reference(l.log);
     s.attempts.push_back(attempt_of(l));
   }

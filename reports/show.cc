@@ -42,7 +42,8 @@ std::string counted(const Json& object, const char* key, const std::string& noun
 void add_verdict(const RunRecord& r, Document& d) {
   d.push_back(Heading{result::verdict_title(r.verdict) + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
-                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") + ", started " + text_at(r.provenance, "started_at") + "."});
+                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") +
+                        ", started " + text_at(r.provenance, "started_at") + "."});
 }
 
 void add_factors(const RunRecord& r, Document& d) {
@@ -69,8 +70,10 @@ void add_factors(const RunRecord& r, Document& d) {
   d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
   d.push_back(std::move(t));
   if (sampled && !f.adds_up())
-    d.push_back(Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" + share(f.unaccounted_s).text +
-                          ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
+    d.push_back(
+        Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" +
+                  share(f.unaccounted_s).text +
+                  ") are unaccounted. Treat the factors with suspicion; reports/METRICS.md says what can cause it."});
 }
 
 // The clocks by which others tell their time to accuracy.
@@ -91,7 +94,8 @@ void add_division(const RunRecord& r, Document& d) {
   d.push_back(Heading{"MLPerf division " + text_at(r.mlperf, "division") + ", log " + text_at(r.mlperf, "log")});
   std::string relaxed;
   for (const Json& b : member_or_empty(r.mlperf, "relaxed"))
-    relaxed += (relaxed.empty() ? "" : "; ") + text_at(b, "rule") + ": " + text_at(b, "setting") + " = " + text_at(b, "is") + " (allowed: " + text_at(b, "allowed") + ")";
+    relaxed += (relaxed.empty() ? "" : "; ") + text_at(b, "rule") + ": " + text_at(b, "setting") + " = " +
+               text_at(b, "is") + " (allowed: " + text_at(b, "allowed") + ")";
   d.push_back(Paragraph{relaxed.empty() ? "No rule is relaxed." : "Relaxed rules: " + relaxed + "."});
 }
 
@@ -104,18 +108,20 @@ void add_accuracy(const RunRecord& r, Document& d) {
     d.push_back(Paragraph{"No evaluation took place."});
     return;
   }
-  Table t{.header = {"epoch", "step", "wall", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75", "took", ""},
-          .right = {true, true, true, true, true, true, true, true, true, true, false}};
+  Table t{.header = {"epoch", "step", "wall", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75",
+              "took", ""},
+      .right = {true, true, true, true, true, true, true, true, true, true, false}};
   for (const result::Evaluation& e : r.accuracy)
-    t.rows.push_back({whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}, ap("%.4f", e.bbox[0]), ap("%.4f", e.bbox[1]),
-                      ap("%.4f", e.bbox[2]), ap("%.4f", e.segm[0]), ap("%.4f", e.segm[1]), ap("%.4f", e.segm[2]), short_seconds(e.duration_s),
-                      r.target && r.target->reached(e) ? "*" : ""});
+    t.rows.push_back({whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}, ap("%.4f", e.bbox[0]),
+        ap("%.4f", e.bbox[1]), ap("%.4f", e.bbox[2]), ap("%.4f", e.segm[0]), ap("%.4f", e.segm[1]),
+        ap("%.4f", e.segm[2]), short_seconds(e.duration_s), r.target && r.target->reached(e) ? "*" : ""});
   d.push_back(std::move(t));
   static_assert(result::kCocoStatNames.size() == 12);
-  Table last{.header = {"last", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"}, .right = {false}};
+  Table last{.header = {"last", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"},
+      .right = {false}};
   last.right.resize(last.header.names().size(), true);
   for (const auto& [name, stats] :
-       {std::pair{"box", r.accuracy.back().bbox}, std::pair{"mask", r.accuracy.back().segm}}) {
+      {std::pair{"box", r.accuracy.back().bbox}, std::pair{"mask", r.accuracy.back().segm}}) {
     last.rows.push_back({name});
     for (const double v : stats) last.rows.back().push_back(ap("%.3f", v));
   }
@@ -146,7 +152,8 @@ void add_step_time(const RunRecord& r, Document& d) {
   Table rows{.header = {"", "images/s", ""}, .right = {false, true, false}, .headless = true};
   rows.add("images/s of a step", {number("%.2f", rate.median), fixed("median; p5 %.2f, p95 %.2f", rate.p5, rate.p95)});
   rows.add("images/s of training", {number("%.2f", images / sum(r.steps.step_s)), "all images / all step times"});
-  if (r.clocks.run_s > 0) rows.add("images/s of the run", {number("%.2f", images / r.clocks.run_s), "all images / run with evaluation"});
+  if (r.clocks.run_s > 0)
+    rows.add("images/s of the run", {number("%.2f", images / r.clocks.run_s), "all images / run with evaluation"});
   d.push_back(std::move(rows));
 }
 
@@ -156,7 +163,7 @@ void add_peaks(const RunRecord& r, Document& d) {
   for (const result::Peak& p : r.peaks) {
     const auto rate = [&](double x) { return Cell(fixed("%.4g G", x / 1e9) + p.unit, x, p.unit); };
     t.rows.push_back({p.name, rate(*std::max_element(p.samples.begin(), p.samples.end())), rate(median(p.samples)),
-                      whole(static_cast<std::int64_t>(p.samples.size())), p.work});
+        whole(static_cast<std::int64_t>(p.samples.size())), p.work});
   }
   d.push_back(std::move(t));
 }
@@ -171,17 +178,13 @@ void add_system(const RunRecord& r, Document& d) {
   Table t{.header = {"", ""}, .headless = true};
   std::vector<std::pair<std::string, int>> kinds;  // equal nodes are one line
   for (const Json& node : member_or_empty(r.system, "nodes")) {
-    const std::string text =
-        text_at(node, "cpu") + ", " + text_at(node, "usable_cores") + " of " +
-        text_at(node, "logical_cores") + " cores, " +
-        memory_text(node) + ", " +
-        text_at(node, "os") + ", " + text_at(node, "kernel") +
-        (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
+    const std::string text = text_at(node, "cpu") + ", " + text_at(node, "usable_cores") + " of " +
+                             text_at(node, "logical_cores") + " cores, " + memory_text(node) + ", " +
+                             text_at(node, "os") + ", " + text_at(node, "kernel") +
+                             (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == text; });
-    if (same == kinds.end())
-      kinds.emplace_back(text, 1);
-    else
-      ++same->second;
+    if (same == kinds.end()) kinds.emplace_back(text, 1);
+    else ++same->second;
   }
   for (const auto& [text, count] : kinds) t.rows.push_back({plural(count, "node"), text});
   const Json& p = r.provenance;
@@ -254,7 +257,8 @@ Document show_run(const RunRecord& record) {
     add_step_time(record, d);
     const Document checkpoints = checkpoint_blocks(record);
     d.insert(d.end(), checkpoints.begin(), checkpoints.end());
-    for (const Document& blocks : {gpu_blocks(record), profile_blocks(record)}) d.insert(d.end(), blocks.begin(), blocks.end());
+    for (const Document& blocks : {gpu_blocks(record), profile_blocks(record)})
+      d.insert(d.end(), blocks.begin(), blocks.end());
   }
   add_system(record, d);
   add_recipe(record, d);

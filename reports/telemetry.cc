@@ -23,24 +23,26 @@ std::vector<double> total(const std::vector<std::vector<double>>& groups, std::s
   return out;
 }
 
-Row group_row(const std::string& name, std::int64_t parameters, const std::vector<double>& gradient, const std::vector<double>& weight,
-              const std::vector<double>& update) {
+Row group_row(const std::string& name, std::int64_t parameters, const std::vector<double>& gradient,
+    const std::vector<double>& weight, const std::vector<double>& update) {
   std::vector<double> share;
   for (std::size_t i = 0; i < weight.size(); ++i)
     if (weight[i] > 0) share.push_back(update[i] / weight[i]);
-  return {name, whole(parameters), number("%.4g", median(gradient)), number("%.5g", weight.front()), number("%.5g", weight.back()),
-          share.empty() ? Cell("-") : number("%.2e", median(share))};
+  return {name, whole(parameters), number("%.4g", median(gradient)), number("%.5g", weight.front()),
+      number("%.5g", weight.back()), share.empty() ? Cell("-") : number("%.2e", median(share))};
 }
 
 Table groups(const TelemetrySeries& t) {
-  Table out{.header = {"group", "parameters", "gradient norm", "weight norm: first", "weight norm: last", "update / weight"},
-            .right = {false, true, true, true, true, true}};
+  Table out{
+      .header = {"group", "parameters", "gradient norm", "weight norm: first", "weight norm: last", "update / weight"},
+      .right = {false, true, true, true, true, true}};
   std::int64_t parameters = 0;
   for (std::size_t g = 0; g < t.group.size(); ++g) {
     out.rows.push_back(group_row(t.group[g], t.parameters[g], t.gradient_norm[g], t.weight_norm[g], t.update_norm[g]));
     parameters += t.parameters[g];
   }
-  out.rows.push_back(group_row("all", parameters, total(t.gradient_norm, t.size()), total(t.weight_norm, t.size()), total(t.update_norm, t.size())));
+  out.rows.push_back(group_row("all", parameters, total(t.gradient_norm, t.size()), total(t.weight_norm, t.size()),
+      total(t.update_norm, t.size())));
   return out;
 }
 
@@ -54,15 +56,21 @@ std::string ratio_finding(const std::optional<Interval>& i) {
 }
 
 Table ratios(const TelemetrySeries& t) {
-  Table out{.header = {"ratio", "median", "95 % interval", "first third", "last third", "finding"}, .right = {false, true, true, true, true, false}};
+  Table out{.header = {"ratio", "median", "95 % interval", "first third", "last third", "finding"},
+      .right = {false, true, true, true, true, false}};
   const auto add = [&](const std::string& a, const std::string& b) {
-    const auto at = [&](const std::string& name) { return std::find(t.group.begin(), t.group.end(), name) - t.group.begin(); };
+    const auto at = [&](const std::string& name) {
+      return std::find(t.group.begin(), t.group.end(), name) - t.group.begin();
+    };
     if (at(a) == std::ssize(t.group) || at(b) == std::ssize(t.group)) return;
-    const auto r = norm_ratio(t.gradient_norm[static_cast<std::size_t>(at(a))], t.gradient_norm[static_cast<std::size_t>(at(b))]);
+    const auto r =
+        norm_ratio(t.gradient_norm[static_cast<std::size_t>(at(a))], t.gradient_norm[static_cast<std::size_t>(at(b))]);
     if (!r) return;
     out.rows.push_back({a + " / " + b, number("%.3g", r->median),
-                        r->interval ? Cell(fixed("%.3g to %.3g", r->interval->low, r->interval->high), r->interval->low, r->interval->high, "") : Cell("-"),
-                        number("%.3g", r->first), number("%.3g", r->last), ratio_finding(r->interval)});
+        r->interval
+            ? Cell(fixed("%.3g to %.3g", r->interval->low, r->interval->high), r->interval->low, r->interval->high, "")
+            : Cell("-"),
+        number("%.3g", r->first), number("%.3g", r->last), ratio_finding(r->interval)});
   };
   add("mask_head", "box_head"), add("rpn", "box_head"), add("mask_head", "rpn");
   return out;
@@ -77,7 +85,8 @@ struct Decay {
 std::vector<Decay> decays(const result::StepSeries& s) {
   std::vector<Decay> out;
   for (std::size_t i = 1; i < s.size(); ++i)
-    if (s.learning_rate[i] < 0.9 * s.learning_rate[i - 1]) out.push_back({s.step[i], s.learning_rate[i - 1], s.learning_rate[i]});
+    if (s.learning_rate[i] < 0.9 * s.learning_rate[i - 1])
+      out.push_back({s.step[i], s.learning_rate[i - 1], s.learning_rate[i]});
   return out;
 }
 
@@ -93,7 +102,8 @@ struct Found {
 std::vector<Found> find_changes(const TelemetrySeries& t) {
   std::vector<Found> out;
   const auto add = [&](const std::string& name, const std::vector<double>& norm) {
-    if (std::any_of(norm.begin(), norm.end(), [](double x) { return x <= 0; })) return;  // weights that are all zero have no growth
+    // weights that are all zero have no growth
+    if (std::any_of(norm.begin(), norm.end(), [](double x) { return x <= 0; })) return;
     WeightGrowth growth(t.step, norm);
     auto changes = growth.changes();
     out.push_back({name, std::move(growth), std::move(changes)});
@@ -103,36 +113,44 @@ std::vector<Found> find_changes(const TelemetrySeries& t) {
   return out;
 }
 
-// A change is at a decay where no more than a quarter of the detector's window lies between: the growth before and after is that of windows.
+// A change is at a decay where no more than a quarter of the detector's window lies between: the growth before and
+// after is that of windows.
 bool is_at(const WeightGrowth::Change& change, const Decay& decay, const Found& f, std::int64_t every) {
   return std::abs(change.step - decay.step) <= static_cast<std::int64_t>(f.growth.window() / 4) * every;
 }
 
 Table at_decays(const std::vector<Found>& found, const std::vector<Decay>& decays, std::int64_t every) {
-  Table out{.header = {"step", "learning rate", "growth before", "growth after", "95 % interval of the change", "change found in"},
-            .right = {true, true, true, true, true, false}};
+  Table out{.header = {"step", "learning rate", "growth before", "growth after", "95 % interval of the change",
+                "change found in"},
+      .right = {true, true, true, true, true, false}};
   for (const Decay& d : decays) {
     const auto sides = found.front().growth.sides(d.step);
     const auto interval = rank_sum_interval(sides.before, sides.after);
     std::string where;
     for (const Found& f : found)
-      if (std::any_of(f.changes.begin(), f.changes.end(), [&](const auto& c) { return is_at(c, d, f, every); })) where += (where.empty() ? "" : ", ") + f.group;
-    out.rows.push_back({whole(d.step), step_text(d), sides.before.empty() ? Cell("-") : growth_cell(median(sides.before)),
-                        sides.after.empty() ? Cell("-") : growth_cell(median(sides.after)),
-                        interval ? Cell(fixed("%+.3g to %+.3g %%", interval->low * 1e5, interval->high * 1e5), interval->low * 1e5, interval->high * 1e5, "% per 1000 steps")
-                                 : Cell("-"),
-                        where.empty() ? "none" : where});
+      if (std::any_of(f.changes.begin(), f.changes.end(), [&](const auto& c) { return is_at(c, d, f, every); }))
+        where += (where.empty() ? "" : ", ") + f.group;
+    out.rows.push_back(
+        {whole(d.step), step_text(d), sides.before.empty() ? Cell("-") : growth_cell(median(sides.before)),
+            sides.after.empty() ? Cell("-") : growth_cell(median(sides.after)),
+            interval ? Cell(fixed("%+.3g to %+.3g %%", interval->low * 1e5, interval->high * 1e5), interval->low * 1e5,
+                           interval->high * 1e5, "% per 1000 steps")
+                     : Cell("-"),
+            where.empty() ? "none" : where});
   }
   return out;
 }
 
 Table elsewhere(const std::vector<Found>& found, const std::vector<Decay>& decays, std::int64_t every) {
-  Table out{.header = {"step", "group", "growth before", "growth after", "jump of the norm"}, .right = {true, false, true, true, true}};
+  Table out{.header = {"step", "group", "growth before", "growth after", "jump of the norm"},
+      .right = {true, false, true, true, true}};
   for (const Found& f : found) {
     for (const auto& c : f.changes)
       if (std::none_of(decays.begin(), decays.end(), [&](const Decay& d) { return is_at(c, d, f, every); }))
         out.rows.push_back({whole(c.step), f.group, growth_cell(c.before), growth_cell(c.after), "-"});
-    for (const auto& j : f.growth.jumps()) out.rows.push_back({whole(j.step), f.group, "-", "-", Cell(fixed("%+.2f %%", 100 * j.relative), 100 * j.relative, "%")});
+    for (const auto& j : f.growth.jumps())
+      out.rows.push_back(
+          {whole(j.step), f.group, "-", "-", Cell(fixed("%+.2f %%", 100 * j.relative), 100 * j.relative, "%")});
   }
   return out;
 }
@@ -144,14 +162,16 @@ void add_growth(const RunRecord& r, const std::string& name, Document& d) {
   if (found.empty()) return;
   d.push_back(Heading{name + ": growth of the weight norms"});
   if (found.front().growth.window() == 0) {
-    d.push_back(Paragraph{"Too few samples: a change needs " + std::to_string(3 * WeightGrowth::kFewest + 1) + ", there are " + std::to_string(t.size()) +
-                          ". Lower train.telemetry.every_steps or train longer."});
+    d.push_back(
+        Paragraph{"Too few samples: a change needs " + std::to_string(3 * WeightGrowth::kFewest + 1) + ", there are " +
+                  std::to_string(t.size()) + ". Lower train.telemetry.every_steps or train longer."});
     return;
   }
   if (fell.empty()) d.push_back(Paragraph{"The learning rate did not fall from one step to the next in this run."});
   else d.push_back(at_decays(found, fell, t.every_steps));
   Table rest = elsewhere(found, fell, t.every_steps);
-  d.push_back(Paragraph{rest.rows.empty() ? "Nowhere else did the growth change, and no norm jumped." : "Changes elsewhere, and jumps of a norm itself:"});
+  d.push_back(Paragraph{rest.rows.empty() ? "Nowhere else did the growth change, and no norm jumped."
+                                          : "Changes elsewhere, and jumps of a norm itself:"});
   if (!rest.rows.empty()) d.push_back(std::move(rest));
 }
 
@@ -165,7 +185,8 @@ void add_norms_of(const NamedRun& run, Document& d) {
   double training_s = 0;
   for (const double s : run.record.steps.step_s) training_s += s;
   const double cost_s = sum(t.cost_s);
-  std::string text = std::to_string(t.size()) + " samples, one every " + std::to_string(t.every_steps) + " steps. A sample cost " + short_time(median(t.cost_s));
+  std::string text = std::to_string(t.size()) + " samples, one every " + std::to_string(t.every_steps) +
+                     " steps. A sample cost " + short_time(median(t.cost_s));
   if (training_s > 0) text += fixed(" (median); all together %.2f %% of training", 100 * cost_s / training_s);
   d.push_back(Paragraph{text + "."});
   d.push_back(groups(t));
@@ -185,8 +206,9 @@ std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std:
     if (above[i] > 0 && below[i] > 0) logs.push_back(std::log(above[i] / below[i]));
   if (logs.empty()) return std::nullopt;
   const std::size_t n = logs.size(), third = std::max<std::size_t>(1, n / 3);
-  NormRatio r{.median = std::exp(median(logs)), .first = std::exp(median({logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(third)})),
-              .last = std::exp(median({logs.end() - static_cast<std::ptrdiff_t>(third), logs.end()}))};
+  NormRatio r{.median = std::exp(median(logs)),
+      .first = std::exp(median({logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(third)})),
+      .last = std::exp(median({logs.end() - static_cast<std::ptrdiff_t>(third), logs.end()}))};
   if (n < kBlocks) return r;
   std::vector<double> blocks;
   for (std::size_t b = 0; b < kBlocks; ++b) {
@@ -201,7 +223,9 @@ std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std:
 }
 
 std::string why_no_telemetry(const NamedRun& run) {
-  return run.record.telemetry ? "" : "It holds no telemetry: none was asked for. Run again with --set train.telemetry.folder=FOLDER.";
+  return run.record.telemetry
+             ? ""
+             : "It holds no telemetry: none was asked for. Run again with --set train.telemetry.folder=FOLDER.";
 }
 
 Document telemetry(const std::vector<NamedRun>& runs) {

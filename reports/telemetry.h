@@ -15,7 +15,8 @@ namespace ttt::reports {
 // Gradient norm of one group / that of another.
 struct NormRatio {
   double median = 0, first = 0, last = 0;  // over all samples; of the first and the last third
-  std::optional<Interval> interval;        // centre of the ratio with its 95 % interval; nothing for fewer than 24 samples
+  // centre of the ratio with its 95 % interval; nothing for fewer than 24 samples
+  std::optional<Interval> interval;
 };
 // Nothing where no sample has both above 0.
 std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std::vector<double>& below);

@@ -16,7 +16,8 @@ using trace::name_of;
 
 // Both of the loader's worker: what it did, and that it was as far ahead as it may be.
 Table workers(const TraceRecord& trace) {
-  Table t{.header = {"rank", "lane", "images", "working", "waiting for room"}, .right = {true, false, true, true, true}};
+  Table t{
+      .header = {"rank", "lane", "images", "working", "waiting for room"}, .right = {true, false, true, true, true}};
   for (const TraceRank& rank : trace.ranks) {
     for (const TraceLane& l : rank.lanes) {
       double first = 0, last = 0, work = 0, wait = 0;
@@ -29,25 +30,30 @@ Table workers(const TraceRecord& trace) {
         if (event == name_of(Event::kWaitRoom)) wait += l.end_s[i] - l.start_s[i];
       }
       if (images == 0) continue;
-      t.rows.push_back({whole(rank.rank), l.name, whole(images), percent(work / (last - first)), percent(wait / (last - first))});
+      t.rows.push_back(
+          {whole(rank.rank), l.name, whole(images), percent(work / (last - first)), percent(wait / (last - first))});
     }
   }
   return t;
 }
 
 Table overlap_table(const std::vector<Overlap>& all) {
-  Table t{.header = {"rank", "step", "communication", "behind backward", "behind data wait", "exposed", "elsewhere", "late ranks", "comm_exposed"},
-          .right = std::vector<bool>(9, true)};
+  Table t{.header = {"rank", "step", "communication", "behind backward", "behind data wait", "exposed", "elsewhere",
+              "late ranks", "comm_exposed"},
+      .right = std::vector<bool>(9, true)};
   for (const Overlap& o : all) {
-    const auto mean = [&](double s) { return o.steps > 0 ? short_seconds(s / static_cast<double>(o.steps)) : Cell("-"); };
+    const auto mean = [&](double s) {
+      return o.steps > 0 ? short_seconds(s / static_cast<double>(o.steps)) : Cell("-");
+    };
     const auto part = [&](std::optional<double> s) {
       if (!s || o.all_reduces == 0 || o.steps == 0) return Cell("-");
       Cell cell = mean(*s);
       if (o.communication_s > 0) cell.text += fixed(" (%.0f %%)", 100 * *s / o.communication_s);
       return cell;
     };
-    t.rows.push_back({whole(o.rank), mean(o.step_s), o.all_reduces > 0 ? mean(o.communication_s) : Cell("-"), part(o.behind_backward_s),
-                      part(o.behind_data_wait_s), part(o.exposed_s), part(o.elsewhere_s), part(o.late_ranks_s), mean(o.comm_exposed_s)});
+    t.rows.push_back({whole(o.rank), mean(o.step_s), o.all_reduces > 0 ? mean(o.communication_s) : Cell("-"),
+        part(o.behind_backward_s), part(o.behind_data_wait_s), part(o.exposed_s), part(o.elsewhere_s),
+        part(o.late_ranks_s), mean(o.comm_exposed_s)});
   }
   return t;
 }
@@ -57,7 +63,8 @@ Table limits(const TraceRecord& trace) {
   Table t{.header = {"", "warning"}, .headless = true};
   double worst = 0;
   for (const TraceRank& r : trace.ranks) worst = std::max(worst, r.clock_uncertainty_s);
-  if (trace.ranks.size() > 1) t.rows.push_back({"clocks", "of two ranks compare to " + short_time(2 * worst) + " or better"});
+  if (trace.ranks.size() > 1)
+    t.rows.push_back({"clocks", "of two ranks compare to " + short_time(2 * worst) + " or better"});
   for (const TraceRank& r : trace.ranks)
     for (const TraceLane& l : r.lanes)
       if (l.dropped > 0)
@@ -77,7 +84,8 @@ result::Json metadata(const Track& at, const char* name, result::Json args) {
 result::Json arguments(const std::string& event, std::int64_t number, std::int64_t bytes) {
   if (event == name_of(Event::kStep)) return {{"step", number}};
   if (event == name_of(Event::kEvaluation)) return {{"epoch", number}};
-  if (event == name_of(Event::kAllReduce) || event == name_of(Event::kBucketReady)) return {{"bucket", number}, {"bytes", bytes}};
+  if (event == name_of(Event::kAllReduce) || event == name_of(Event::kBucketReady))
+    return {{"bucket", number}, {"bytes", bytes}};
   if (event == name_of(Event::kImage) || event == name_of(Event::kFinishBatch)) return {{"batch", number}};
   return result::Json::object();
 }
@@ -96,7 +104,8 @@ void add_lane(const TraceRecord& trace, const TraceLane& l, const Track& at, dou
     const std::string& name = trace.events[static_cast<std::size_t>(l.event[i])];
     const double start = microseconds(l.start_s[i] - zero_s), end = microseconds(l.end_s[i] - zero_s);
     const bool moment = name == name_of(Event::kBucketReady);
-    result::Json e = {{"name", name}, {"cat", l.name}, {"ph", moment ? "i" : "X"}, {"ts", start}, {"pid", at.pid}, {"tid", at.tid}};
+    result::Json e = {
+        {"name", name}, {"cat", l.name}, {"ph", moment ? "i" : "X"}, {"ts", start}, {"pid", at.pid}, {"tid", at.tid}};
     if (moment) e["s"] = "t";
     else e["dur"] = microseconds((end - start) / 1e6);
     e["args"] = arguments(name, l.number[i], l.bytes[i]);
@@ -119,14 +128,16 @@ void add_timeline(const NamedRun& run, Document& d) {
   const std::int64_t steps = all.empty() ? 0 : all[0].steps;
   d.push_back(Heading{run.name});
   if (steps == 0) {
-    d.push_back(Paragraph{"No step was recorded: the run ended before step " + std::to_string(trace.from_step) + ". Lower train.trace_from."});
+    d.push_back(Paragraph{"No step was recorded: the run ended before step " + std::to_string(trace.from_step) +
+                          ". Lower train.trace_from."});
     return;
   }
   d.push_back(Paragraph{std::to_string(steps) + " steps from step " + std::to_string(trace.from_step) +
                         " on. Means of a step; in brackets the part of the communication of gradients:"});
   d.push_back(overlap_table(all));
   if (std::all_of(all.begin(), all.end(), [](const Overlap& o) { return o.all_reduces == 0; }))
-    d.push_back(Paragraph{"No all-reduce of gradients was recorded: one rank, or a communicator whose work the host does not see."});
+    d.push_back(Paragraph{
+        "No all-reduce of gradients was recorded: one rank, or a communicator whose work the host does not see."});
   Table loader = workers(trace);
   if (!loader.rows.empty()) {
     d.push_back(Heading{run.name + ": loader"});
@@ -144,9 +155,11 @@ void add_timeline(const NamedRun& run, Document& d) {
 std::string why_no_trace(const NamedRun& run) {
   if (run.record.trace) return "";
   const result::Json none, &settings = run.record.recipe.settings;
-  const result::Json& steps = settings.contains("train") && settings["train"].contains("trace_steps") ? settings["train"]["trace_steps"] : none;
+  const result::Json& steps =
+      settings.contains("train") && settings["train"].contains("trace_steps") ? settings["train"]["trace_steps"] : none;
   if (steps.is_number() && steps.get<double>() > 0)
-    return "It holds no trace, though train.trace_steps = " + steps.dump() + " asked for one: the run (" + std::string(result::verdict_name(run.record.verdict)) +
+    return "It holds no trace, though train.trace_steps = " + steps.dump() + " asked for one: the run (" +
+           std::string(result::verdict_name(run.record.verdict)) +
            ") ended before the ranks' spans were gathered. Run it again, to its end.";
   return "It holds no trace: none was asked for. Run again with --set train.trace_steps=20.";
 }

@@ -17,11 +17,14 @@ constexpr double kSmallestGrowth = 1e-6;  // of the norm over a window: less is 
 constexpr double kJumpStrength = 10, kSmallestJump = 1e-3;
 constexpr double kDeviation = 1.4826;  // median absolute deviation to standard deviation of a normal distribution
 
-double mean(std::span<const double> v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
+double mean(std::span<const double> v) {
+  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+}
 
 // Least squares over positions 0, 1, ... and what it says at `x`.
 struct Line {
-  double at = 0, squares = 0, products = 0;  // the value there; sums of the residuals' squares, and of their products with their neighbours
+  // the value there; sums of the residuals' squares, and of their products with their neighbours
+  double at = 0, squares = 0, products = 0;
 };
 Line fit(std::span<const double> y, double x) {
   const double n = static_cast<double>(y.size()), middle = (n - 1) / 2, sxx = n * (n * n - 1) / 12, level = mean(y);
@@ -44,15 +47,19 @@ WeightGrowth::WeightGrowth(const std::vector<std::int64_t>& step, const std::vec
   window_ = w >= kFewest ? w : 0;
 }
 
-// Lines, not means: a growth that falls slowly, as in every run, has no step at any place. `boundary`: the sample between the two windows.
+// Lines, not means: a growth that falls slowly, as in every run, has no step at any place. `boundary`: the sample
+// between the two windows.
 double WeightGrowth::strength(std::size_t boundary) const {
   const std::size_t w = window_;
   const double n = static_cast<double>(w);
-  const Line before = fit(std::span(growth_).subspan(boundary - w, w), n - 0.5), after = fit(std::span(growth_).subspan(boundary, w), -0.5);
+  const Line before = fit(std::span(growth_).subspan(boundary - w, w), n - 0.5),
+             after = fit(std::span(growth_).subspan(boundary, w), -0.5);
   const double squares = before.squares + after.squares, variance = squares / (2 * n - 4);
-  // Momentum makes the growth of neighbouring samples alike, so that they say less than as many independent ones would: the variance of a first-order
-  // autoregression. Residuals of a fitted line are less alike than what they are residuals of, by about (2 + 4 r) / n.
-  const double r = squares > 0 ? (before.products + after.products) / squares : 0, alike = std::clamp(r + (2 + 4 * r) / n, 0.0, 0.9);
+  // Momentum makes the growth of neighbouring samples alike, so that they say less than as many independent ones would:
+  // the variance of a first-order autoregression. Residuals of a fitted line are less alike than what they are
+  // residuals of, by about (2 + 4 r) / n.
+  const double r = squares > 0 ? (before.products + after.products) / squares : 0,
+               alike = std::clamp(r + (2 + 4 * r) / n, 0.0, 0.9);
   const double rounding = kSmallestGrowth / n * 1e-3 / static_cast<double>(step_[boundary] - step_[boundary - 1]);
   // Variance of a fitted line half a position outside of its n.
   const double share = 1 / n + (n / 2) * (n / 2) * 12 / (n * (n * n - 1));
@@ -67,10 +74,16 @@ std::vector<WeightGrowth::Change> WeightGrowth::changes() const {
   for (std::size_t k = w; k + w <= growth_.size(); ++k) found[k] = strength(k);
   for (std::size_t k = w; k + w <= growth_.size(); ++k) {
     const auto around = std::span(found).subspan(k - w, std::min(2 * w + 1, found.size() - (k - w)));
-    if (std::abs(found[k]) < kStrength || std::any_of(around.begin(), around.end(), [&](double t) { return std::abs(t) > std::abs(found[k]); })) continue;
-    const Change c{.step = step_[k], .before = mean(std::span(growth_).subspan(k - w, w)), .after = mean(std::span(growth_).subspan(k, w)), .strength = found[k]};
+    if (std::abs(found[k]) < kStrength ||
+        std::any_of(around.begin(), around.end(), [&](double t) { return std::abs(t) > std::abs(found[k]); }))
+      continue;
+    const Change c{.step = step_[k],
+        .before = mean(std::span(growth_).subspan(k - w, w)),
+        .after = mean(std::span(growth_).subspan(k, w)),
+        .strength = found[k]};
     const double larger = std::max(std::abs(c.before), std::abs(c.after));
-    const bool matters = std::abs(c.after - c.before) >= larger / 2 && larger * static_cast<double>(step_[k] - step_[k - w]) >= kSmallestGrowth;
+    const bool matters = std::abs(c.after - c.before) >= larger / 2 &&
+                         larger * static_cast<double>(step_[k] - step_[k - w]) >= kSmallestGrowth;
     if (matters) out.push_back(c);
   }
   return out;
@@ -86,7 +99,8 @@ std::vector<WeightGrowth::Jump> WeightGrowth::jumps() const {
     const double usual = median(around);
     for (double& g : around) g = std::abs(g - usual);
     const double away = growth_[k] - usual, relative = std::expm1(away * static_cast<double>(step_[k + 1] - step_[k]));
-    if (std::abs(away) > kJumpStrength * kDeviation * median(around) && std::abs(relative) >= kSmallestJump) out.push_back({step_[k + 1], relative});
+    if (std::abs(away) > kJumpStrength * kDeviation * median(around) && std::abs(relative) >= kSmallestJump)
+      out.push_back({step_[k + 1], relative});
   }
   return out;
 }
@@ -95,12 +109,15 @@ WeightGrowth::Sides WeightGrowth::sides(std::int64_t step) const {
   Sides s;
   if (step_.empty()) return s;
   // The sample nearest to the step: what lies on the wrong side of it is less than half of a pair.
-  const auto nearest = std::min_element(step_.begin(), step_.end(), [&](std::int64_t a, std::int64_t b) { return std::abs(a - step) < std::abs(b - step); });
+  const auto nearest = std::min_element(step_.begin(), step_.end(),
+      [&](std::int64_t a, std::int64_t b) { return std::abs(a - step) < std::abs(b - step); });
   const auto k = static_cast<std::size_t>(nearest - step_.begin());
   const std::size_t before = std::min(k, kWidest), after = std::min(growth_.size() - k, kWidest);
   if (before < kFewest || after < kFewest) return s;
-  s.before.assign(growth_.begin() + static_cast<std::ptrdiff_t>(k - before), growth_.begin() + static_cast<std::ptrdiff_t>(k));
-  s.after.assign(growth_.begin() + static_cast<std::ptrdiff_t>(k), growth_.begin() + static_cast<std::ptrdiff_t>(k + after));
+  s.before.assign(
+      growth_.begin() + static_cast<std::ptrdiff_t>(k - before), growth_.begin() + static_cast<std::ptrdiff_t>(k));
+  s.after.assign(
+      growth_.begin() + static_cast<std::ptrdiff_t>(k), growth_.begin() + static_cast<std::ptrdiff_t>(k + after));
   return s;
 }
 

@@ -1,4 +1,5 @@
-// Where the growth of a weight norm changes, found without knowing what the run did there. METRICS.md has the definitions.
+// Where the growth of a weight norm changes, found without knowing what the run did there. METRICS.md has the
+// definitions.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class WeightGrowth {
   };
   std::vector<Jump> jumps() const;
 
-  // Growth in the windows before and after a step that is known, one value for each pair of neighbouring samples; empty where there are fewer than
-  // kFewest on either side.
+  // Growth in the windows before and after a step that is known, one value for each pair of neighbouring samples; empty
+  // where there are fewer than kFewest on either side.
   struct Sides {
     std::vector<double> before, after;
   };

@@ -29,8 +29,8 @@ tell_failed_step() {
 }
 trap tell_failed_step EXIT
 
-# Open MPI on one machine: idle ranks give way (32 ranks on 2 cores are a thousand times slower without), more ranks than
-# cores are allowed, and root is asked to say so twice.
+# Open MPI on one machine: idle ranks give way (32 ranks on 2 cores are a thousand times slower without), more ranks
+# than cores are allowed, and root is asked to say so twice.
 open_mpi_environment() {
   export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
   if [ "$(id -u)" -eq 0 ]; then

@@ -1,4 +1,5 @@
-# Sourced by gpu_check: its parts, each a function that runs in a process of its own, and the settings of their runs. What they use of it: $build, $device, $out,
+# Sourced by gpu_check: its parts, each a function that runs in a process of its own, and the settings of their runs.
+# What they use of it: $build, $device, $out,
 # $python, within and $cut.
 # shellcheck shell=bash disable=SC2154
 
@@ -55,11 +56,12 @@ timing_data() {
   [ ! -d "$out/scratch/shards" ] || return 0
   rm -rf "$out/scratch/drawn" "$made"
   "$build/bin/make_shapes" --out "$out/scratch/drawn" --train "$count" --val 4 --size "$side" > /dev/null
-  for split in train val; do pack_split "$made" "$split" "$out/scratch/drawn/$split" "$out/scratch/drawn/instances_$split.json"; done
+  for split in train val; do pack_split "$made" "$split" "$out/scratch/drawn/$split" \
+    "$out/scratch/drawn/instances_$split.json"; done
   mv "$made" "$out/scratch/shards"
 }
-# mlperf_settings LR: of the timed runs, recipe mlperf from random weights, whose frozen normalisation would let activations grow from block to block, were they not
-# started smaller.
+# mlperf_settings LR: of the timed runs, recipe mlperf from random weights, whose frozen normalisation would let
+# activations grow from block to block, were they not started smaller.
 mlperf_settings() {
   if [ "$device" = cpu ]; then
     printf '%s\n' --set data.workers=1 --set data.short_side=64 --set data.long_side=64
@@ -68,9 +70,11 @@ mlperf_settings() {
   fi
   printf '%s\n' --set train.schedule.lr="$1"
 }
-# A run in which the host waits for the device within a step ends. A processor waits for nothing, and refuses the setting.
+# A run in which the host waits for the device within a step ends. A processor waits for nothing, and refuses the
+# setting.
 strict_settings() { [ "$device" = cpu ] || printf '%s\n' --set train.strict_sync=true; }
-# precision_settings PRECISION: fp16's scale begins so low that no step is skipped on the way down from 65536, which would be no whole step.
+# precision_settings PRECISION: fp16's scale begins so low that no step is skipped on the way down from 65536, which
+# would be no whole step.
 precision_settings() {
   printf '%s\n' --set model.precision="$1"
   [ "$1" != fp16 ] || printf '%s\n' --set train.loss_scale.initial=1024
@@ -79,14 +83,17 @@ precision_settings() {
 speed_settings() {
   mlperf_settings 1e-6
   precision_settings "$2"
-  printf '%s\n' --set train.global_batch="$1" --set train.max_steps="$([ "$device" = cuda ] && echo 60 || echo 8)" --set train.graphs="$3"
+  printf '%s\n' --set train.global_batch="$1" --set train.max_steps="$([ "$device" = cuda ] && echo 60 || echo 8)" \
+    --set train.graphs="$3"
 }
-# bits_settings PRECISION GRAPHS LR: steps whose weights move. cuDNN chooses by rules, since two runs may find different algorithms the fastest.
+# bits_settings PRECISION GRAPHS LR: steps whose weights move. cuDNN chooses by rules, since two runs may find different
+# algorithms the fastest.
 bits_settings() {
   mlperf_settings "$3"
   strict_settings
   precision_settings "$1"
-  printf '%s\n' --set train.global_batch=2 --set train.max_steps=12 --set train.graphs="$2" --set train.cudnn_autotune=false \
+  printf '%s\n' --set train.global_batch=2 --set train.max_steps=12 --set train.graphs="$2" \
+    --set train.cudnn_autotune=false \
     --set train.schedule.warmup_steps=0 --set train.schedule.reference_batch=0
 }
 # What fits 80 images from random weights, evaluated on them: batch statistics, nothing frozen, five steps an epoch.
@@ -94,9 +101,12 @@ fit_settings() {
   if [ "$device" = cpu ]; then
     printf '%s\n' --set data.short_side=64 --set data.long_side=64 --set train.max_steps=4 --set data.workers=1
   else
-    printf '%s\n' --recipe torchvision --set model.backbone.norm=batch --set model.backbone.freeze_at=0 --set data.short_side=512 --set data.long_side=512 \
-      --set train.global_batch=16 --set train.epochs=200 --set train.eval_every_epochs=20 --set train.schedule.lr=0.02 --set train.schedule.warmup_steps=50 \
-      --set 'train.schedule.decay_epochs=[150,180]' --set train.target_box_ap=0.5 --set train.target_mask_ap=0.45 --set model.precision=bf16 --set data.workers=12
+    printf '%s\n' --recipe torchvision --set model.backbone.norm=batch --set model.backbone.freeze_at=0 \
+      --set data.short_side=512 --set data.long_side=512 \
+      --set train.global_batch=16 --set train.epochs=200 --set train.eval_every_epochs=20 --set train.schedule.lr=0.02 \
+        --set train.schedule.warmup_steps=50 \
+      --set 'train.schedule.decay_epochs=[150,180]' --set train.target_box_ap=0.5 --set train.target_mask_ap=0.45 \
+        --set model.precision=bf16 --set data.workers=12
   fi
 }
 ablation_settings() {
@@ -104,8 +114,10 @@ ablation_settings() {
   if [ "$device" = cpu ]; then
     printf '%s\n' --set train.images_per_rank=1 --set ablate.limit_s=1 --set ablate.builds=1 --set ablate.gate_steps=2
   else
-    # One build of each pair: eight would take longer than the part has. The report says what such an interval leaves out.
-    printf '%s\n' --set train.global_batch=0 --set train.images_per_rank=4 --set ablate.limit_s=20 --set ablate.budget_s=380 --set ablate.builds=1
+    # One build of each pair: eight would take longer than the part has. The report says what such an interval leaves
+    # out.
+    printf '%s\n' --set train.global_batch=0 --set train.images_per_rank=4 --set ablate.limit_s=20 \
+      --set ablate.budget_s=380 --set ablate.builds=1
   fi
   printf '%s\n' --set ablate.peaks_s=0 # they are the processor's
 }
@@ -125,23 +137,27 @@ part_settings() {
 train() {
   local result=$1 rc=0
   shift
-  within "$build/bin/ttt_maskrcnn" "$@" --device "$device" --quiet --force --out "$out/scratch/run.json" 2> "$out/scratch/run.err" || rc=$?
+  within "$build/bin/ttt_maskrcnn" "$@" --device "$device" --quiet --force --out "$out/scratch/run.json" \
+    2> "$out/scratch/run.err" || rc=$?
   cat "$out/scratch/run.err" >&2
   [ "$rc" -ne 0 ] || mv "$out/scratch/run.json" "$result"
   return "$rc"
 }
-# part_bits: a run, the same again, replayed in parts and whole, and one with twice the learning rate, which must differ or nothing was compared.
+# part_bits: a run, the same again, replayed in parts and whole, and one with twice the learning rate, which must differ
+# or nothing was compared.
 one_bits() { # one_bits PRECISION GRAPHS VARIANT LR
   local name=bits_$1_$3 rc=0
   local -a settings
   [ ! -e "$out/$name.json" ] || return 0
   mapfile -t settings < <(bits_settings "$1" "$2" "$4")
-  train "$out/scratch/$name.run.json" "${settings[@]}" --set train.save_weights="$out/scratch/$name.h5" --data "$out/scratch/shards" || rc=$?
+  train "$out/scratch/$name.run.json" "${settings[@]}" --set train.save_weights="$out/scratch/$name.h5" \
+    --data "$out/scratch/shards" || rc=$?
   if [ "$rc" -ne 0 ]; then
     say "no steps of $name: exit code $rc"
     return 0
   fi
-  "$python" tests/gpu_check/bits.py digest "$out/scratch/$name.run.json" "$out/scratch/$name.h5" > "$out/scratch/$name.json"
+  "$python" tests/gpu_check/bits.py digest "$out/scratch/$name.run.json" "$out/scratch/$name.h5" \
+    > "$out/scratch/$name.json"
   mv "$out/scratch/$name.json" "$out/$name.json"
   rm "$out/scratch/$name.h5"
 }
@@ -175,7 +191,8 @@ one_speed() { # one_speed IMAGES PRECISION GRAPHS
   mapfile -t strict < <(strict_settings)
   train "$result" "${settings[@]}" "${strict[@]}" --data "$out/scratch/shards" || rc=$?
   if waited "$rc"; then
-    say "WAITED: a step of $* waits for the device. Its time follows; heights.py finds that it was not strict, and this part fails"
+    say "WAITED: a step of $* waits for the device. Its time follows; heights.py finds that it was not strict, and" \
+      "this part fails"
     rc=0
     train "$result" "${settings[@]}" --data "$out/scratch/shards" || rc=$?
   fi
@@ -184,7 +201,8 @@ one_speed() { # one_speed IMAGES PRECISION GRAPHS
 torchvision_speed() { # torchvision_speed IMAGES PRECISION
   local result=$out/torchvision_$2_$1.txt made=$out/scratch/torchvision.txt rc=0
   [ ! -e "$result" ] || return 0
-  within "$python" benchmarks/train/torchvision_step.py --images "$1" --precision "$2" --device "$device" > "$made" || rc=$?
+  within "$python" benchmarks/train/torchvision_step.py --images "$1" --precision "$2" --device "$device" > "$made" ||
+    rc=$?
   if [ "$rc" -eq 0 ]; then mv "$made" "$result"; else say "no time of torchvision's for $*: exit code $rc"; fi
 }
 # heights [all]: the table of times, and whether they are as they should be.
@@ -234,7 +252,8 @@ part_profile() {
   for images in 12 1; do
     [ ! -e "$out/profile_$images.json" ] || continue
     mapfile -t settings < <(speed_settings "$images" bf16 full)
-    train "$out/profile_$images.json" "${settings[@]}" --set train.trace_from=30 --set train.profile_steps=10 --data "$out/scratch/shards" || { rc=$?; continue; }
+    train "$out/profile_$images.json" "${settings[@]}" --set train.trace_from=30 --set train.profile_steps=10 \
+      --data "$out/scratch/shards" || { rc=$?; continue; }
     "$build/bin/report" show "$out/profile_$images.json"
   done
   return "$rc"
@@ -245,7 +264,8 @@ part_fit() {
   [ -d "$TTT_COCO" ] || skip "no real images in $TTT_COCO (TTT_COCO names another folder)"
   if [ ! -d "$out/scratch/coco" ]; then # trained and evaluated on the same images
     rm -rf "$made"
-    for split in train val; do pack_split "$made" "$split" "$TTT_COCO/train2017" "$TTT_COCO/instances_train2017.json"; done
+    for split in train val; do pack_split "$made" "$split" "$TTT_COCO/train2017" "$TTT_COCO/instances_train2017.json"; \
+      done
     mv "$made" "$out/scratch/coco"
   fi
   mapfile -t settings < <(fit_settings)
@@ -259,7 +279,8 @@ part_fit() {
 }
 fit() {
   local rc=0
-  within "$build/bin/ttt_maskrcnn" "$@" --data "$out/scratch/coco" --device "$device" --quiet --force --out "$out/fit.json" 2> "$out/scratch/run.err" || rc=$?
+  within "$build/bin/ttt_maskrcnn" "$@" --data "$out/scratch/coco" --device "$device" \
+    --quiet --force --out "$out/fit.json" 2> "$out/scratch/run.err" || rc=$?
   cat "$out/scratch/run.err" >&2
   return "$rc"
 }
@@ -274,7 +295,8 @@ part_kernel_speed() {
     within "$python" tests/gpu_check/peaks.py > "$out/scratch/peaks.json"
     mv "$out/scratch/peaks.json" "$out/peaks.json"
   fi
-  within "$python" benchmarks/micro/compare_kernels.py "$build/bin/micro_cuda" --device cuda --rounds 1 > "$out/kernels_beside_torchvision.txt"
+  within "$python" benchmarks/micro/compare_kernels.py "$build/bin/micro_cuda" --device cuda --rounds 1 \
+    > "$out/kernels_beside_torchvision.txt"
 }
 part_ablations() {
   local names=(cuda_graphs precision sync_free cudnn_autotune pinned_memory device_transform zero_grad optimizer)
@@ -282,7 +304,8 @@ part_ablations() {
   [ "$device" = cuda ] || names=(zero_grad)
   timing_data
   mapfile -t settings < <(ablation_settings)
-  within "$build/bin/ablate" "${names[@]}" "${settings[@]}" --data "$out/scratch/shards" --device "$device" --quiet --force --out "$out/ablations.json"
+  within "$build/bin/ablate" "${names[@]}" "${settings[@]}" --data "$out/scratch/shards" --device "$device" \
+    --quiet --force --out "$out/ablations.json"
 }
 sanitized() { # sanitized TOOL TEST: unless it was done before
   local mark=$out/scratch/$1.${2##*/}

@@ -13,7 +13,8 @@
 #SBATCH --output=%x-%j.out
 TTT_ROOT=${TTT_ROOT:-${SLURM_SUBMIT_DIR:-.}}
 # shellcheck source=slurm/lib.sh
-source "$TTT_ROOT/slurm/lib.sh" || { echo "error: submit from the root of the suite, or set TTT_ROOT to it" >&2; exit 2; }
+source "$TTT_ROOT/slurm/lib.sh" ||
+  { echo "error: submit from the root of the suite, or set TTT_ROOT to it" >&2; exit 2; }
 
 [ $# -gt 0 ] || set -- --all
 job_begin

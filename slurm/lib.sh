@@ -8,11 +8,13 @@ die() {
   exit 2
 }
 
-# The usual end of a script that nobody told of the signal; from here on it is remembered (sbatch --signal=B:USR1@s: time is nearly up).
+# The usual end of a script that nobody told of the signal; from here on it is remembered (sbatch --signal=B:USR1@s:
+# time is nearly up).
 asked=no
 trap 'asked=yes' USR1
 
-[ -n "${SLURM_JOB_ID:-}" ] || die "this is a job's script: start it with sbatch, or see slurm/README.md for mpirun without Slurm"
+[ -n "${SLURM_JOB_ID:-}" ] ||
+  die "this is a job's script: start it with sbatch, or see slurm/README.md for mpirun without Slurm"
 nodes=$SLURM_JOB_NUM_NODES
 ranks_per_node=${SLURM_NTASKS_PER_NODE:-1}
 restarts=${SLURM_RESTART_COUNT:-0}
@@ -34,28 +36,34 @@ choose_launcher() {
     [[ $(srun --mpi=list 2>&1) != *"$TTT_SRUN_MPI"* ]] || TTT_LAUNCHER=srun
   fi
   case $TTT_LAUNCHER in
-    srun | mpirun) command -v "$TTT_LAUNCHER" > /dev/null || die "TTT_LAUNCHER=$TTT_LAUNCHER is not on the PATH: load its module in $TTT_SITE" ;;
+    srun | mpirun) command -v "$TTT_LAUNCHER" > /dev/null ||
+      die "TTT_LAUNCHER=$TTT_LAUNCHER is not on the PATH: load its module in $TTT_SITE" ;;
     *) die "TTT_LAUNCHER=$TTT_LAUNCHER is neither srun, mpirun nor auto: correct it in $TTT_SITE" ;;
   esac
   case ${TTT_CONTAINER:+$TTT_CONTAINER_RUNTIME} in
     "") ;;
-    apptainer) command -v apptainer > /dev/null || die "TTT_CONTAINER is set, but there is no apptainer on the PATH: load its module in $TTT_SITE" ;;
-    pyxis) [ "$TTT_LAUNCHER" = srun ] || die "pyxis is a part of srun: set TTT_LAUNCHER=srun beside TTT_CONTAINER_RUNTIME=pyxis" ;;
+    apptainer) command -v apptainer > /dev/null || die \
+      "TTT_CONTAINER is set, but there is no apptainer on the PATH: load its module in $TTT_SITE" ;;
+    pyxis) [ "$TTT_LAUNCHER" = srun ] || die \
+      "pyxis is a part of srun: set TTT_LAUNCHER=srun beside TTT_CONTAINER_RUNTIME=pyxis" ;;
     *) die "TTT_CONTAINER_RUNTIME=$TTT_CONTAINER_RUNTIME is neither apptainer nor pyxis: correct it in $TTT_SITE" ;;
   esac
 }
 
-# The job's folder `out`, one for all tasks of an array, with what Slurm says of it; what an earlier start left is set aside.
+# The job's folder `out`, one for all tasks of an array, with what Slurm says of it; what an earlier start left is set
+# aside.
 job_begin() {
   out=$TTT_RESULTS/$SLURM_JOB_NAME-${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}
   mkdir -p "$out" || die "the result folder $out cannot be made: correct TTT_RESULTS in $TTT_SITE"
   choose_launcher
   scontrol show hostnames "$SLURM_JOB_NODELIST" > "$out/hosts-$SLURM_JOB_ID.txt"
   scontrol show job "$SLURM_JOB_ID" > "$out/job-$SLURM_JOB_ID.txt"
-  say "job $SLURM_JOB_ID, start $((restarts + 1)): $nodes nodes of $ranks_per_node ranks by $TTT_LAUNCHER, results in $out"
+  say "job $SLURM_JOB_ID, start $((restarts + 1)): $nodes nodes of $ranks_per_node ranks by $TTT_LAUNCHER, results" \
+    "in $out"
 }
 
-# What a command needs to run in the site's container: `inside` stands before the program, `with_image` among srun's flags.
+# What a command needs to run in the site's container: `inside` stands before the program, `with_image` among srun's
+# flags.
 container() {
   inside=() with_image=()
   case ${TTT_CONTAINER:+$TTT_CONTAINER_RUNTIME} in
@@ -82,7 +90,8 @@ launch() {
   container
   case $TTT_LAUNCHER in
     srun)
-      line=(srun "--mpi=$TTT_SRUN_MPI" --kill-on-bad-exit=1 "--nodes=$on" "--ntasks=$ranks" "--ntasks-per-node=$ranks_per_node"
+      line=(srun "--mpi=$TTT_SRUN_MPI" --kill-on-bad-exit=1 "--nodes=$on" "--ntasks=$ranks" \
+        "--ntasks-per-node=$ranks_per_node"
         "--cpus-per-task=$cpus_per_rank" "${TTT_SRUN_FLAGS[@]}" "${with_image[@]}")
       ;;
     mpirun)
@@ -104,8 +113,9 @@ wait_for() {
   wait "$1" # once more: the wait before may have ended with a signal to this shell, and the process right after it
 }
 
-# run NODES PROGRAM ARGUMENTS... --out FILE ...: launch, up to three times where the ranks die before the program begins (neither a result nor a journal is
-# there): in MPI_Init, launcher and MPI may miss each other (site.sh, TTT_SRUN_MPI). Returns the exit code.
+# run NODES PROGRAM ARGUMENTS... --out FILE ...: launch, up to three times where the ranks die before the program begins
+# (neither a result nor a journal is there): in MPI_Init, launcher and MPI may miss each other (site.sh, TTT_SRUN_MPI).
+# Returns the exit code.
 run() {
   local tries=1 rc word previous="" file=""
   for word in "$@"; do
@@ -115,7 +125,8 @@ run() {
   while :; do
     run_once "$@"
     rc=$?
-    if [ "$rc" -le 128 ] || [ "$asked" = yes ] || [ -e "$file" ] || [ -e "$file.journal" ] || [ "$tries" -ge 3 ]; then return "$rc"; fi
+    if [ "$rc" -le 128 ] || [ "$asked" = yes ] || [ -e "$file" ] || [ -e "$file.journal" ] || [ "$tries" -ge 3 ]; then
+      return "$rc"; fi
     tries=$((tries + 1))
     say "the ranks died before $2 began (exit code $rc): start number $tries"
   done
@@ -151,7 +162,8 @@ preflight() {
   file=$out/preflight${SLURM_ARRAY_TASK_ID:+-$SLURM_ARRAY_TASK_ID}$(leg).json
   local arguments=(--out "$file" --force "${TTT_PREFLIGHT_FLAGS[@]}")
   [ -z "$TTT_DATA" ] || arguments+=(--data "$TTT_DATA")
-  # What is staged is hashed then, on every node; here the shared file system would have to give every byte to every node.
+  # What is staged is hashed then, on every node; here the shared file system would have to give every byte to every
+  # node.
   [ -z "$TTT_LOCAL" ] || [[ " ${arguments[*]}" = *" shards="* ]] || arguments+=(--set shards=size)
   [[ " ${arguments[*]}" = *" ranks_per_node="* ]] || arguments+=(--set "ranks_per_node=$ranks_per_node")
   run "$nodes" preflight "${arguments[@]}" && return 0
@@ -173,13 +185,15 @@ stage() {
   TTT_DATA=$TTT_LOCAL
 }
 
-on_each_node() { srun --mpi=none --kill-on-bad-exit=1 "--nodes=$nodes" "--ntasks=$nodes" --ntasks-per-node=1 --cpu-bind=none "$@"; }
+on_each_node() { srun --mpi=none --kill-on-bad-exit=1 "--nodes=$nodes" "--ntasks=$nodes" --ntasks-per-node=1 \
+  --cpu-bind=none "$@"; }
 
 # "" of a job's first start, "-start2" of the next.
 leg() { [ "$restarts" -eq 0 ] || echo "-start$((restarts + 1))"; }
 
-# What stands in the way of a training of this name is of an earlier start of this job: kept, under another name. A training whose MLPerf log names a division
-# is to be submitted, and its clock does not pause: its checkpoints are set aside too, and it starts anew.
+# What stands in the way of a training of this name is of an earlier start of this job: kept, under another name. A
+# training whose MLPerf log names a division is to be submitted, and its clock does not pause: its checkpoints are set
+# aside too, and it starts anew.
 set_aside() {
   local file until=-until-start$((restarts + 1))
   if is_submission "$1"; then
@@ -192,18 +206,21 @@ set_aside() {
 }
 is_submission() { [ -d "$out/$1.checkpoint" ] && grep -qs '"submission_division"' "$out/$1.mllog.txt"; }
 
-# Flushes the nodes' caches of the shards, where the site says that it is to be done (MLPerf asks for it), and tells the program so.
+# Flushes the nodes' caches of the shards, where the site says that it is to be done (MLPerf asks for it), and tells the
+# program so.
 clear_caches() {
   [ "$TTT_CLEAR_CACHES" = yes ] || return 0
-  [ -n "$TTT_DATA" ] || die "TTT_CLEAR_CACHES=yes, but TTT_DATA names no shards whose pages could be dropped: set it in $TTT_SITE, or unset TTT_CLEAR_CACHES"
+  [ -n "$TTT_DATA" ] ||
+    die "TTT_CLEAR_CACHES=yes, but TTT_DATA names no shards whose pages could be dropped: set it in $TTT_SITE, or" \
+      "unset TTT_CLEAR_CACHES"
   on_each_node "$TTT_ROOT/slurm/clear_caches" "$TTT_DATA" || {
     requeue_where_a_node_failed
     die "the caches could not be cleared of $TTT_DATA: see above, or unset TTT_CLEAR_CACHES in $TTT_SITE"
   }
 }
 
-# train NAME NODES [ARGUMENTS OF ttt_maskrcnn]: one training with its result $out/NAME.json, resumed where an earlier start of the job left a checkpoint.
-# Does not return where the job goes back to the queue. Exit code: the run's.
+# train NAME NODES [ARGUMENTS OF ttt_maskrcnn]: one training with its result $out/NAME.json, resumed where an earlier
+# start of the job left a checkpoint. Does not return where the job goes back to the queue. Exit code: the run's.
 train() {
   local name=$1 on=$2 rc
   shift 2
@@ -220,7 +237,8 @@ train() {
   if [ "$TTT_CHECKPOINT" = yes ]; then
     mkdir -p "$checkpoint"
     rm -f "$checkpoint/REQUEUE"
-    arguments+=(--set "train.checkpoint.folder=$checkpoint" --set train.checkpoint.resume=auto "${TTT_CHECKPOINT_FLAGS[@]}")
+    arguments+=(--set "train.checkpoint.folder=$checkpoint" --set train.checkpoint.resume=auto \
+      "${TTT_CHECKPOINT_FLAGS[@]}")
   fi
   clear_caches
   [ "$TTT_CLEAR_CACHES" != yes ] || arguments+=(--set mlperf.cache_cleared=true)
@@ -228,7 +246,9 @@ train() {
   rc=$?
   if [ -e "$checkpoint/REQUEUE" ]; then # the program stopped as asked, whatever became of its launcher
     rm "$checkpoint/REQUEUE"
-    ! is_submission "$name" || die "$name did not reach its end in the time of this job, and a run to be submitted cannot go on in another: give it more (sbatch --time)"
+    ! is_submission "$name" ||
+      die "$name did not reach its end in the time of this job, and a run to be submitted cannot go on in another:" \
+        "give it more (sbatch --time)"
     requeue "the run stopped at a checkpoint before the time limit"
   fi
   if [ "$rc" -eq 0 ]; then
@@ -255,20 +275,25 @@ report_on() {
 }
 
 requeue() {
-  [ "$restarts" -lt "$TTT_MOST_REQUEUES" ] || die "$1, but the job came back $restarts times already (TTT_MOST_REQUEUES): give it more time"
+  [ "$restarts" -lt "$TTT_MOST_REQUEUES" ] || die \
+    "$1, but the job came back $restarts times already (TTT_MOST_REQUEUES): give it more time"
   say "$1: back to the queue"
-  scontrol requeue "$SLURM_JOB_ID" || die "Slurm does not requeue this job: submit it again with sbatch --requeue; its checkpoints are in $out"
+  scontrol requeue "$SLURM_JOB_ID" || die \
+    "Slurm does not requeue this job: submit it again with sbatch --requeue; its checkpoints are in $out"
   sleep 300 # Slurm ends this script
   exit 1
 }
 
-# A rank that dies with its node looks to the others like any broken connection. So after a failure each node is asked to run a program: where one stays
-# silent, Slurm is given time to see it, and the job goes back to the queue instead of ending. A job that Slurm saw first is requeued by Slurm.
+# A rank that dies with its node looks to the others like any broken connection. So after a failure each node is asked
+# to run a program: where one stays silent, Slurm is given time to see it, and the job goes back to the queue instead of
+# ending. A job that Slurm saw first is requeued by Slurm.
 requeue_where_a_node_failed() {
-  timeout 30 srun --mpi=none --immediate=20 "--nodes=$nodes" "--ntasks=$nodes" --ntasks-per-node=1 --cpu-bind=none --overlap true 2> /dev/null && return 0
+  timeout 30 srun --mpi=none --immediate=20 "--nodes=$nodes" "--ntasks=$nodes" --ntasks-per-node=1 --cpu-bind=none \
+    --overlap true 2> /dev/null && return 0
   local waited=0 down
   while [ "$waited" -lt "$TTT_NODE_WAIT_S" ]; do
-    down=$(sinfo --noheader --nodes="$SLURM_JOB_NODELIST" --states=down,fail,no_respond --format=%N | sort -u | paste -sd,)
+    down=$(sinfo --noheader --nodes="$SLURM_JOB_NODELIST" --states=down,fail,no_respond --format=%N | sort -u |
+      paste -sd,)
     [ -z "$down" ] || requeue "node $down failed"
     sleep 2
     waited=$((waited + 2))

@@ -1,7 +1,7 @@
 #!/bin/bash
-# sbatch slurm/score_5runs.sh [ARGUMENTS OF ttt_maskrcnn]: five trainings that differ in their seed, one after the other, and their score.
-# Seeds count from TTT_FIRST_SEED (1). The task that finds all results makes the score: the Olympic mean of five.
-# The site's settings: slurm/site.sh. What a job does, step by step: slurm/README.md.
+# sbatch slurm/score_5runs.sh [ARGUMENTS OF ttt_maskrcnn]: five trainings that differ in their seed, one after the
+# other, and their score. Seeds count from TTT_FIRST_SEED (1). The task that finds all results makes the score: the
+# Olympic mean of five. The site's settings: slurm/site.sh. What a job does, step by step: slurm/README.md.
 #SBATCH --job-name=score_5runs
 #SBATCH --nodes=8
 #SBATCH --ntasks-per-node=4
@@ -14,7 +14,8 @@
 #SBATCH --output=%x-%A_%a.out
 TTT_ROOT=${TTT_ROOT:-${SLURM_SUBMIT_DIR:-.}}
 # shellcheck source=slurm/lib.sh
-source "$TTT_ROOT/slurm/lib.sh" || { echo "error: submit from the root of the suite, or set TTT_ROOT to it" >&2; exit 2; }
+source "$TTT_ROOT/slurm/lib.sh" ||
+  { echo "error: submit from the root of the suite, or set TTT_ROOT to it" >&2; exit 2; }
 
 seed=$((${TTT_FIRST_SEED:-1} + SLURM_ARRAY_TASK_ID))
 job_begin

@@ -1,17 +1,18 @@
-// ablate NAME... : what is a technique worth on this machine, how sure are we, and why? ablate_<name> is the same program for one of them.
+// ablate NAME... : what is a technique worth on this machine, how sure are we, and why? ablate_<name> is the same
+// program for one of them.
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
-#include <ATen/Parallel.h>
-
-#include "index.h"
-#include "measure/judge.h"
-#include "measure/runner.h"
 #include "comm/world.h"
 #include "core/error.h"
 #include "embedded_recipes.h"
+#include "index.h"
+#include "measure/judge.h"
 #include "measure/peaks.h"
+#include "measure/runner.h"
 #include "run/launch.h"
 
 namespace {
@@ -28,7 +29,8 @@ constexpr const char* kSummary =
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
     "  ablate NAME NAME... --design ladder | leave_one_out | factorial | null\n"
-    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1200. Then: report ablations FILE.";
+    "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1200. Then: "
+    "report ablations FILE.";
 
 // Names before the options, and the name in the program's own, become the setting that the rest of the program knows.
 std::vector<std::string> translated(int argc, char** argv) {
@@ -51,12 +53,15 @@ std::vector<std::string> translated(int argc, char** argv) {
 
 void list() {
   for (const Ablation& a : all_ablations()) {
-    std::printf("%-16s %s\n%-16s expected: %s\n%-16s promises: %s; variants:", a.name.c_str(), a.question.c_str(), "", a.expectation.c_str(), "",
-                promise_name(a.promise));
-    for (const Variant& v : a.variants) std::printf(" %s%s", &v == &a.variants[0] ? "(baseline) " : "| ", v.name.c_str());
+    std::printf("%-16s %s\n%-16s expected: %s\n%-16s promises: %s; variants:", a.name.c_str(), a.question.c_str(), "",
+        a.expectation.c_str(), "", promise_name(a.promise));
+    for (const Variant& v : a.variants)
+      std::printf(" %s%s", &v == &a.variants[0] ? "(baseline) " : "| ", v.name.c_str());
     if (!a.settings.empty()) std::printf("; for");
-    for (const Setting& setting : a.settings) std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
-    if (a.convergence.seeds > 0) std::printf("; %lld seeds each, to a target", static_cast<long long>(a.convergence.seeds));
+    for (const Setting& setting : a.settings)
+      std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
+    if (a.convergence.seeds > 0)
+      std::printf("; %lld seeds each, to a target", static_cast<long long>(a.convergence.seeds));
     std::printf("\n");
   }
 }
@@ -76,19 +81,28 @@ int print_index(const std::vector<std::string>& words) {
 void check(const AblateRecipe& recipe) {
   train::check(recipe);
   if (recipe.train.trace_steps > 0 || recipe.train.profile_steps > 0)
-    throw UsageError("train.trace_steps, train.profile_steps: a comparison keeps no trace and no profile. Run ttt_maskrcnn with the settings of one side for that.");
+    throw UsageError(
+        "train.trace_steps, train.profile_steps: a comparison keeps no trace and no profile. Run ttt_maskrcnn with the "
+        "settings of one side for that.");
   if (!recipe.train.checkpoint.folder.empty() || !recipe.train.checkpoint.from.empty())
-    throw UsageError("train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and train.checkpoint.from out.");
+    throw UsageError(
+        "train.checkpoint: a comparison is not saved and not resumed. Leave train.checkpoint.folder and "
+        "train.checkpoint.from out.");
   if (!recipe.train.telemetry.folder.empty())
-    throw UsageError("train.telemetry.folder: a comparison has no curves. Run ttt_maskrcnn with the settings of one side for that; 'ablate telemetry' says what it costs.");
+    throw UsageError(
+        "train.telemetry.folder: a comparison has no curves. Run ttt_maskrcnn with the settings of one side for that; "
+        "'ablate telemetry' says what it costs.");
 }
 
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   Judgement judgement;
-  const Listener listener{
-      .say = [&](const std::string& line) { if (world.rank() == 0 && !context.options.quiet) std::fprintf(stderr, "%s\n", line.c_str()); },
+  const Listener listener{.say =
+                              [&](const std::string& line) {
+                                if (world.rank() == 0 && !context.options.quiet)
+                                  std::fprintf(stderr, "%s\n", line.c_str());
+                              },
       .row =
           [&](const Pairing& pairing, const result::Comparison& row) {
             judgement.add(pairing, row);
@@ -103,7 +117,8 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
   context.clock.start_run();
   if (recipe.ablate.peaks_s > 0) {
     at::set_num_threads(threads_of_rank(recipe.train.threads, world.team()));
-    const auto peaks = roofline::measure_peaks(*world.communicator(), {.seconds_each = recipe.ablate.peaks_s, .ranks_of_node = world.local_size()});
+    const auto peaks = roofline::measure_peaks(
+        *world.communicator(), {.seconds_each = recipe.ablate.peaks_s, .ranks_of_node = world.local_size()});
     context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
   }
   run_plan(plan, recipe, world, context, listener);
@@ -121,12 +136,14 @@ int main(int argc, char** argv) {
     if (world.rank() == 0) list();
     return 0;
   }
-  if (std::find(words.begin(), words.end(), "--index") != words.end()) return world.rank() == 0 ? print_index(words) : 0;
+  if (std::find(words.begin(), words.end(), "--index") != words.end())
+    return world.rank() == 0 ? print_index(words) : 0;
   std::vector<const char*> pointers;
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();
   harness::App<AblateRecipe> app;
-  app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(), app.libraries = library_versions(world);
+  app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(),
+  app.libraries = library_versions(world);
   app.validate = check;
   app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));

@@ -102,12 +102,9 @@ std::string comparisons_text(const std::vector<const Comparison*>& rows) {
   for (const Comparison* c : rows) {
     const std::string name = c->variant + (c->setting.empty() ? "" : ", " + c->setting);
     const auto e = c->status == "measured" ? result::effect(c->samples) : std::nullopt;
-    if (!e)
-      not_measured.push_back(name);
-    else if (e->low <= 0 && e->high >= 0)
-      alike.push_back(name + " " + interval_text(*e));
-    else
-      lines.push_back(name + " " + interval_text(*e) + (e->high < 0 ? " faster" : " slower"));
+    if (!e) not_measured.push_back(name);
+    else if (e->low <= 0 && e->high >= 0) alike.push_back(name + " " + interval_text(*e));
+    else lines.push_back(name + " " + interval_text(*e) + (e->high < 0 ? " faster" : " slower"));
   }
   if (not_measured.size() == rows.size()) return "not measured: " + rows.front()->reason;
   if (!alike.empty()) lines.push_back("no difference shown: " + joined(alike, "; "));

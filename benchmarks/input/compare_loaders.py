@@ -16,7 +16,8 @@ import tempfile
 
 
 def last_json(command):
-    out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
     return json.loads(out.decode().strip().splitlines()[-1])
 
 
@@ -32,7 +33,10 @@ def pack(binaries, folder, out):
         merged["annotations"] += part["annotations"]
         merged["categories"] = part["categories"]
     json.dump(merged, open(out + "/merged.json", "w"))
-    subprocess.run([binaries + "/pack_coco", "--images", folder, "--annotations", out + "/merged.json", "--out", out, "--split", "all", "--quiet"], check=True)
+    subprocess.run([
+        binaries + "/pack_coco", "--images", folder, "--annotations", out + "/merged.json", "--out", out, "--split",
+        "all", "--quiet"
+    ], check=True)
     return len(merged["images"])
 
 
@@ -48,13 +52,21 @@ def main():
         print(f"{pack(a.bin, a.folder, out)} images, {a.workers} workers, batches of {a.batch}, {a.seconds} s each")
         ours, theirs = [], []
         for _ in range(a.rounds):
-            theirs.append(last_json([*a.peer, a.folder, "--batch", a.batch, "--workers", a.workers, "--seconds", a.seconds])["images_per_s"])
-            found = last_json([a.bin + "/input_pipeline", "--data", out, "--split", "all", "--batch", a.batch, "--workers", a.workers,
-                               "--seconds", a.seconds, *("--" + o for o in a.ours)])
+            theirs.append(
+                last_json([*a.peer, a.folder, "--batch", a.batch, "--workers", a.workers, "--seconds",
+                           a.seconds])["images_per_s"])
+            found = last_json([
+                a.bin + "/input_pipeline", "--data", out, "--split", "all", "--batch", a.batch, "--workers", a.workers,
+                "--seconds", a.seconds, *("--" + o for o in a.ours)
+            ])
             ours.append(found["images_per_s"])
-            print(f"peer {theirs[-1]:.1f} images/s, ours {ours[-1]:.1f}, ratio {ours[-1] / theirs[-1]:.2f}; {found}", flush=True)
+            print(f"peer {theirs[-1]:.1f} images/s, ours {ours[-1]:.1f}, ratio {ours[-1] / theirs[-1]:.2f}; {found}",
+                  flush=True)
         ratios = [o / t for o, t in zip(ours, theirs)]
-        print(f"medians: peer {statistics.median(theirs):.1f}, ours {statistics.median(ours):.1f}, ratio {statistics.median(ratios):.2f}")
+        print(
+            f"medians: peer {statistics.median(theirs):.1f}, ours {statistics.median(ours):.1f}, ratio "
+            f"{statistics.median(ratios):.2f}"
+        )
 
 
 main()

@@ -19,8 +19,9 @@ struct Options {
 
 ttt::result::Json measure(const Options& options, const ttt::data::DataSettings& settings) {
   const ttt::data::ShardSet images(options.folder, options.split,
-                                   settings.read == "hdf5" ? ttt::data::ShardFile::Path::kHdf5 : ttt::data::ShardFile::Path::kPread);
-  const auto order = std::make_shared<ttt::data::TrainOrder>(images, settings, ttt::data::OrderSettings{.seed = options.seed, .global_batch = options.batch});
+      settings.read == "hdf5" ? ttt::data::ShardFile::Path::kHdf5 : ttt::data::ShardFile::Path::kPread);
+  const auto order = std::make_shared<ttt::data::TrainOrder>(
+      images, settings, ttt::data::OrderSettings{.seed = options.seed, .global_batch = options.batch});
   ttt::data::Loader loader(images, settings, order, {.targets = options.targets});
   for (std::int64_t i = 0; i < options.warmup; ++i) loader.next();
   std::int64_t batches = 0;
@@ -28,14 +29,16 @@ ttt::result::Json measure(const Options& options, const ttt::data::DataSettings&
   const double start_s = ttt::now_s();
   while (elapsed_s < options.seconds) {
     const ttt::data::HostBatch& batch = *loader.next();
-    checksum += batch.images.empty() ? batch.raw.bytes[batch.raw.bytes.size() / 3] : batch.images[batch.images.size() / 3];  // the batch is used
+    // the batch is used
+    checksum +=
+        batch.images.empty() ? batch.raw.bytes[batch.raw.bytes.size() / 3] : batch.images[batch.images.size() / 3];
     read_s += batch.read_s, decode_s += batch.decode_s, transform_s += batch.transform_s;
     ++batches;
     elapsed_s = ttt::now_s() - start_s;
   }
   return {{"images", images.size()}, {"workers", settings.workers}, {"batch", options.batch}, {"batches", batches},
-          {"images_per_s", static_cast<double>(batches * options.batch) / elapsed_s},
-          {"worker_read_s", read_s}, {"worker_decode_s", decode_s}, {"worker_transform_s", transform_s}, {"checksum", checksum}};
+      {"images_per_s", static_cast<double>(batches * options.batch) / elapsed_s}, {"worker_read_s", read_s},
+      {"worker_decode_s", decode_s}, {"worker_transform_s", transform_s}, {"checksum", checksum}};
 }
 
 }  // namespace
@@ -56,7 +59,9 @@ int main(int argc, char** argv) {
   app.add_option("--long-side", settings.long_side)->capture_default_str();
   app.add_option("--padding", settings.padding, "batch, fixed or two")->capture_default_str();
   app.add_option("--read", settings.read, "pread or hdf5")->capture_default_str();
-  app.add_option("--transform", settings.transform, "host, or device: the workers only decode")->check(CLI::IsMember({"host", "device"}))->capture_default_str();
+  app.add_option("--transform", settings.transform, "host, or device: the workers only decode")
+      ->check(CLI::IsMember({"host", "device"}))
+      ->capture_default_str();
   app.add_flag("--scaled-decode", settings.scaled_decode);
   app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
   return ttt::run_tool(app, argc, argv, [&] {

@@ -1,9 +1,9 @@
-// All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer: MPI_Allreduce on the same buffers. Each time is the slowest
-// rank's, from a common start; the column CPU is the processor time of the whole process.
+// All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer:
+// MPI_Allreduce on the same buffers. Each time is the slowest rank's, from a common start; the column CPU is the
+// processor time of the whole process.
 //   mpirun -n 2 ./micro_all_reduce [multiple]     (multiple: MPI_THREAD_MULTIPLE instead of SERIALIZED)
-#include <unistd.h>
-
 #include <mpi.h>
+#include <unistd.h>
 
 #include "comm/world.h"
 #include "context.h"
@@ -23,7 +23,9 @@ std::vector<std::size_t> buckets_of(const RecipeName& which, comm::Communicator&
   for (const model::Parameter* p : model->parameters().trainable()) offsets.push_back(p->offset);
   at::Tensor& flat = model->parameters().flat_gradients();
   const auto reducer = train::make_reducer(
-      recipe.train.reducer, {.gradients = {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}, .offsets = offsets, .comm = comm});
+      recipe.train.reducer, {.gradients = {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())},
+                                .offsets = offsets,
+                                .comm = comm});
   const result::Json built = reducer->describe();
   std::vector<std::size_t> counts;
   if (!built.contains("bucket_bytes")) return {static_cast<std::size_t>(flat.numel())};  // one rank reduces nothing
@@ -35,7 +37,8 @@ struct Buffers {
   std::vector<std::size_t> counts;
   std::vector<float> values;
   void fill(int rank) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(rank + 1) * static_cast<float>(i % 8);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<float>(rank + 1) * static_cast<float>(i % 8);
   }
   // All values are small integers: every order of summation gives the same sum.
   bool holds_sum(int ranks) const {
@@ -44,8 +47,7 @@ struct Buffers {
       if (values[i] != factor * static_cast<float>(i % 8)) return false;
     return true;
   }
-  template <class F>
-  void each(F&& f) {
+  template <class F> void each(F&& f) {
     float* at = values.data();
     for (const std::size_t n : counts) f(at, n), at += n;
   }
@@ -61,7 +63,9 @@ void ours_async(comm::Communicator& comm, Buffers& b) {
   for (auto& work : started) work->wait();
 }
 void mpi(comm::Communicator&, Buffers& b) {
-  b.each([](float* data, std::size_t n) { MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
+  b.each([](float* data, std::size_t n) {
+    MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  });
 }
 
 // Ranks take the same decisions: whether a sum is right is agreed on, and the number of calls is fixed.
@@ -82,9 +86,10 @@ void run(benchmark::State& state, comm::Communicator& comm, Buffers& b, Reduce r
   }
   const double ranks = comm.size(), bytes = static_cast<double>(b.values.size() * sizeof(float));
   const double calls = static_cast<double>(state.iterations());
-  state.counters["bus_bytes/s"] = benchmark::Counter(2 * (ranks - 1) / ranks * bytes * calls, benchmark::Counter::kIsRate, benchmark::Counter::kIs1024);
-  state.SetLabel(std::to_string(comm.size()) + " ranks, " + std::to_string(b.counts.size()) + " calls, " + std::to_string(static_cast<long long>(bytes)) +
-                 " bytes; bus bandwidth: 2 (n - 1) / n x bytes / time");
+  state.counters["bus_bytes/s"] = benchmark::Counter(
+      2 * (ranks - 1) / ranks * bytes * calls, benchmark::Counter::kIsRate, benchmark::Counter::kIs1024);
+  state.SetLabel(std::to_string(comm.size()) + " ranks, " + std::to_string(b.counts.size()) + " calls, " +
+                 std::to_string(static_cast<long long>(bytes)) + " bytes; bus bandwidth: 2 (n - 1) / n x bytes / time");
 }
 
 class Silent : public benchmark::BenchmarkReporter {  // of the ranks other than 0
@@ -97,13 +102,17 @@ void add(comm::Communicator& comm, const std::string& shape, std::vector<std::si
   buffers->counts = std::move(counts);
   std::size_t total = 0;
   for (const std::size_t n : buffers->counts) total += n;
-  for (const auto& [side, reduce] : {std::pair<const char*, Reduce>{"ours", ours}, {"ours_async", ours_async}, {"mpi", mpi}})
+  for (const auto& [side, reduce] :
+      {std::pair<const char*, Reduce>{"ours", ours}, {"ours_async", ours_async}, {"mpi", mpi}})
     benchmark::RegisterBenchmark(("all_reduce/" + shape + "/" + side).c_str(),
-                                 [&comm, buffers, total, reduce = reduce](benchmark::State& state) {
-                                   buffers->values.resize(total);
-                                   run(state, comm, *buffers, reduce);
-                                 })
-        ->UseManualTime()->MeasureProcessCPUTime()->Iterations(iterations)->Unit(benchmark::kMicrosecond);
+        [&comm, buffers, total, reduce = reduce](benchmark::State& state) {
+          buffers->values.resize(total);
+          run(state, comm, *buffers, reduce);
+        })
+        ->UseManualTime()
+        ->MeasureProcessCPUTime()
+        ->Iterations(iterations)
+        ->Unit(benchmark::kMicrosecond);
 }
 
 }  // namespace

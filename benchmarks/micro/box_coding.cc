@@ -18,13 +18,16 @@ constexpr kernels::BoxCoderParams kCoder{};
 
 // Columns x1, y1, x2, y2 as centre and sides.
 struct Columns {
-  explicit Columns(const at::Tensor& b) : w(b.select(1, 2) - b.select(1, 0)), h(b.select(1, 3) - b.select(1, 1)), x(b.select(1, 0) + 0.5 * w), y(b.select(1, 1) + 0.5 * h) {}
+  explicit Columns(const at::Tensor& b)
+      : w(b.select(1, 2) - b.select(1, 0)), h(b.select(1, 3) - b.select(1, 1)), x(b.select(1, 0) + 0.5 * w),
+        y(b.select(1, 1) + 0.5 * h) {}
   at::Tensor w, h, x, y;
 };
 
 struct Case {
   explicit Case(const Shape& s)
-      : n(s.boxes), gt(random_boxes(1, n, 800, 1344, 16)), reference(random_boxes(2, n, 800, 1344, 16)), deltas(4 * n), boxes(4 * n) {}
+      : n(s.boxes), gt(random_boxes(1, n, 800, 1344, 16)), reference(random_boxes(2, n, 800, 1344, 16)), deltas(4 * n),
+        boxes(4 * n) {}
   void encode() { kernels::host::encode_boxes(kCoder, n, gt.data(), reference.data(), deltas.data()); }
   void decode() { kernels::host::decode_boxes(kCoder, n, deltas.data(), reference.data(), boxes.data()); }
   void encode_aten() {
@@ -34,7 +37,8 @@ struct Case {
   void decode_aten() {
     const at::Tensor d = view(deltas, {n, 4});
     const Columns r(view(reference, {n, 4}));
-    const at::Tensor x = d.select(1, 0) * r.w + r.x, y = d.select(1, 1) * r.h + r.y, w = d.select(1, 2).clamp_max(kCoder.clamp).exp() * r.w,
+    const at::Tensor x = d.select(1, 0) * r.w + r.x, y = d.select(1, 1) * r.h + r.y,
+                     w = d.select(1, 2).clamp_max(kCoder.clamp).exp() * r.w,
                      h = d.select(1, 3).clamp_max(kCoder.clamp).exp() * r.h;
     decoded = at::stack({x - 0.5 * w, y - 0.5 * h, x + 0.5 * w, y + 0.5 * h}, 1);
   }

@@ -1,7 +1,8 @@
-// A batch of four images from shard to padded floats and targets: everything that one worker does for it. Checked against one image alone.
-// links: ttt_data
-#include "bench.h"
+// A batch of four images from shard to padded floats and targets: everything that one worker does for it. Checked
+// against one image alone. links: ttt_data
 #include "data/collate.h"
+
+#include "bench.h"
 #include "input_image.h"
 
 namespace ttt::micro {
@@ -20,7 +21,8 @@ DataSettings settings_of(const Shape& s) {
 }
 
 struct Case {
-  explicit Case(const Shape& s) : settings(settings_of(s)), builder(*input_image().set, settings, 4, 8, true), worker(settings) {}
+  explicit Case(const Shape& s)
+      : settings(settings_of(s)), builder(*input_image().set, settings, 4, 8, true), worker(settings) {}
   void ours() {
     builder.begin({.samples = {{0, false}, {0, true}, {0, false}, {0, true}}});
     StageSeconds spent;
@@ -38,7 +40,10 @@ struct Case {
     ImageTransform(settings).run(image, {.out = out, .flip = false, .pixels = alone.data(), .row_stride = b.width * 3});
     return difference<float>("collate", std::span(b.images).subspan(2 * alone.size(), alone.size()), alone, 0);
   }
-  std::string label() const { return words("4 images to %lld x %lld, 8 objects each", (long long)builder.batch().height, (long long)builder.batch().width); }
+  std::string label() const {
+    return words(
+        "4 images to %lld x %lld, 8 objects each", (long long)builder.batch().height, (long long)builder.batch().width);
+  }
   double items() const { return 4; }
   static constexpr const char* kItems = "images/s";
   DataSettings settings;

@@ -12,7 +12,8 @@ struct Shape {
   const char* name;
   std::size_t bytes;
 };
-constexpr Shape kShapes[] = {{"4KiB", 4 << 10}, {"192KiB", 192 << 10}, {"4MiB", 4 << 20}};  // an index, a photograph, beyond a core's cache
+// an index, a photograph, beyond a core's cache
+constexpr Shape kShapes[] = {{"4KiB", 4 << 10}, {"192KiB", 192 << 10}, {"4MiB", 4 << 20}};
 
 struct Case {
   explicit Case(const Shape& s) : bytes(s.bytes) {
@@ -24,7 +25,8 @@ struct Case {
   void isal() { benchmark::DoNotOptimize(sum[2] = ~crc32_iscsi(bytes.data(), static_cast<int>(bytes.size()), ~0u)); }
   std::string disagreement() {
     ours(), portable(), isal();
-    return sum[0] == sum[1] && sum[0] == sum[2] ? "" : words("crc32c: %08x, table %08x, ISA-L %08x", sum[0], sum[1], sum[2]);
+    return sum[0] == sum[1] && sum[0] == sum[2] ? ""
+                                                : words("crc32c: %08x, table %08x, ISA-L %08x", sum[0], sum[1], sum[2]);
   }
   std::string label() const { return words("%zu bytes", bytes.size()); }
   double items() const { return static_cast<double>(bytes.size()); }

@@ -26,17 +26,22 @@ namespace {
 namespace cuda = kernels::cuda;
 
 struct RoiInputs {
-  explicit RoiInputs(const RoiShape& s) : out(static_cast<std::size_t>(s.rois * s.pooled * s.pooled * s.channels)), rois(0), image(0), scratch(0) {
+  explicit RoiInputs(const RoiShape& s)
+      : out(static_cast<std::size_t>(s.rois * s.pooled * s.pooled * s.channels)), rois(0), image(0), scratch(0) {
     p.levels = 4, p.images = s.images, p.channels = s.channels, p.rois = s.rois, p.pooled = s.pooled;
     for (int l = 0; l < 4; ++l) {
       const std::int64_t stride = 4 << l;
-      p.height[l] = (s.height + stride - 1) / stride, p.width[l] = (s.width + stride - 1) / stride, p.scale[l] = 1.0f / static_cast<float>(stride);
-      maps.push_back(Device<float>::of(random_values(static_cast<std::uint64_t>(l), p.images * p.height[l] * p.width[l] * p.channels, -1, 1)));
+      p.height[l] = (s.height + stride - 1) / stride, p.width[l] = (s.width + stride - 1) / stride,
+      p.scale[l] = 1.0f / static_cast<float>(stride);
+      maps.push_back(Device<float>::of(
+          random_values(static_cast<std::uint64_t>(l), p.images * p.height[l] * p.width[l] * p.channels, -1, 1)));
       pointers.push_back(maps.back()), bytes += maps.back().bytes();
     }
-    rois = Device<float>::of(random_boxes(100, s.rois, static_cast<double>(s.height), static_cast<double>(s.width), s.height < 200 ? 8 : 16));
+    rois = Device<float>::of(random_boxes(
+        100, s.rois, static_cast<double>(s.height), static_cast<double>(s.width), s.height < 200 ? 8 : 16));
     std::vector<std::int32_t> of(static_cast<std::size_t>(s.rois));
-    for (std::int64_t r = 0; r < s.rois; ++r) of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(r * s.images / s.rois);
+    for (std::int64_t r = 0; r < s.rois; ++r)
+      of[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(r * s.images / s.rois);
     image = Device<std::int32_t>::of(of);
     scratch = workspace(cuda::roi_align_backward_workspace(p));
     bytes += out.bytes();
@@ -53,15 +58,20 @@ struct RoiInputs {
 void add_roi_align() {
   for (const RoiShape& s : kRoiShapes) {
     double floats = static_cast<double>(s.rois * s.pooled * s.pooled * s.channels);
-    for (int l = 0; l < 4; ++l) floats += static_cast<double>(s.images * s.channels * (((s.height - 1) >> (l + 2)) + 1) * (((s.width - 1) >> (l + 2)) + 1));
+    for (int l = 0; l < 4; ++l)
+      floats += static_cast<double>(
+          s.images * s.channels * (((s.height - 1) >> (l + 2)) + 1) * (((s.width - 1) >> (l + 2)) + 1));
     const Load load{static_cast<double>(s.rois), "RoIs/s", 4 * floats};
     add_kernel(std::string("roi_align_forward/") + s.name, load, [s] {
-      return owning(RoiInputs(s), [](RoiInputs& in) { cuda::roi_align_forward<float>(in.p, in.pointers.data(), in.rois, in.image, in.out, nullptr); });
+      return owning(RoiInputs(s), [](RoiInputs& in) {
+        cuda::roi_align_forward<float>(in.p, in.pointers.data(), in.rois, in.image, in.out, nullptr);
+      });
     });
     // With the zeroing of the gradients, which the caller owes.
     add_kernel(std::string("roi_align_backward/") + s.name, load, [s] {
       return owning(RoiInputs(s), [](RoiInputs& in) {
-        for (const Device<float>& map : in.maps) check(cudaMemsetAsync(map, 0, static_cast<std::size_t>(map.bytes()), nullptr), "Clearing a gradient");
+        for (const Device<float>& map : in.maps)
+          check(cudaMemsetAsync(map, 0, static_cast<std::size_t>(map.bytes()), nullptr), "Clearing a gradient");
         cuda::roi_align_backward<float>(in.p, in.out, in.rois, in.image, in.pointers.data(), in.scratch, nullptr);
       });
     });
@@ -70,16 +80,24 @@ void add_roi_align() {
 
 struct OnDevice {
   explicit OnDevice(const Detector& s)
-      : host(s), gt(Device<float>::of(host.gt)), logits(Device<float>::of(host.logits)), deltas(Device<float>::of(host.deltas)), anchors(Device<float>::of(host.anchors.boxes)),
-        gt_count(Device<std::int32_t>::of(host.gt_count)), size(Device<std::int32_t>::of(host.size)), matched(host.matched.size()),
-        sampled(static_cast<std::size_t>(s.images * s.rpn_sample)), counts(static_cast<std::size_t>(2 * s.images)), key(2),
-        id(Device<std::int64_t>::of(std::vector<std::int64_t>(static_cast<std::size_t>(s.images), 7))), boxes(static_cast<std::size_t>(s.images * s.post_nms * 4)),
-        scores(static_cast<std::size_t>(s.images * s.post_nms)), match{.images = s.images, .candidates = host.n, .gt_capacity = RpnInputs::kGtCapacity, .shared_candidates = true,
-                                                                       .allow_low_quality = true},
+      : host(s), gt(Device<float>::of(host.gt)), logits(Device<float>::of(host.logits)),
+        deltas(Device<float>::of(host.deltas)), anchors(Device<float>::of(host.anchors.boxes)),
+        gt_count(Device<std::int32_t>::of(host.gt_count)), size(Device<std::int32_t>::of(host.size)),
+        matched(host.matched.size()), sampled(static_cast<std::size_t>(s.images * s.rpn_sample)),
+        counts(static_cast<std::size_t>(2 * s.images)), key(2),
+        id(Device<std::int64_t>::of(std::vector<std::int64_t>(static_cast<std::size_t>(s.images), 7))),
+        boxes(static_cast<std::size_t>(s.images * s.post_nms * 4)),
+        scores(static_cast<std::size_t>(s.images * s.post_nms)), match{.images = s.images,
+                                                                     .candidates = host.n,
+                                                                     .gt_capacity = RpnInputs::kGtCapacity,
+                                                                     .shared_candidates = true,
+                                                                     .allow_low_quality = true},
         sample{.images = s.images, .candidates = host.n, .size = s.rpn_sample}, scratch(0) {
-    proposals.images = s.images, proposals.anchors = host.n, proposals.levels = 5, proposals.pre_nms = s.pre_nms, proposals.post_nms = s.post_nms;
+    proposals.images = s.images, proposals.anchors = host.n, proposals.levels = 5, proposals.pre_nms = s.pre_nms,
+    proposals.post_nms = s.post_nms;
     std::copy(host.anchors.level_start.begin(), host.anchors.level_start.end(), proposals.level_start);
-    scratch = workspace(std::max({cuda::match_workspace(match), cuda::sample_workspace(sample), cuda::proposals_workspace(proposals)}));
+    scratch = workspace(
+        std::max({cuda::match_workspace(match), cuda::sample_workspace(sample), cuda::proposals_workspace(proposals)}));
   }
   void match_anchors() { cuda::match(match, {gt, gt_count, anchors, nullptr}, matched, scratch, nullptr); }
 
@@ -95,36 +113,48 @@ struct OnDevice {
 };
 
 void add_rpn(const Detector& s) {
-  const double anchors = static_cast<double>(std::ssize(pyramid_anchors(s.height, s.width).boxes) / 4), images = static_cast<double>(s.images);
+  const double anchors = static_cast<double>(std::ssize(pyramid_anchors(s.height, s.width).boxes) / 4),
+               images = static_cast<double>(s.images);
   add_kernel(std::string("match/") + s.name, {images * anchors, "anchors/s", anchors * (16 + 4 * images)},
-             [&s] { return owning(OnDevice(s), [](OnDevice& d) { d.match_anchors(); }); });
+      [&s] { return owning(OnDevice(s), [](OnDevice& d) { d.match_anchors(); }); });
   add_kernel(std::string("sample/") + s.name, {images * anchors, "anchors/s", images * anchors * 4}, [&s] {
     OnDevice made(s);
     made.match_anchors();
     return owning(std::move(made), [](OnDevice& d) {
-      cuda::sample(d.sample, {d.key, d.matched, d.id}, {d.sampled, d.counts, d.counts + d.sample.images}, d.scratch, nullptr);
+      cuda::sample(
+          d.sample, {d.key, d.matched, d.id}, {d.sampled, d.counts, d.counts + d.sample.images}, d.scratch, nullptr);
     });
   });
   add_kernel(std::string("proposals/") + s.name, {images, "images/s", images * anchors * 4}, [&s] {
     return owning(OnDevice(s), [](OnDevice& d) {
-      cuda::proposals(d.proposals, {d.logits, d.deltas, d.anchors, d.size}, {d.boxes, d.scores, d.counts}, d.scratch, nullptr);
+      cuda::proposals(
+          d.proposals, {d.logits, d.deltas, d.anchors, d.size}, {d.boxes, d.scores, d.counts}, d.scratch, nullptr);
     });
   });
 }
 
 struct Head {
   explicit Head(const Detector& s)
-      : p{.images = s.images, .rois = s.rois, .classes = s.classes, .detections = s.detections, .coder = {10, 10, 5, 5}}, probability(0),
-        deltas(Device<float>::of(random_values(6, s.images * s.rois * s.classes * 4, -1, 1))),
-        rois(Device<float>::of(random_boxes(7, s.images * s.rois, static_cast<double>(s.height), static_cast<double>(s.width), 16))),
-        boxes(static_cast<std::size_t>(s.images * s.detections * 4)), score(static_cast<std::size_t>(s.images * s.detections)),
-        roi_count(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(s.images), static_cast<std::int32_t>(s.rois)))), size(0),
-        label(static_cast<std::size_t>(s.images * s.detections)), count(static_cast<std::size_t>(s.images)), scratch(workspace(cuda::detections_workspace(p))) {
+      : p{.images = s.images,
+            .rois = s.rois,
+            .classes = s.classes,
+            .detections = s.detections,
+            .coder = {10, 10, 5, 5}},
+        probability(0), deltas(Device<float>::of(random_values(6, s.images * s.rois * s.classes * 4, -1, 1))),
+        rois(Device<float>::of(
+            random_boxes(7, s.images * s.rois, static_cast<double>(s.height), static_cast<double>(s.width), 16))),
+        boxes(static_cast<std::size_t>(s.images * s.detections * 4)),
+        score(static_cast<std::size_t>(s.images * s.detections)),
+        roi_count(Device<std::int32_t>::of(
+            std::vector<std::int32_t>(static_cast<std::size_t>(s.images), static_cast<std::int32_t>(s.rois)))),
+        size(0), label(static_cast<std::size_t>(s.images * s.detections)), count(static_cast<std::size_t>(s.images)),
+        scratch(workspace(cuda::detections_workspace(p))) {
     Values values = random_values(5, s.images * s.rois * s.classes, 0, 1);
     for (float& x : values) x = x > 0.96f ? x : x * 0.05f;
     probability = Device<float>::of(values);
     std::vector<std::int32_t> sizes;
-    for (std::int64_t i = 0; i < s.images; ++i) sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
+    for (std::int64_t i = 0; i < s.images; ++i)
+      sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
     size = Device<std::int32_t>::of(sizes);
   }
   kernels::DetectionParams p;
@@ -135,13 +165,20 @@ struct Head {
 
 struct Masks {
   explicit Masks(const Detector& s)
-      : rois_n(s.images * s.positive_rois), h(static_cast<std::int32_t>(s.height / 2)), w(static_cast<std::int32_t>(s.width / 2)),
-        bits(0), offset(1), box(Device<std::int32_t>::of(std::vector<std::int32_t>{w / 2, h / 2, w, h})), object(static_cast<std::size_t>(rois_n)),
-        height(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.height)))),
-        width(Device<std::int32_t>::of(std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.width)))),
-        rois(Device<float>::of(random_boxes(8, rois_n, static_cast<double>(s.height), static_cast<double>(s.width), 30))), out(static_cast<std::size_t>(rois_n) * kSize * kSize) {
+      : rois_n(s.images * s.positive_rois), h(static_cast<std::int32_t>(s.height / 2)),
+        w(static_cast<std::int32_t>(s.width / 2)), bits(0), offset(1),
+        box(Device<std::int32_t>::of(std::vector<std::int32_t>{w / 2, h / 2, w, h})),
+        object(static_cast<std::size_t>(rois_n)),
+        height(Device<std::int32_t>::of(
+            std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.height)))),
+        width(Device<std::int32_t>::of(
+            std::vector<std::int32_t>(static_cast<std::size_t>(rois_n), static_cast<std::int32_t>(s.width)))),
+        rois(Device<float>::of(
+            random_boxes(8, rois_n, static_cast<double>(s.height), static_cast<double>(s.width), 30))),
+        out(static_cast<std::size_t>(rois_n) * kSize * kSize) {
     std::vector<std::uint8_t> values(static_cast<std::size_t>(h) * static_cast<std::size_t>(w));
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = (i % static_cast<std::size_t>(w) + i / static_cast<std::size_t>(w)) % 97 < 60;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = (i % static_cast<std::size_t>(w) + i / static_cast<std::size_t>(w)) % 97 < 60;
     bits = Device<std::uint8_t>::of(values);
   }
   static constexpr int kSize = 28;
@@ -158,10 +195,13 @@ struct Pasting {
   explicit Pasting(const Detector& s)
       : p{.size = Masks::kSize, .masks = s.detections},
         masks(Device<float>::of(random_values(9, s.detections * Masks::kSize * Masks::kSize, 0, 1))),
-        boxes(Device<float>::of(random_boxes(10, s.detections, static_cast<double>(s.height), static_cast<double>(s.width), 16))), size(0),
-        begin(static_cast<std::size_t>(s.detections + 1)), changes(static_cast<std::size_t>(s.detections * s.width * (Masks::kSize + 3))) {
+        boxes(Device<float>::of(
+            random_boxes(10, s.detections, static_cast<double>(s.height), static_cast<double>(s.width), 16))),
+        size(0), begin(static_cast<std::size_t>(s.detections + 1)),
+        changes(static_cast<std::size_t>(s.detections * s.width * (Masks::kSize + 3))) {
     std::vector<std::int32_t> sizes;
-    for (std::int64_t i = 0; i < s.detections; ++i) sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
+    for (std::int64_t i = 0; i < s.detections; ++i)
+      sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
     size = Device<std::int32_t>::of(sizes);
   }
   kernels::MaskChangesParams p;
@@ -171,47 +211,59 @@ struct Pasting {
 
 void add_heads(const Detector& s) {
   const double images = static_cast<double>(s.images);
-  add_kernel(std::string("detections/") + s.name, {images, "images/s", 4 * images * static_cast<double>(s.rois * s.classes)}, [&s] {
-    return owning(Head(s), [](Head& d) {
-      cuda::detections(d.p, {d.probability, d.deltas, d.rois, d.roi_count, d.size}, {d.boxes, d.score, d.label, d.count}, d.scratch, nullptr);
-    });
-  });
+  add_kernel(std::string("detections/") + s.name,
+      {images, "images/s", 4 * images * static_cast<double>(s.rois * s.classes)}, [&s] {
+        return owning(Head(s), [](Head& d) {
+          cuda::detections(d.p, {d.probability, d.deltas, d.rois, d.roi_count, d.size},
+              {d.boxes, d.score, d.label, d.count}, d.scratch, nullptr);
+        });
+      });
   const double rois = static_cast<double>(s.images * s.positive_rois);
   add_kernel(std::string("mask_targets/") + s.name, {rois, "RoIs/s", rois * 4 * Masks::kSize * Masks::kSize}, [&s] {
     return owning(Masks(s), [](Masks& m) {
       cuda::mask_targets_bitmap({.rois = m.rois_n, .size = Masks::kSize, .longest_side = std::max(m.h, m.w)},
-                                {m.bits, m.offset, m.box, m.object, m.rois, m.height, m.width}, m.out, nullptr);
+          {m.bits, m.offset, m.box, m.object, m.rois, m.height, m.width}, m.out, nullptr);
     });
   });
-  add_kernel(std::string("paste_mask/") + s.name, {static_cast<double>(s.detections), "masks/s", static_cast<double>(s.detections) * 4 * Masks::kSize * Masks::kSize}, [&s] {
-    return owning(Pasting(s), [](Pasting& d) {
-      cuda::count_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, nullptr);
-      cuda::write_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, d.changes, nullptr);
-    });
-  });
+  add_kernel(std::string("paste_mask/") + s.name,
+      {static_cast<double>(s.detections), "masks/s",
+          static_cast<double>(s.detections) * 4 * Masks::kSize * Masks::kSize},
+      [&s] {
+        return owning(Pasting(s), [](Pasting& d) {
+          cuda::count_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, nullptr);
+          cuda::write_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, d.changes, nullptr);
+        });
+      });
 }
 
 void add_nms() {
   struct Inputs {
-    explicit Inputs(std::int64_t n) : n(n), boxes(Device<float>::of(random_boxes(4, n, 800, 1344, 100))), keep(static_cast<std::size_t>(n)), count(1), scratch(workspace(cuda::nms_workspace(n))) {}
+    explicit Inputs(std::int64_t n)
+        : n(n), boxes(Device<float>::of(random_boxes(4, n, 800, 1344, 100))), keep(static_cast<std::size_t>(n)),
+          count(1), scratch(workspace(cuda::nms_workspace(n))) {}
     std::int64_t n;
     Device<float> boxes;
     Device<std::int32_t> keep, count;
     Device<unsigned char> scratch;
   };
   for (const std::int64_t n : {400, 2000})
-    add_kernel("nms/" + std::to_string(n) + "_boxes", {static_cast<double>(n), "boxes/s", 16.0 * static_cast<double>(n)}, [n] {
-      return owning(Inputs(n), [](Inputs& d) { cuda::nms(d.n, d.boxes, 0.7f, false, d.keep, d.count, d.scratch, nullptr); });
-    });
+    add_kernel(
+        "nms/" + std::to_string(n) + "_boxes", {static_cast<double>(n), "boxes/s", 16.0 * static_cast<double>(n)}, [n] {
+          return owning(
+              Inputs(n), [](Inputs& d) { cuda::nms(d.n, d.boxes, 0.7f, false, d.keep, d.count, d.scratch, nullptr); });
+        });
 }
 
 // As many weights as ResNet-50's Mask R-CNN trains, in pieces as the optimiser makes them.
 void add_sgd() {
   static constexpr std::int64_t kWeights = 44'000'000, kPiece = 1 << 15;
   struct Inputs {
-    Inputs() : grad(kWeights), momentum(kWeights), weight(kWeights), tensors(0), rates(Device<float>::of(std::vector<float>{0.02f, 1.0f})) {
+    Inputs()
+        : grad(kWeights), momentum(kWeights), weight(kWeights), tensors(0),
+          rates(Device<float>::of(std::vector<float>{0.02f, 1.0f})) {
       std::vector<kernels::SgdTensor> all;
-      for (std::int64_t at = 0; at < kWeights; at += kPiece) all.push_back({grad + at, momentum + at, weight + at, std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-4f});
+      for (std::int64_t at = 0; at < kWeights; at += kPiece)
+        all.push_back({grad + at, momentum + at, weight + at, std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-4f});
       tensors = Device<kernels::SgdTensor>::of(all), count = std::ssize(all);
     }
     Device<float> grad, momentum, weight;
@@ -220,7 +272,9 @@ void add_sgd() {
     std::int64_t count = 0;
   };
   add_kernel("sgd/resnet50", {static_cast<double>(kWeights), "weights/s", 20.0 * static_cast<double>(kWeights)}, [] {
-    return owning(Inputs(), [](Inputs& d) { cuda::sgd(0.9f, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr); });
+    return owning(Inputs(), [](Inputs& d) {
+      cuda::sgd(0.9f, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr);
+    });
   });
 }
 
@@ -228,7 +282,8 @@ void add_sgd() {
 void add_squared_norms() {
   static constexpr std::int64_t kWeights = 44'000'000, kGroups = 10;
   struct Inputs {
-    Inputs() : gradient(kWeights), before(kWeights), after(kWeights), piece(0), group_begin(0), partial(0), out(kGroups) {
+    Inputs()
+        : gradient(kWeights), before(kWeights), after(kWeights), piece(0), group_begin(0), partial(0), out(kGroups) {
       std::vector<kernels::NormPiece> pieces;
       std::vector<std::int64_t> begin;
       for (std::int64_t at = 0; at < kWeights; at += kernels::kNormPiece) {
@@ -236,7 +291,8 @@ void add_squared_norms() {
         pieces.push_back({at, std::min(kernels::kNormPiece, kWeights - at)});
       }
       begin.push_back(std::ssize(pieces));
-      piece = Device<kernels::NormPiece>::of(pieces), group_begin = Device<std::int64_t>::of(begin), partial = Device<kernels::SquaredNorms>(pieces.size());
+      piece = Device<kernels::NormPiece>::of(pieces), group_begin = Device<std::int64_t>::of(begin),
+      partial = Device<kernels::SquaredNorms>(pieces.size());
       groups = {.piece = piece, .group_begin = group_begin, .pieces = std::ssize(pieces), .groups = kGroups};
     }
     Device<float> gradient, before, after;
@@ -245,17 +301,21 @@ void add_squared_norms() {
     Device<kernels::SquaredNorms> partial, out;
     kernels::NormGroups groups{};
   };
-  add_kernel("squared_norms/resnet50", {static_cast<double>(kWeights), "weights/s", 12.0 * static_cast<double>(kWeights)}, [] {
-    return owning(Inputs(), [](Inputs& d) { cuda::squared_norms(d.groups, d.gradient, d.before, d.after, d.partial, d.out, nullptr); });
-  });
+  add_kernel(
+      "squared_norms/resnet50", {static_cast<double>(kWeights), "weights/s", 12.0 * static_cast<double>(kWeights)}, [] {
+        return owning(Inputs(),
+            [](Inputs& d) { cuda::squared_norms(d.groups, d.gradient, d.before, d.after, d.partial, d.out, nullptr); });
+      });
 }
 
 // Of ResNet-50's first stage on 2 images: 2 x 200 x 336 rows of 256 channels.
 void add_norms() {
   struct Inputs {
     explicit Inputs(const kernels::BatchNormParams& params)
-        : p(params), x(Device<float>::of(random_values(1, p.rows * p.channels, -2, 3))), residual(Device<float>::of(random_values(2, p.rows * p.channels, -1, 1))),
-          y(static_cast<std::size_t>(p.rows * p.channels)), grad(static_cast<std::size_t>(p.rows * p.channels)), rows(static_cast<std::size_t>(8 * p.channels)), scratch(workspace(cuda::batch_norm_workspace(p))) {}
+        : p(params), x(Device<float>::of(random_values(1, p.rows * p.channels, -2, 3))),
+          residual(Device<float>::of(random_values(2, p.rows * p.channels, -1, 1))),
+          y(static_cast<std::size_t>(p.rows * p.channels)), grad(static_cast<std::size_t>(p.rows * p.channels)),
+          rows(static_cast<std::size_t>(8 * p.channels)), scratch(workspace(cuda::batch_norm_workspace(p))) {}
     float* row(std::int64_t i) const { return rows + i * p.channels; }
     kernels::BatchNormParams p;
     Device<float> x, residual, y, grad, rows;
@@ -264,23 +324,27 @@ void add_norms() {
   const kernels::BatchNormParams p{.rows = 2 * 200 * 336, .channels = 256};
   const double array = 4.0 * static_cast<double>(p.rows * p.channels);
   add_kernel("scale_offset_relu/resnet50_res2", {1, "calls/s", 3 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu<float>(d.p, {d.x, d.row(0), d.row(1), d.residual}, d.y, nullptr); });
+    return owning(Inputs(p), [](Inputs& d) {
+      cuda::scale_offset_relu<float>(d.p, {d.x, d.row(0), d.row(1), d.residual}, d.y, nullptr);
+    });
   });
   add_kernel("scale_offset_relu/resnet50_res2_bf16", {1, "calls/s", 3 * array / 2}, [p] {
     return owning(Inputs(p), [](Inputs& d) {  // the bits of float32 numbers, taken for two each: any will do
       const auto halves = [](float* v) { return reinterpret_cast<kernels::Bfloat16*>(v); };
-      cuda::scale_offset_relu<kernels::Bfloat16>(d.p, {halves(d.x), nullptr, d.row(1), halves(d.residual)}, halves(d.y), nullptr);
+      cuda::scale_offset_relu<kernels::Bfloat16>(
+          d.p, {halves(d.x), nullptr, d.row(1), halves(d.residual)}, halves(d.y), nullptr);
     });
   });
   add_kernel("batch_norm_forward/resnet50_res2", {1, "calls/s", 2 * array}, [p] {
     return owning(Inputs(p), [](Inputs& d) {
-      cuda::batch_norm_forward(d.p, {d.x, d.row(0), d.row(1), nullptr}, {d.y, d.row(2), d.row(3), d.row(4)}, d.scratch, nullptr);
+      cuda::batch_norm_forward(
+          d.p, {d.x, d.row(0), d.row(1), nullptr}, {d.y, d.row(2), d.row(3), d.row(4)}, d.scratch, nullptr);
     });
   });
   add_kernel("batch_norm_backward/resnet50_res2", {1, "calls/s", 4 * array}, [p] {
     return owning(Inputs(p), [](Inputs& d) {
-      cuda::batch_norm_backward(d.p, {d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4)}, {d.grad, nullptr, d.row(5), d.row(6)},
-                                d.scratch, nullptr);
+      cuda::batch_norm_backward(d.p, {d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4)},
+          {d.grad, nullptr, d.row(5), d.row(6)}, d.scratch, nullptr);
     });
   });
 }
@@ -289,7 +353,8 @@ void add_norms() {
 void add_preprocess() {
   struct Inputs {
     kernels::PreprocessParams p{.images = 12, .height = 800, .width = 1344};
-    Device<std::uint8_t> bytes{12 * 480 * 640 * 3}, flipped = Device<std::uint8_t>::of(std::vector<std::uint8_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+    Device<std::uint8_t> bytes{12 * 480 * 640 * 3},
+        flipped = Device<std::uint8_t>::of(std::vector<std::uint8_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
     Device<std::int64_t> offset = Device<std::int64_t>::of([] {
       std::vector<std::int64_t> all;
       for (std::int64_t n = 0; n < 12; ++n) all.push_back(n * 480 * 640 * 3);
@@ -304,7 +369,9 @@ void add_preprocess() {
     }
   };
   add_kernel("preprocess/coco_800", {12, "images/s", 12.0 * (480 * 640 * 3 + 4.0 * 800 * 1344 * 3)}, [] {
-    return owning(Inputs(), [](Inputs& d) { cuda::preprocess(d.p, {d.bytes, d.offset, d.size, d.placed, d.flipped}, d.values, d.images, nullptr); });
+    return owning(Inputs(), [](Inputs& d) {
+      cuda::preprocess(d.p, {d.bytes, d.offset, d.size, d.placed, d.flipped}, d.values, d.images, nullptr);
+    });
   });
 }
 
@@ -314,8 +381,10 @@ void add_device_context() {
   benchmark::AddCustomContext("gpu", properties.name);
   constexpr std::size_t kBytes = std::size_t{1} << 30;
   const Device<unsigned char> from(kBytes), to(kBytes);
-  const double s = seconds_of([&] { check(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, nullptr), "A copy"); });
-  benchmark::AddCustomContext("copy_bytes_per_s", std::to_string(2.0 * static_cast<double>(kBytes) / s));  // read and written
+  const double s =
+      seconds_of([&] { check(cudaMemcpyAsync(to, from, kBytes, cudaMemcpyDeviceToDevice, nullptr), "A copy"); });
+  // read and written
+  benchmark::AddCustomContext("copy_bytes_per_s", std::to_string(2.0 * static_cast<double>(kBytes) / s));
 }
 
 int run(int argc, char** argv) {
@@ -323,7 +392,8 @@ int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   int devices = 0;
   if (const cudaError_t e = cudaGetDeviceCount(&devices); e != cudaSuccess || devices == 0)
-    throw NotSupported(std::string("micro_cuda times kernels on a GPU, and there is none here") + (e == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(e) + ")") +
+    throw NotSupported(std::string("micro_cuda times kernels on a GPU, and there is none here") +
+                       (e == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(e) + ")") +
                        ". micro times their reference implementations.");
   add_context(), add_device_context();
   add_roi_align();

@@ -18,8 +18,7 @@ inline void check(cudaError_t e, const char* what) {
 }
 
 // An array in the device's memory.
-template <class T>
-class Device {
+template <class T> class Device {
  public:
   explicit Device(std::size_t n) : bytes_(n * sizeof(T)) {
     void* memory = nullptr;
@@ -27,8 +26,7 @@ class Device {
     memory_.reset(static_cast<T*>(memory));
     check(cudaMemset(memory, 0, bytes_), "Clearing memory of the device");
   }
-  template <class Container>
-  static Device of(const Container& values) {
+  template <class Container> static Device of(const Container& values) {
     Device d(values.size());
     check(cudaMemcpy(d, values.data(), d.bytes_, cudaMemcpyHostToDevice), "A copy to the device");
     return d;
@@ -83,23 +81,26 @@ struct Load {
 
 // prepare(): makes the inputs and returns one call of the kernel, which owns them.
 inline void add_kernel(const std::string& name, const Load& load, std::function<std::function<void()>()> prepare) {
-  benchmark::RegisterBenchmark((name + "/ours").c_str(), [load, prepare = std::move(prepare)](benchmark::State& state) {
-    const std::function<void()> run = prepare();
-    double total = 0;
-    for (auto _ : state) {
-      const double s = seconds_of(run);
-      state.SetIterationTime(s);
-      total += s;
-    }
-    const double calls = static_cast<double>(state.iterations());
-    state.counters[load.unit] = load.items * calls / total;
-    state.counters["bytes/s"] = load.bytes * calls / total;
-  })->Unit(benchmark::kMicrosecond)->UseManualTime()->Iterations(1);  // of many calls: repetitions are the library's
+  benchmark::RegisterBenchmark((name + "/ours").c_str(),
+      [load, prepare = std::move(prepare)](benchmark::State& state) {
+        const std::function<void()> run = prepare();
+        double total = 0;
+        for (auto _ : state) {
+          const double s = seconds_of(run);
+          state.SetIterationTime(s);
+          total += s;
+        }
+        const double calls = static_cast<double>(state.iterations());
+        state.counters[load.unit] = load.items * calls / total;
+        state.counters["bytes/s"] = load.bytes * calls / total;
+      })
+      ->Unit(benchmark::kMicrosecond)
+      ->UseManualTime()
+      ->Iterations(1);  // of many calls: repetitions are the library's
 }
 
 // `run` keeps what it captures alive, so what cannot be copied is held by a shared pointer.
-template <class Held, class Run>
-std::function<void()> owning(Held held, Run run) {
+template <class Held, class Run> std::function<void()> owning(Held held, Run run) {
   return [held = std::make_shared<Held>(std::move(held)), run] { run(*held); };
 }
 

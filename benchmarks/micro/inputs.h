@@ -12,12 +12,10 @@
 namespace ttt::micro {
 
 // Aligned as a tensor library allocates: a cache line. Vectors of 64 bytes that straddle two lines cost twice.
-template <class T>
-struct CacheAligned {
+template <class T> struct CacheAligned {
   using value_type = T;
   CacheAligned() = default;
-  template <class U>
-  CacheAligned(const CacheAligned<U>&) {}
+  template <class U> CacheAligned(const CacheAligned<U>&) {}
   T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64})); }
   void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
   bool operator==(const CacheAligned&) const { return true; }
@@ -40,7 +38,7 @@ inline Values random_boxes(std::uint64_t key, std::int64_t n, double height, dou
                  h = smallest * std::pow(height / smallest, s.uniform());
     const double x = s.uniform() * (width - w), y = s.uniform() * (height - h);
     boxes.insert(boxes.end(),
-                 {static_cast<float>(x), static_cast<float>(y), static_cast<float>(x + w), static_cast<float>(y + h)});
+        {static_cast<float>(x), static_cast<float>(y), static_cast<float>(x + w), static_cast<float>(y + h)});
   }
   return boxes;
 }

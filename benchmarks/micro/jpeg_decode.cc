@@ -1,5 +1,5 @@
-// Decoding of one JPEG, whole and at 1/2, 1/4, 1/8 of its size. Peer: libjpeg-turbo called directly, without our checks, colour conversions and error texts.
-// links: ttt_data PkgConfig::turbojpeg
+// Decoding of one JPEG, whole and at 1/2, 1/4, 1/8 of its size. Peer: libjpeg-turbo called directly, without our
+// checks, colour conversions and error texts. links: ttt_data PkgConfig::turbojpeg
 #include <turbojpeg.h>
 
 #include "bench.h"
@@ -23,7 +23,8 @@ struct Case {
     const tjscalingfactor factor{1, shrink};
     width = TJSCALED(width, factor), height = TJSCALED(height, factor);
     pixels.resize(static_cast<std::size_t>(width) * height * 3);
-    tjDecompress2(handle.get(), jpeg.data(), jpeg.size(), pixels.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT);
+    tjDecompress2(
+        handle.get(), jpeg.data(), jpeg.size(), pixels.data(), width, 0, height, TJPF_RGB, TJFLAG_ACCURATEDCT);
   }
   std::string disagreement() {
     ours(), libjpeg_turbo();

@@ -1,5 +1,5 @@
-// Anchors against ground truth. Peer: ATen operators as torchvision's matcher has them: the matrix of IoUs, its maxima, the low-quality matches.
-// links: ttt_kernels_host torch::cpu
+// Anchors against ground truth. Peer: ATen operators as torchvision's matcher has them: the matrix of IoUs, its maxima,
+// the low-quality matches. links: ttt_kernels_host torch::cpu
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/maximum.h>
@@ -20,7 +20,8 @@ struct Case : RpnInputs {
     const at::Tensor a = view(anchors.boxes, {n, 4});
     for (std::int64_t i = 0; i < shape.images; ++i) {
       const at::Tensor g = view(gt, {shape.images, kGtCapacity, 4})[i].slice(0, 0, gt_count[i]);
-      const at::Tensor corner = at::minimum(g.unsqueeze(1).slice(2, 2), a.slice(1, 2)) - at::maximum(g.unsqueeze(1).slice(2, 0, 2), a.slice(1, 0, 2));
+      const at::Tensor corner = at::minimum(g.unsqueeze(1).slice(2, 2), a.slice(1, 2)) -
+                                at::maximum(g.unsqueeze(1).slice(2, 0, 2), a.slice(1, 0, 2));
       const at::Tensor overlap = corner.clamp_min(0).prod(2);
       const auto area = [](const at::Tensor& b) { return (b.slice(1, 2) - b.slice(1, 0, 2)).prod(1); };
       const at::Tensor iou = overlap / (area(g).unsqueeze(1) + area(a) - overlap);  // [gt, anchors]
@@ -34,10 +35,12 @@ struct Case : RpnInputs {
   }
   std::string disagreement() {
     ours(), aten();
-    return difference<std::int32_t>("match", matched, theirs, 0, 1e-4);  // an IoU on a threshold may fall to either side
+    // an IoU on a threshold may fall to either side
+    return difference<std::int32_t>("match", matched, theirs, 0, 1e-4);
   }
   std::string label() const {
-    return words("%lld images of %lld x %lld, %lld anchors, 10 objects each", (long long)shape.images, (long long)shape.height, (long long)shape.width, (long long)n);
+    return words("%lld images of %lld x %lld, %lld anchors, 10 objects each", (long long)shape.images,
+        (long long)shape.height, (long long)shape.width, (long long)n);
   }
   double items() const { return static_cast<double>(shape.images * n); }
   static constexpr const char* kItems = "anchors/s";

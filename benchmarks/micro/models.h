@@ -3,9 +3,9 @@
 
 #include "core/parallel.h"
 #include "embedded_recipes.h"
-#include "settings/settings_reader.h"
 #include "models/mask_rcnn/mask_rcnn.h"
 #include "run/recipe.h"
+#include "settings/settings_reader.h"
 
 namespace ttt::micro {
 

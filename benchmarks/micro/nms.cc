@@ -1,8 +1,9 @@
-// Greedy non-maximum suppression of boxes in descending order of score. Peer: the definition, box against kept box, one at a time.
-// links: ttt_kernels_host
+// Greedy non-maximum suppression of boxes in descending order of score. Peer: the definition, box against kept box, one
+// at a time. links: ttt_kernels_host
+#include "kernels/nms/nms.h"
+
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/nms/nms.h"
 
 namespace ttt::micro {
 namespace {
@@ -21,7 +22,8 @@ struct Case {
     kept_simple = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       bool suppressed = false;
-      for (std::int64_t k = 0; k < kept_simple && !suppressed; ++k) suppressed = iou(boxes.data() + 4 * keep_simple[k], boxes.data() + 4 * i) > kThreshold;
+      for (std::int64_t k = 0; k < kept_simple && !suppressed; ++k)
+        suppressed = iou(boxes.data() + 4 * keep_simple[k], boxes.data() + 4 * i) > kThreshold;
       if (!suppressed) keep_simple[kept_simple++] = static_cast<std::int32_t>(i);
     }
   }
@@ -34,7 +36,9 @@ struct Case {
     ours(), simple();
     return difference<std::int32_t>("nms", std::span(keep).first(kept), std::span(keep_simple).first(kept_simple), 0);
   }
-  std::string label() const { return words("%lld kept of %lld, threshold %.1f", (long long)kept, (long long)n, kThreshold); }
+  std::string label() const {
+    return words("%lld kept of %lld, threshold %.1f", (long long)kept, (long long)n, kThreshold);
+  }
   double items() const { return static_cast<double>(n); }
   static constexpr const char* kItems = "boxes/s";
   std::int64_t n, kept = 0, kept_simple = 0;

@@ -1,5 +1,6 @@
-// What a started all-reduce costs a computation beside it, and what it saves: an all-reduce of 16 MiB in four buckets, and arithmetic that stays in the cache, so that
-// it slows down only where its core is taken away. The column CPU is the processor time of the whole process, progress thread included, which a busy machine does not disturb.
+// What a started all-reduce costs a computation beside it, and what it saves: an all-reduce of 16 MiB in four buckets,
+// and arithmetic that stays in the cache, so that it slows down only where its core is taken away. The column CPU is
+// the processor time of the whole process, progress thread included, which a busy machine does not disturb.
 #include "overlap.h"
 
 #include <benchmark/benchmark.h>
@@ -36,7 +37,8 @@ struct Ranks {
   void blocking() { comm.all_reduce_sum(values.data(), kCount); }
   std::vector<std::unique_ptr<comm::Work>> start() {
     std::vector<std::unique_ptr<comm::Work>> started;
-    for (std::size_t b = 0; b < kBuckets; ++b) started.push_back(comm.all_reduce_sum_async(values.data() + b * kCount / kBuckets, kCount / kBuckets));
+    for (std::size_t b = 0; b < kBuckets; ++b)
+      started.push_back(comm.all_reduce_sum_async(values.data() + b * kCount / kBuckets, kCount / kBuckets));
     return started;
   }
   void wait(const std::vector<std::unique_ptr<comm::Work>>& started) {
@@ -91,20 +93,24 @@ double idle_while_a_peer_is_late(Ranks& r) {
 void add_overlap(comm::Communicator& comm) {
   const auto ranks = std::make_shared<Ranks>(Ranks{comm, std::vector<float>(kCount, 0.0f)});
   using Body = double (*)(Ranks&);
-  for (const auto& [name, body] : {std::pair<const char*, Body>{"compute_alone", compute_alone}, {"one_after_the_other", one_after_the_other},
-                                   {"overlapped", overlapped}, {"compute_beside", compute_beside},
-                                   {"compute_while_a_peer_is_late", compute_while_a_peer_is_late}, {"idle_while_a_peer_is_late", idle_while_a_peer_is_late}})
+  for (const auto& [name, body] : {std::pair<const char*, Body>{"compute_alone", compute_alone},
+           {"one_after_the_other", one_after_the_other}, {"overlapped", overlapped}, {"compute_beside", compute_beside},
+           {"compute_while_a_peer_is_late", compute_while_a_peer_is_late},
+           {"idle_while_a_peer_is_late", idle_while_a_peer_is_late}})
     benchmark::RegisterBenchmark((std::string("overlap/") + name).c_str(),
-                                 [ranks, body = body](benchmark::State& state) {
-                                   for (auto _ : state) {
-                                     ranks->comm.barrier();
-                                     double took = body(*ranks);
-                                     ranks->comm.all_reduce_max(&took, 1);
-                                     state.SetIterationTime(took);
-                                   }
-                                   state.SetLabel(std::to_string(ranks->comm.size()) + " ranks, slowest rank's time");
-                                 })
-        ->UseManualTime()->MeasureProcessCPUTime()->Iterations(10)->Unit(benchmark::kMillisecond);
+        [ranks, body = body](benchmark::State& state) {
+          for (auto _ : state) {
+            ranks->comm.barrier();
+            double took = body(*ranks);
+            ranks->comm.all_reduce_max(&took, 1);
+            state.SetIterationTime(took);
+          }
+          state.SetLabel(std::to_string(ranks->comm.size()) + " ranks, slowest rank's time");
+        })
+        ->UseManualTime()
+        ->MeasureProcessCPUTime()
+        ->Iterations(10)
+        ->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace ttt::micro

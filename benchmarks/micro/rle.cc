@@ -1,11 +1,12 @@
-// COCO's run-length masks on its usual image size: drawing, encoding, decoding, strings, overlap. Peers: the same through bitmaps, pixel by pixel. (Drawing and strings are
-// checked by going there and back.)
+// COCO's run-length masks on its usual image size: drawing, encoding, decoding, strings, overlap. Peers: the same
+// through bitmaps, pixel by pixel. (Drawing and strings are checked by going there and back.)
 // links: ttt_coco_eval
+#include "coco/rle.h"
+
 #include <numbers>
 #include <vector>
 
 #include "bench.h"
-#include "coco/rle.h"
 #include "eval/coco/iou.h"
 
 namespace ttt::micro {
@@ -26,7 +27,8 @@ constexpr Shape kShapes[] = {{"small", 22, 40}, {"medium", 22, 150}, {"large", 6
 Polygon outline(const Shape& s, double x, double y) {
   Polygon polygon;
   for (int i = 0; i < s.vertices; ++i) {
-    const double angle = 2 * std::numbers::pi * i / s.vertices, radius = static_cast<double>(s.size) / 2 * (.8 + .2 * std::sin(5 * angle));
+    const double angle = 2 * std::numbers::pi * i / s.vertices,
+                 radius = static_cast<double>(s.size) / 2 * (.8 + .2 * std::sin(5 * angle));
     polygon.push_back(std::round(100 * (x + radius * std::cos(angle))) / 100);
     polygon.push_back(std::round(100 * (y + radius * std::sin(angle))) / 100);
   }
@@ -35,8 +37,8 @@ Polygon outline(const Shape& s, double x, double y) {
 
 struct Case {
   explicit Case(const Shape& s)
-      : shape(s), polygon(outline(s, 320, 240)), x0(320 - s.size / 2), y0(240 - s.size / 2), bits(s.size * s.size), image(kHeight * kWidth), image_simple(image.size()),
-        other(image.size()) {
+      : shape(s), polygon(outline(s, 320, 240)), x0(320 - s.size / 2), y0(240 - s.size / 2), bits(s.size * s.size),
+        image(kHeight * kWidth), image_simple(image.size()), other(image.size()) {
     draw();
     object.mask = mask, object.summary = eval::coco::summarise(mask);
     moved = coco::rasterize(std::span<const double>(outline(s, 325, 243)), kHeight, kWidth);
@@ -79,14 +81,17 @@ struct Case {
   std::string disagreement() {
     encode(), encode_simple(), decode(), decode_simple(), string_out(), string_in(), overlap(), overlap_simple();
     using Runs = std::span<const std::uint32_t>;
-    for (const std::string& bad : {difference<std::uint32_t>("rle_encode", Runs(encoded.counts), Runs(simple.counts), 0),
-                                   difference<std::uint32_t>("rasterize", Runs(mask.counts), Runs(encoded.counts), 0),
-                                   difference<std::uint8_t>("rle_decode", image, image_simple, 0),
-                                   difference<std::uint32_t>("rle_string", Runs(parsed.counts), Runs(mask.counts), 0)})
+    for (const std::string& bad :
+        {difference<std::uint32_t>("rle_encode", Runs(encoded.counts), Runs(simple.counts), 0),
+            difference<std::uint32_t>("rasterize", Runs(mask.counts), Runs(encoded.counts), 0),
+            difference<std::uint8_t>("rle_decode", image, image_simple, 0),
+            difference<std::uint32_t>("rle_string", Runs(parsed.counts), Runs(mask.counts), 0)})
       if (!bad.empty()) return bad;
     return iou >= 0.5 && iou == iou_simple ? "" : words("rle_iou: %.17g, by pixels %.17g", iou, iou_simple);
   }
-  std::string label() const { return words("%lld pixels across in %u x %u, %zu runs", (long long)shape.size, kHeight, kWidth, mask.counts.size()); }
+  std::string label() const {
+    return words("%lld pixels across in %u x %u, %zu runs", (long long)shape.size, kHeight, kWidth, mask.counts.size());
+  }
   double items() const { return 1; }
   static constexpr const char* kItems = "masks/s";
   const Shape& shape;

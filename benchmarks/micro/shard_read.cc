@@ -13,7 +13,8 @@ constexpr Shape kShapes[] = {{"photograph"}};
 
 struct Case {
   explicit Case(const Shape&)
-      : direct(input_image().set->folder(), "train", ShardFile::Path::kPread), library(input_image().set->folder(), "train", ShardFile::Path::kHdf5) {}
+      : direct(input_image().set->folder(), "train", ShardFile::Path::kPread),
+        library(input_image().set->folder(), "train", ShardFile::Path::kHdf5) {}
   void pread() { direct.read(0, bytes); }
   void hdf5() { library.read(0, bytes); }
   std::string disagreement() {
@@ -21,7 +22,9 @@ struct Case {
     const auto& jpeg = input_image().jpeg;
     for (const auto read : {&Case::pread, &Case::hdf5}) {
       (this->*read)();
-      if (const std::string text = difference<std::uint8_t>("shard_read", std::span(bytes).first(jpeg.size()), jpeg, 0); !text.empty()) return text;
+      if (const std::string text = difference<std::uint8_t>("shard_read", std::span(bytes).first(jpeg.size()), jpeg, 0);
+          !text.empty())
+        return text;
     }
     return "";
   }

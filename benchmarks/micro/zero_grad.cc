@@ -1,5 +1,5 @@
-// Clearing a model's gradients. Ours: one fill of the flat allocation that they are views of. Peers: ATen's foreach, and one call for each tensor.
-// links: ttt_run
+// Clearing a model's gradients. Ours: one fill of the flat allocation that they are views of. Peers: ATen's foreach,
+// and one call for each tensor. links: ttt_run
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/count_nonzero.h>
 
@@ -11,11 +11,12 @@ namespace ttt::micro {
 namespace {
 
 struct Case {
-  explicit Case(const RecipeName& which) : model(model_of(recipe_of(which))), flat(model->parameters().flat_gradients()) {
+  explicit Case(const RecipeName& which)
+      : model(model_of(recipe_of(which))), flat(model->parameters().flat_gradients()) {
     for (const model::Parameter* p : model->parameters().trainable()) gradients.push_back(p->value.grad());
   }
   void ours() { flat.zero_(); }
-  void foreach() { at::_foreach_zero_(gradients); }
+  void foreach () { at::_foreach_zero_(gradients); }
   void each() {
     for (const at::Tensor& g : gradients) g.zero_();
   }

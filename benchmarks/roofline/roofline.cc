@@ -1,12 +1,12 @@
 // Measures this machine's ceilings as a training run would meet them: mpirun -n 2 ./roofline, then report show FILE.
 #include <ATen/Parallel.h>
 
-#include "comm/world.h"
-#include "settings/fields.h"
 #include "app/app.h"
+#include "comm/world.h"
 #include "measure/peaks.h"
-#include "run/launch.h"
 #include "run/assemble.h"
+#include "run/launch.h"
+#include "settings/fields.h"
 
 namespace {
 
@@ -16,10 +16,11 @@ struct RooflineRecipe {
   double seconds_each = 2;
   std::int64_t threads = 0;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
     v("seconds_each", s.seconds_each, "of measuring for each peak", between(1e-3, 3600));
-    v("threads", s.threads, "threads of a rank's tensor operations, as train.threads; 0: cores of the node / ranks on it", between(0, 1024));
+    v("threads", s.threads,
+        "threads of a rank's tensor operations, as train.threads; 0: cores of the node / ranks on it",
+        between(0, 1024));
   }
 };
 
@@ -29,10 +30,12 @@ harness::Outcome measure(const RooflineRecipe& recipe, harness::RunContext& cont
   at::set_num_threads(threads);
   const auto comm = world.communicator();
   context.recorder.update([&](result::RunRecord& r) {
-    r.built = {{"communicator", comm->name()}, {"ranks", comm->size()}, {"threads_per_rank", threads}, {"device", "cpu"}};
+    r.built = {
+        {"communicator", comm->name()}, {"ranks", comm->size()}, {"threads_per_rank", threads}, {"device", "cpu"}};
   });
   context.clock.start_run();
-  const auto peaks = roofline::measure_peaks(*comm, {.seconds_each = recipe.seconds_each, .ranks_of_node = world.local_size()});
+  const auto peaks =
+      roofline::measure_peaks(*comm, {.seconds_each = recipe.seconds_each, .ranks_of_node = world.local_size()});
   context.clock.end_run();
   context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
   return {.verdict = result::Verdict::kPassed, .reason = std::to_string(peaks.size()) + " peaks measured"};
@@ -45,10 +48,10 @@ int main(int argc, char** argv) {
   comm::World world(&argc, &argv);
   const auto comm = world.communicator();
   harness::App<RooflineRecipe> app{.name = "roofline",
-                                   .summary = "Measures what this machine gives at best: matrix products, convolution, memory, all-reduce.",
-                                   .kind = "roofline",
-                                   .shortcuts = {.seed = "", .device = ""},
-                                   .libraries = library_versions(world)};
+      .summary = "Measures what this machine gives at best: matrix products, convolution, memory, all-reduce.",
+      .kind = "roofline",
+      .shortcuts = {.seed = "", .device = ""},
+      .libraries = library_versions(world)};
   app.run = [&](const RooflineRecipe& recipe, harness::RunContext& context) { return measure(recipe, context, world); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """torchvision's Mask R-CNN (ResNet-50-FPN) taking training steps: the peer of ttt_maskrcnn's images a second.
 
-Usage: torchvision_step.py --images N [--precision fp32|tf32|bf16] [--device cpu|cuda] [--steps 20] [--height 800] [--width 1344]
-The same N images with ten objects each at every step; frozen batch normalisation and three stages of the backbone trained, as torchvision's reference trains it;
-SGD with momentum; cuDNN may try its algorithms; bf16: under torch.autocast. The weights are random, the backbone's small enough that its frozen
-normalisation does not let activations grow. Prints one line of JSON: the median time of a step behind five that warm up, its spread, and images a second.
+Usage: torchvision_step.py --images N [--precision fp32|tf32|bf16] [--device cpu|cuda] [--steps 20] [--height 800]
+[--width 1344] The same N images with ten objects each at every step; frozen batch normalisation and three stages of the
+backbone trained, as torchvision's reference trains it; SGD with momentum; cuDNN may try its algorithms; bf16: under
+torch.autocast. The weights are random, the backbone's small enough that its frozen normalisation does not let
+activations grow. Prints one line of JSON: the median time of a step behind five that warm up, its spread, and images a
+second.
 """
 import argparse, json, math, statistics, sys, time
 
@@ -41,13 +43,18 @@ def batch_of(a):
         masks = torch.zeros(OBJECTS, a.height, a.width, dtype=torch.uint8)
         for mask, (x1, y1, x2, y2) in zip(masks, boxes.long().tolist()):
             mask[y1:y2, x1:x2] = 1
-        targets.append({"boxes": boxes.to(a.device), "labels": torch.randint(1, CLASSES, (OBJECTS,), generator=generator).to(a.device), "masks": masks.to(a.device)})
+        targets.append({
+            "boxes": boxes.to(a.device), "labels": torch.randint(1, CLASSES, (OBJECTS, ),
+                                                                 generator=generator).to(a.device),
+            "masks": masks.to(a.device)
+        })
     return images, targets
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--images", type=int, required=True), p.add_argument("--precision", choices=["fp32", "tf32", "bf16"], default="fp32")
+    p.add_argument("--images", type=int, required=True), p.add_argument("--precision", choices=["fp32", "tf32", "bf16"],
+                                                                        default="fp32")
     p.add_argument("--device", choices=["cpu", "cuda"], default="cuda"), p.add_argument("--steps", type=int, default=20)
     p.add_argument("--height", type=int, default=800), p.add_argument("--width", type=int, default=1344)
     a = p.parse_args()
@@ -55,7 +62,8 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = a.precision == "tf32"
     model = model_of(a)
-    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-6, momentum=0.9, weight_decay=1e-4)
+    optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=1e-6, momentum=0.9,
+                                weight_decay=1e-4)
     images, targets = batch_of(a)
     seconds = []
     for _ in range(WARM_UP + a.steps):
@@ -71,8 +79,11 @@ def main():
     assert math.isfinite(loss.item()), f"the loss is {loss.item()}"
     seconds = sorted(seconds[WARM_UP:])
     median = statistics.median(seconds)
-    print(json.dumps({"images": a.images, "precision": a.precision, "torch": torch.__version__, "loss": loss.item(), "step_s": median, "fastest_s": seconds[0],
-                      "slowest_s": seconds[-1], "images_per_s": a.images / median}))
+    print(
+        json.dumps({
+            "images": a.images, "precision": a.precision, "torch": torch.__version__, "loss": loss.item(),
+            "step_s": median, "fastest_s": seconds[0], "slowest_s": seconds[-1], "images_per_s": a.images / median
+        }))
     return 0
 
 

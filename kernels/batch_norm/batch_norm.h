@@ -38,8 +38,7 @@ struct BatchNormGradOut {
   float* grad_residual;            // the gradient behind the ReLU; null where there is no residual
   float *grad_weight, *grad_bias;  // [channels] of this rank's rows alone, overwritten
 };
-template <class T>
-struct ScaleOffsetIn {
+template <class T> struct ScaleOffsetIn {
   const T* x;
   const float *scale, *offset;  // [channels]; scale null: 1
   const T* residual;            // [rows, channels] or null
@@ -55,18 +54,18 @@ using SumOverRanks = std::function<void(double* values, std::size_t count)>;
 // or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once.
 namespace host {
 std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
-                                ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
+    ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
 void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
-                         ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
+    ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
 template <class T>
 void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, ThreadPool* pool = nullptr);
 }  // namespace host
 namespace cuda {
 std::size_t batch_norm_workspace(const BatchNormParams& p);  // for either pass
 void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out, void* workspace,
-                        cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
+    cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
 void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
-                         void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
+    void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
 template <class T>
 void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, cudaStream_t stream);
 }  // namespace cuda

@@ -39,12 +39,10 @@ struct Column {
       : channel(static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x),
         begin(static_cast<std::int64_t>(blockIdx.x) * kRows * p.channels + channel),
         end(min((static_cast<std::int64_t>(blockIdx.x) + 1) * kRows, p.rows) * p.channels),
-        at(blockIdx.x * p.channels + channel),
-        exists(channel < p.channels) {}
+        at(blockIdx.x * p.channels + channel), exists(channel < p.channels) {}
 };
 
-template <bool kSquares>
-__global__ void __launch_bounds__(kThreads)
+template <bool kSquares> __global__ void __launch_bounds__(kThreads)
     sum_rows(BatchNormParams p, const float* x, const float* shift, float* sums) {
   const Column c(p);
   if (!c.exists) return;
@@ -92,9 +90,8 @@ __global__ void __launch_bounds__(kThreads) moments_of_all(BatchNormParams p, Wo
 }
 
 // over_ranks: squares and rows of all ranks instead of this one's.
-__global__ void __launch_bounds__(kThreads)
-    finish_variance(BatchNormParams p, bool over_ranks, const float* weight, const float* bias, const float* mean,
-                    Work w, float* variance, float* rstd) {
+__global__ void __launch_bounds__(kThreads) finish_variance(BatchNormParams p, bool over_ranks, const float* weight,
+    const float* bias, const float* mean, Work w, float* variance, float* rstd) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
   const double v = over_ranks ? w.second_sums[c] / *w.rows : total(p, w.first, c) / static_cast<double>(p.rows);
@@ -110,9 +107,8 @@ __device__ float behind_relu(const BatchNormParams& p, float grad, float y) {
   return !p.relu || y > 0.0f ? grad : 0.0f;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    sum_gradients(BatchNormParams p, const float* grad_y, const float* x, const float* y, const float* mean,
-                  float* grad_residual, Work w) {
+__global__ void __launch_bounds__(kThreads) sum_gradients(BatchNormParams p, const float* grad_y, const float* x,
+    const float* y, const float* mean, float* grad_residual, Work w) {
   const Column c(p);
   if (!c.exists) return;
   const float from = mean[c.channel];
@@ -170,7 +166,7 @@ Shape by_channels(const BatchNormParams& p) { return {.x = blocks_for(p.channels
 std::size_t batch_norm_workspace(const BatchNormParams& p) { return workspace_bytes(work_in, p); }
 
 void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out, void* workspace,
-                        cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
+    cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
   const Work w = work_in(p, Workspace(workspace));
   const bool over_ranks = static_cast<bool>(sum_over_ranks);
   launch("batch_norm_sum", sum_rows<false>, by_rows(p), stream, p, in.x, in.x, w.first);
@@ -182,17 +178,17 @@ void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const B
     launch("batch_norm_moments_of_all", moments_of_all, by_channels(p), stream, p, w, out.mean);
   }
   launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, over_ranks, in.weight, in.bias, out.mean, w,
-         out.variance, out.rstd);
+      out.variance, out.rstd);
   scale_offset_relu(p, {in.x, w.a, w.b, in.residual}, out.y, stream);
 }
 
 void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
-                         void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
+    void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
   const Work w = work_in(p, Workspace(workspace));
   launch("batch_norm_gradient_sums", sum_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, in.mean,
-         out.grad_residual, w);
-  launch("batch_norm_gradients", finish_gradients, by_channels(p), stream, p, in.rstd, w, out.grad_weight,
-         out.grad_bias);
+      out.grad_residual, w);
+  launch(
+      "batch_norm_gradients", finish_gradients, by_channels(p), stream, p, in.rstd, w, out.grad_weight, out.grad_bias);
   if (sum_over_ranks) sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
   launch("batch_norm_slopes", slopes, by_channels(p), stream, p, in.weight, in.mean, in.rstd, w);
   launch("batch_norm_apply_gradients", apply_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, w, out.grad_x);

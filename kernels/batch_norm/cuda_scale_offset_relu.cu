@@ -9,9 +9,8 @@ namespace {
 
 constexpr int kThreads = 256, kTimes = 4;
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads) scale_offset_relu_kernel(BatchNormParams p, const T* x, const float* scale,
-                                                                     const float* offset, const T* residual, T* y) {
+template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) scale_offset_relu_kernel(
+    BatchNormParams p, const T* x, const float* scale, const float* offset, const T* residual, T* y) {
   using Vector = Pack<T, kWidth>;
   const std::int64_t columns = p.channels / kWidth, vectors = p.rows * columns;
   std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kTimes * kThreads + threadIdx.x;
@@ -46,8 +45,8 @@ void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* 
                     takes_packs<T, kWide>(p.channels, y);
   const std::int64_t vectors = p.rows * p.channels / (wide ? kWide : 1);
   launch("scale_offset_relu", wide ? scale_offset_relu_kernel<T, kWide> : scale_offset_relu_kernel<T, 1>,
-         {.x = blocks_for(vectors, std::int64_t{kThreads} * kTimes), .threads = kThreads}, stream, p, in.x, in.scale,
-         in.offset, in.residual, y);
+      {.x = blocks_for(vectors, std::int64_t{kThreads} * kTimes), .threads = kThreads}, stream, p, in.x, in.scale,
+      in.offset, in.residual, y);
 }
 
 template void scale_offset_relu(const BatchNormParams&, const ScaleOffsetIn<float>&, float*, cudaStream_t);

@@ -21,10 +21,9 @@ constexpr std::int64_t kBlock = 256;
 std::int64_t blocks_of(std::int64_t rows) { return (rows + kBlock - 1) / kBlock; }
 
 // body(block, first row, rows)
-template <class Body>
-void for_blocks(ThreadPool* pool, std::int64_t rows, Body&& body) {
-  parallel_for(pool, blocks_of(rows),
-               [&](std::int64_t b) { body(b, b * kBlock, std::min(kBlock, rows - b * kBlock)); });
+template <class Body> void for_blocks(ThreadPool* pool, std::int64_t rows, Body&& body) {
+  parallel_for(
+      pool, blocks_of(rows), [&](std::int64_t b) { body(b, b * kBlock, std::min(kBlock, rows - b * kBlock)); });
 }
 
 // Column sums over blocks, in float64.
@@ -38,20 +37,19 @@ std::vector<double> total(const std::vector<float>& partial, std::int64_t blocks
 }  // namespace
 
 std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
-                                ThreadPool* pool, const SumOverRanks& sum_over_ranks) {
+    ThreadPool* pool, const SumOverRanks& sum_over_ranks) {
   const Isa isa = best_isa();
   const auto sum = TTT_PICK(isa, bn::sum), square = TTT_PICK(isa, bn::square);
   const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
   std::vector<float> partial(static_cast<std::size_t>(blocks * c)), scale(c), offset(c);
   // The first row as the shift: sums of differences keep their digits where the mean is large beside the spread.
   for_blocks(pool, p.rows,
-             [&](std::int64_t b, std::int64_t r, std::int64_t n) { sum(n, c, in.x + r * c, in.x, &partial[b * c]); });
+      [&](std::int64_t b, std::int64_t r, std::int64_t n) { sum(n, c, in.x + r * c, in.x, &partial[b * c]); });
   const std::vector<double> sums = total(partial, blocks, c);
   for (std::int64_t i = 0; i < c; ++i)
     out.mean[i] = static_cast<float>(in.x[i] + sums[i] / static_cast<double>(p.rows));
-  for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t r, std::int64_t n) {
-    square(n, c, in.x + r * c, out.mean, &partial[b * c]);
-  });
+  for_blocks(pool, p.rows,
+      [&](std::int64_t b, std::int64_t r, std::int64_t n) { square(n, c, in.x + r * c, out.mean, &partial[b * c]); });
   std::vector<double> squares = total(partial, blocks, c);
   double rows = static_cast<double>(p.rows);
   if (sum_over_ranks) {
@@ -81,7 +79,7 @@ std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in,
 }
 
 void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
-                         ThreadPool* pool, const SumOverRanks& sum_over_ranks) {
+    ThreadPool* pool, const SumOverRanks& sum_over_ranks) {
   const Isa isa = best_isa();
   const auto sums = TTT_PICK(isa, bn::backward_sums);
   const auto apply = TTT_PICK(isa, bn::backward_apply);
@@ -89,7 +87,7 @@ void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, co
   std::vector<float> partial_g(static_cast<std::size_t>(blocks * c)), partial_gx(partial_g.size()), a(c), b(c), d(c);
   for_blocks(pool, p.rows, [&](std::int64_t k, std::int64_t r, std::int64_t n) {
     sums(n, c, in.grad_y + r * c, in.y + r * c, in.x + r * c, in.mean, p.relu,
-         out.grad_residual ? out.grad_residual + r * c : nullptr, &partial_g[k * c], &partial_gx[k * c]);
+        out.grad_residual ? out.grad_residual + r * c : nullptr, &partial_g[k * c], &partial_gx[k * c]);
   });
   std::vector<double> sum_g = total(partial_g, blocks, c), sum_gx = total(partial_gx, blocks, c);
   for (std::int64_t i = 0; i < c; ++i) {
@@ -115,8 +113,8 @@ void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, co
     d[i] = static_cast<float>(-wr * sum_g[i] / m - slope * in.mean[i]);
   }
   for_blocks(pool, p.rows, [&](std::int64_t, std::int64_t r, std::int64_t n) {
-    apply(n, c, in.grad_y + r * c, in.y + r * c, in.x + r * c, a.data(), b.data(), d.data(), p.relu,
-          out.grad_x + r * c);
+    apply(
+        n, c, in.grad_y + r * c, in.y + r * c, in.x + r * c, a.data(), b.data(), d.data(), p.relu, out.grad_x + r * c);
   });
 }
 

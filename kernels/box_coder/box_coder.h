@@ -18,9 +18,9 @@ void decode_boxes(const BoxCoderParams& p, std::int64_t n, const float* deltas, 
 }  // namespace host
 namespace cuda {
 void encode_boxes(const BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas,
-                  cudaStream_t stream);
+    cudaStream_t stream);
 void decode_boxes(const BoxCoderParams& p, std::int64_t n, const float* deltas, const float* reference, float* boxes,
-                  cudaStream_t stream);
+    cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

@@ -7,8 +7,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-template <bool kEncode>
-__global__ void __launch_bounds__(kThreads)
+template <bool kEncode> __global__ void __launch_bounds__(kThreads)
     code_boxes(BoxCoderParams p, std::int64_t n, const float* in, const float* reference, float* out) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= n) return;
@@ -28,15 +27,15 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void encode_boxes(const BoxCoderParams& p, std::int64_t n, const float* gt, const float* reference, float* deltas,
-                  cudaStream_t stream) {
+    cudaStream_t stream) {
   launch("encode_boxes", code_boxes<true>, {.x = blocks_for(n, kThreads), .threads = kThreads}, stream, p, n, gt,
-         reference, deltas);
+      reference, deltas);
 }
 
 void decode_boxes(const BoxCoderParams& p, std::int64_t n, const float* deltas, const float* reference, float* boxes,
-                  cudaStream_t stream) {
+    cudaStream_t stream) {
   launch("decode_boxes", code_boxes<false>, {.x = blocks_for(n, kThreads), .threads = kThreads}, stream, p, n, deltas,
-         reference, boxes);
+      reference, boxes);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -136,8 +136,7 @@ __device__ int select_smallest(std::int64_t n, int k, const KeyOf& key, SelectSc
 }
 
 // How many of the ascending keys are below `key`.
-template <class Keys>
-__device__ int count_below(const Keys& keys, int n, std::uint64_t key) {
+template <class Keys> __device__ int count_below(const Keys& keys, int n, std::uint64_t key) {
   int low = 0, high = n;
   while (low < high) {
     const int middle = (low + high) / 2;

@@ -36,14 +36,9 @@ TTT_HD inline float widen(Float16 v) {
 }
 
 // To the nearest, ties to even; a NaN stays one.
-template <class T>
-TTT_HD T narrow(float v);
-template <>
-TTT_HD inline float narrow<float>(float v) {
-  return v;
-}
-template <>
-TTT_HD inline Bfloat16 narrow<Bfloat16>(float v) {
+template <class T> TTT_HD T narrow(float v);
+template <> TTT_HD inline float narrow<float>(float v) { return v; }
+template <> TTT_HD inline Bfloat16 narrow<Bfloat16>(float v) {
 #ifdef __CUDA_ARCH__
   return {__bfloat16_as_ushort(__float2bfloat16_rn(v))};
 #else
@@ -52,21 +47,16 @@ TTT_HD inline Bfloat16 narrow<Bfloat16>(float v) {
   return {static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16)};
 #endif
 }
-template <>
-TTT_HD inline Float16 narrow<Float16>(float v) {
+template <> TTT_HD inline Float16 narrow<Float16>(float v) {
 #ifdef __CUDA_ARCH__
   return {__half_as_ushort(__float2half_rn(v))};
 #else
   const std::uint32_t bits = bits_of(v), sign = bits >> 16 & 0x8000, rest = bits & 0x7FFFFFFF;
   std::uint32_t half = 0;
-  if (rest > 0x7F800000)
-    half = 0x7E00;
-  else if (rest >= 0x477FF000)
-    half = 0x7C00;  // from 65520 on the nearest is infinite
-  else if (rest >= 0x38800000)
-    half = (rest - 0x38000000 + 0xFFF + (rest >> 13 & 1)) >> 13;
-  else
-    half = bits_of(float_of(rest) + 0.5f) - bits_of(0.5f);  // below 2^-14 the places are those of 0.5
+  if (rest > 0x7F800000) half = 0x7E00;
+  else if (rest >= 0x477FF000) half = 0x7C00;  // from 65520 on the nearest is infinite
+  else if (rest >= 0x38800000) half = (rest - 0x38000000 + 0xFFF + (rest >> 13 & 1)) >> 13;
+  else half = bits_of(float_of(rest) + 0.5f) - bits_of(0.5f);  // below 2^-14 the places are those of 0.5
   return {static_cast<std::uint16_t>(sign | half)};
 #endif
 }

@@ -43,9 +43,8 @@ inline void check_shape(const char* kernel, const Shape& s) {
 // Starts kernel(arguments...) on `stream`; a shape without blocks starts nothing. Errors: UsageError for a shape that
 // no device takes, Error where the run time refuses, both with the kernel's name. Later errors show at the stream's
 // next synchronisation.
-template <class... Parameters, class... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), const Shape& s, cudaStream_t stream,
-            Arguments&&... arguments) {
+template <class... Parameters, class... Arguments> void launch(
+    const char* name, void (*kernel)(Parameters...), const Shape& s, cudaStream_t stream, Arguments&&... arguments) {
   check_shape(name, s);
   if (s.x == 0 || s.y == 0 || s.z == 0) return;
   cudaLaunchConfig_t config{};
@@ -71,8 +70,7 @@ inline std::int64_t blocks_for(std::int64_t items, std::int64_t per_block) {
 }
 
 // The dynamic shared memory of the block, aligned for every type used here.
-template <class T>
-__device__ T* dynamic_shared() {
+template <class T> __device__ T* dynamic_shared() {
 #ifdef __CUDACC__
   extern __shared__ float4 ttt_dynamic_shared[];
   return reinterpret_cast<T*>(ttt_dynamic_shared);
@@ -86,8 +84,7 @@ __device__ T* dynamic_shared() {
 class Workspace {
  public:
   explicit Workspace(void* base) : base_(static_cast<unsigned char*>(base)) {}
-  template <class T>
-  T* take(std::int64_t n) {
+  template <class T> T* take(std::int64_t n) {
     T* array = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
     used_ += (static_cast<std::size_t>(n) * sizeof(T) + 255) / 256 * 256;
     return array;

@@ -33,8 +33,7 @@ inline Isa best_isa() {
   return Isa::kBase;
 }
 
-template <class Loop>
-Loop pick(Isa isa, Loop base, Loop avx2, Loop avx512) {
+template <class Loop> Loop pick(Isa isa, Loop base, Loop avx2, Loop avx512) {
   return isa == Isa::kAvx512 ? avx512 : (isa == Isa::kAvx2 ? avx2 : base);
 }
 

@@ -10,10 +10,7 @@
 namespace ttt::kernels::cuda {
 
 // kWidth values of one load or store.
-template <class T, int kWidth>
-struct alignas(kWidth * sizeof(T)) Pack {
-  T value[kWidth];
-};
+template <class T, int kWidth> struct alignas(kWidth * sizeof(T)) Pack { T value[kWidth]; };
 
 // sum += w * v, each rounded once.
 template <class T, int kWidth>
@@ -22,23 +19,20 @@ __device__ inline void add_product(float w, const Pack<T, kWidth>& v, float (&su
   for (int k = 0; k < kWidth; ++k) sum[k] = fmaf(w, widen(v.value[k]), sum[k]);
 }
 
-template <class T, int kWidth>
-__device__ inline Pack<T, kWidth> packed(const float (&v)[kWidth]) {
+template <class T, int kWidth> __device__ inline Pack<T, kWidth> packed(const float (&v)[kWidth]) {
   Pack<T, kWidth> p;
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) p.value[k] = narrow<T>(v[k]);
   return p;
 }
 
-template <class T, int kWidth>
-__device__ inline void widen_all(const Pack<T, kWidth>& p, float (&v)[kWidth]) {
+template <class T, int kWidth> __device__ inline void widen_all(const Pack<T, kWidth>& p, float (&v)[kWidth]) {
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) v[k] = widen(p.value[k]);
 }
 
 // Whether packs may be used: channels are whole packs, and the address is aligned to one. Null takes packs.
-template <class T, int kWidth>
-bool takes_packs(std::int64_t channels, const T* p) {
+template <class T, int kWidth> bool takes_packs(std::int64_t channels, const T* p) {
   return channels % kWidth == 0 && reinterpret_cast<std::uintptr_t>(p) % sizeof(Pack<T, kWidth>) == 0;
 }
 

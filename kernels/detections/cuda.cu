@@ -37,7 +37,7 @@ Work work_in(const DetectionParams& p, Workspace&& memory) {
 // Decodes the candidates keys[0, found), best first, drops the small ones and returns how many are left; their keys
 // move up.
 __device__ int decode_candidates(const DetectionParams& p, const DetectionsIn& in, std::int64_t image,
-                                 std::uint64_t* keys, int found, float* boxes, int* sums) {
+    std::uint64_t* keys, int found, float* boxes, int* sums) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
   const auto height = static_cast<float>(in.image_size[2 * image]),
              width = static_cast<float>(in.image_size[2 * image + 1]);
@@ -71,8 +71,7 @@ __device__ int decode_candidates(const DetectionParams& p, const DetectionsIn& i
 
 // Greedy NMS by rounds: the best box alive is kept, all others are tested against it at once. At most `most` rounds.
 __device__ int suppress(const DetectionParams& p, const std::uint64_t* keys, int n, const float* boxes,
-                        std::int32_t* alive, int most, std::uint64_t* key_out, std::int32_t* source_out,
-                        std::int32_t first_source) {
+    std::int32_t* alive, int most, std::uint64_t* key_out, std::int32_t* source_out, std::int32_t first_source) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) alive[i] = 1;
   __syncthreads();
@@ -107,7 +106,7 @@ __global__ void __launch_bounds__(kThreads) detect_class(DetectionParams p, Dete
   const int left = decode_candidates(p, in, image, keys, found, boxes, scratch.sums);
   __syncthreads();
   const int kept = suppress(p, keys, left, boxes, w.alive + list * p.rois, w.most, w.key + list * w.most,
-                            w.source + list * w.most, static_cast<std::int32_t>(list * p.rois));
+      w.source + list * w.most, static_cast<std::int32_t>(list * p.rois));
   if (threadIdx.x == 0) w.count[list] = kept;
 }
 
@@ -145,8 +144,8 @@ __global__ void __launch_bounds__(kThreads)
 
 std::size_t detections_workspace(const DetectionParams& p) { return workspace_bytes(work_in, p); }
 
-void detections(const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, void* workspace,
-                cudaStream_t stream) {
+void detections(
+    const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, void* workspace, cudaStream_t stream) {
   if (!(p.nms_threshold >= 0.0f)) throw UsageError("NMS wants a threshold of at least 0. Correct nms_threshold.");
   if (p.classes < 2)
     throw UsageError("Detections want the background and at least one class. Correct DetectionParams::classes.");
@@ -155,12 +154,12 @@ void detections(const DetectionParams& p, const DetectionsIn& in, const Detectio
                      " RoIs an image and 2^31 candidates. Lower the number of proposals.");
   const Work w = work_in(p, Workspace(workspace));
   const Shape shape{.x = p.classes - 1,
-                    .y = p.images,
-                    .threads = kThreads,
-                    .shared = std::size_t(power_of_two_from(static_cast<int>(p.rois))) * sizeof(std::uint64_t)};
+      .y = p.images,
+      .threads = kThreads,
+      .shared = std::size_t(power_of_two_from(static_cast<int>(p.rois))) * sizeof(std::uint64_t)};
   launch("detect_class", detect_class, shape, stream, p, in, w);
   launch("merge_classes", merge_classes, {.x = p.classes - 1, .y = p.images, .threads = kThreads}, stream, p, w,
-         out.boxes, out.score, out.label, out.count);
+      out.boxes, out.score, out.label, out.count);
 }
 
 }  // namespace ttt::kernels::cuda

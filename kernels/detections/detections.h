@@ -32,8 +32,8 @@ void detections(const DetectionParams& p, const DetectionsIn& in, const Detectio
 }
 namespace cuda {
 std::size_t detections_workspace(const DetectionParams& p);
-void detections(const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, void* workspace,
-                cudaStream_t stream);
+void detections(
+    const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, void* workspace, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

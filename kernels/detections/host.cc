@@ -41,7 +41,7 @@ void detect_class(const DetectionParams& p, const ImageIn& in, std::int64_t labe
   for (const std::uint64_t key : keys) {
     float* box = boxes.data() + 4 * n;
     decode_box(p.coder, in.deltas + 4 * static_cast<std::int64_t>(key_index(key)),
-               in.rois + key_index(key) / p.classes * 4, box);
+        in.rois + key_index(key) / p.classes * 4, box);
     clip_box(box, in.height, in.width, extra);
     if (box_is_large(box, p.min_size, extra)) keys[n++] = key;
   }
@@ -62,12 +62,9 @@ void detections(const DetectionParams& p, const DetectionsIn& in, const Detectio
   if (p.rois * p.classes > 0xFFFFFFFFll)
     throw UsageError("RoIs times classes exceeds 2^32. Lower the number of proposals.");
   parallel_for(pool, p.images, [&](std::int64_t n) {
-    const ImageIn image{in.probabilities + n * p.rois * p.classes,
-                        in.deltas + n * p.rois * p.classes * 4,
-                        in.rois + n * p.rois * 4,
-                        std::min<std::int64_t>(in.roi_count[n], p.rois),
-                        static_cast<float>(in.image_size[2 * n]),
-                        static_cast<float>(in.image_size[2 * n + 1])};
+    const ImageIn image{in.probabilities + n * p.rois * p.classes, in.deltas + n * p.rois * p.classes * 4,
+        in.rois + n * p.rois * 4, std::min<std::int64_t>(in.roi_count[n], p.rois),
+        static_cast<float>(in.image_size[2 * n]), static_cast<float>(in.image_size[2 * n + 1])};
     std::vector<Detection> all;
     for (std::int64_t c = 1; c < p.classes; ++c) detect_class(p, image, c, all);
     std::sort(all.begin(), all.end(), [](const Detection& a, const Detection& b) { return a.key < b.key; });

@@ -109,8 +109,8 @@ void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, f
     throw UsageError("A bitmap's side cannot be negative. Correct MaskTargetParams::longest_side.");
   const std::size_t floats = Averages::floats(p.size, p.longest_side);
   const Shape shape{.x = p.rois,
-                    .threads = kThreads,
-                    .shared = 2 * floats * sizeof(float) + 4 * static_cast<std::size_t>(p.size) * sizeof(int)};
+      .threads = kThreads,
+      .shared = 2 * floats * sizeof(float) + 4 * static_cast<std::size_t>(p.size) * sizeof(int)};
   launch("mask_targets_bitmap", mask_targets_bitmap_kernel, shape, stream, p, in, static_cast<int>(floats), out);
 }
 

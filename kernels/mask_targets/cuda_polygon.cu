@@ -30,12 +30,12 @@ struct Grid {
 
 // toggles, inside: bits of the grid, column-major, `words` of 32. Adds the polygon to inside; toggles is zero before
 // and after.
-__device__ void add_polygon(const Grid& grid, int size, const float* vertices, int n, int words, unsigned* toggles,
-                            unsigned* inside) {
+__device__ void add_polygon(
+    const Grid& grid, int size, const float* vertices, int n, int words, unsigned* toggles, unsigned* inside) {
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) {
     const float *from = vertices + 2 * (i == 0 ? n - 1 : i - 1), *to = vertices + 2 * i;
     polygon_edge(grid.unit_x(from), grid.unit_y(from), grid.unit_x(to), grid.unit_y(to), size,
-                 [=](int at) { atomicXor(&toggles[at / 32], 1u << at % 32); });
+        [=](int at) { atomicXor(&toggles[at / 32], 1u << at % 32); });
   }
   __syncthreads();
   for (int w = static_cast<int>(threadIdx.x); w < words; w += kThreads) {
@@ -50,9 +50,8 @@ __device__ void add_polygon(const Grid& grid, int size, const float* vertices, i
   __syncthreads();
 }
 
-__global__ void __launch_bounds__(kThreads)
-    mask_targets_polygon_kernel(MaskTargetParams p, PolygonView polygons, const std::int32_t* object, const float* rois,
-                                float* out) {
+__global__ void __launch_bounds__(kThreads) mask_targets_polygon_kernel(
+    MaskTargetParams p, PolygonView polygons, const std::int32_t* object, const float* rois, float* out) {
   const int area = p.size * p.size,
             words = area / 32 + 1;  // a crossing below the last row of the last column falls behind the grid
   auto* toggles = dynamic_shared<unsigned>();
@@ -78,12 +77,12 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
-                          const float* rois, float* out, cudaStream_t stream) {
+    const float* rois, float* out, cudaStream_t stream) {
   if (p.size < 1) throw UsageError("Mask targets want a side of at least one pixel. Correct MaskTargetParams::size.");
   const std::size_t words = static_cast<std::size_t>(p.size) * p.size / 32 + 1;
   launch("mask_targets_polygon", mask_targets_polygon_kernel,
-         {.x = p.rois, .threads = kThreads, .shared = 2 * words * sizeof(unsigned)}, stream, p, polygons, object, rois,
-         out);
+      {.x = p.rois, .threads = kThreads, .shared = 2 * words * sizeof(unsigned)}, stream, p, polygons, object, rois,
+      out);
 }
 
 }  // namespace ttt::kernels::cuda

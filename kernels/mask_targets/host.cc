@@ -21,7 +21,7 @@ constexpr float kLongestRoi = 1e6f;  // keeps sample counts inside an int
 // RoIAlign's samples along one axis, adaptive count, not aligned. `extent` is the image's; the bitmap covers
 // [crop, crop + n) of it. Outside it the mask is 0, so those weights are not needed.
 void average_axis(float start, float end, int size, std::int64_t extent, std::int64_t crop, std::int64_t n,
-                  std::vector<Average>& out) {
+    std::vector<Average>& out) {
   out.resize(size);
   for (Average& a : out) a.begin = 0, a.weight.clear();
   if (!std::isfinite(start) || !std::isfinite(end) || end - start > kLongestRoi) return;
@@ -59,7 +59,7 @@ struct Bitmap {
 
 // out[b, c] = sum over rows and columns of weight * weight * bit: rows first, a whole row of the bitmap at a time.
 void average_bitmap(const Bitmap& bitmap, const std::vector<Average>& y, const std::vector<Average>& x,
-                    std::vector<float>& columns, float* out) {
+    std::vector<float>& columns, float* out) {
   std::int64_t lo = bitmap.w, hi = 0;
   for (const Average& a : x) {
     if (a.weight.empty()) continue;
@@ -109,7 +109,7 @@ void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, f
 }
 
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
-                          const float* rois, float* out, ThreadPool* pool) {
+    const float* rois, float* out, ThreadPool* pool) {
   check(p);
   const std::int64_t area = static_cast<std::int64_t>(p.size) * p.size;
   parallel_ranges(pool, p.rois, 4, [&](std::int64_t begin, std::int64_t end) {

@@ -40,12 +40,12 @@ struct PolygonView {
 namespace host {
 void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, float* out, ThreadPool* pool = nullptr);
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
-                          const float* rois, float* out, ThreadPool* pool = nullptr);
+    const float* rois, float* out, ThreadPool* pool = nullptr);
 }  // namespace host
 namespace cuda {
 void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, float* out, cudaStream_t stream);
 void mask_targets_polygon(const MaskTargetParams& p, const PolygonView& polygons, const std::int32_t* object,
-                          const float* rois, float* out, cudaStream_t stream);
+    const float* rois, float* out, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

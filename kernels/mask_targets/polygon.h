@@ -29,9 +29,8 @@ TTT_HD inline int polygon_crossing(int size, int c, std::int64_t v) {
 
 // Crossings of one edge; x, y are the rounded ends. toggle(i), with i in [0, size * size], is called for each; the
 // order of calls, of edges too, is of no account.
-template <class Toggle>
-TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t xe, std::int32_t ye, int size,
-                                const Toggle& toggle) {
+template <class Toggle> TTT_HD inline void polygon_edge(
+    std::int32_t xs, std::int32_t ys, std::int32_t xe, std::int32_t ye, int size, const Toggle& toggle) {
   const std::int64_t dx = xe > xs ? std::int64_t{xe} - xs : std::int64_t{xs} - xe;
   const std::int64_t dy = ye > ys ? std::int64_t{ye} - ys : std::int64_t{ys} - ye;
   if (dx == 0) return;  // crosses no column; also the edges of length 0
@@ -69,8 +68,7 @@ TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t x
 
 // The toggles of one polygon of n vertices given by vertex(i, x, y). toggles: [size * size + 1] bytes, zeroed by the
 // caller.
-template <class Vertex>
-TTT_HD inline void trace_polygon(int n, const Vertex& vertex, int size, std::uint8_t* toggles) {
+template <class Vertex> TTT_HD inline void trace_polygon(int n, const Vertex& vertex, int size, std::uint8_t* toggles) {
   double x = 0, y = 0;
   vertex(n - 1, x, y);
   std::int32_t px = polygon_unit(x), py = polygon_unit(y);

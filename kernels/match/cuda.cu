@@ -16,8 +16,7 @@ struct Candidate {
   float box[4] = {0, 0, 0, 0};
 
   __device__ Candidate(const MatchParams& p, const float* candidates)
-      : image(blockIdx.y),
-        index(static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x),
+      : image(blockIdx.y), index(static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x),
         exists(index < p.candidates) {
     const std::int64_t row = (p.shared_candidates ? 0 : image * p.candidates) + index;
     if (exists)
@@ -31,8 +30,7 @@ __device__ int gt_in_image(const MatchParams& p, const std::int32_t* gt_count, s
 }
 
 // Calls visit(g, box) for every box of the image's ground truth, all threads together.
-template <class Visit>
-__device__ void for_each_gt(const float* gt, int count, float (*turn)[4], const Visit& visit) {
+template <class Visit> __device__ void for_each_gt(const float* gt, int count, float (*turn)[4], const Visit& visit) {
   for (int first = 0; first < count; first += kTurn) {
     const int here = min(kTurn, count - first);
     __syncthreads();
@@ -57,9 +55,8 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads)
-    match_kernel(MatchParams p, const float* gt, const std::int32_t* gt_count, const float* candidates,
-                 const std::uint8_t* visible, const unsigned* best, std::int32_t* matched) {
+__global__ void __launch_bounds__(kThreads) match_kernel(MatchParams p, const float* gt, const std::int32_t* gt_count,
+    const float* candidates, const std::uint8_t* visible, const unsigned* best, std::int32_t* matched) {
   __shared__ float turn[kTurn][4];
   const Candidate c(p, candidates);
   const float extra = p.legacy ? 1.0f : 0.0f;

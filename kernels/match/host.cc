@@ -33,7 +33,7 @@ void first_pass(const MatchParams& p, const MatchLoops& loops, Image& image, std
   CandidateBlock b;
   const std::int64_t begin = block * kMatchBlock;
   fill_block(image.candidates + 4 * begin, std::min<std::int64_t>(kMatchBlock, p.candidates - begin),
-             p.legacy ? 1.0f : 0.0f, b);
+      p.legacy ? 1.0f : 0.0f, b);
   for (std::int64_t g = 0; g < image.count; ++g) {
     const float best = loops.iou(b, image.gt + 4 * g) ? loops.update(b, static_cast<std::int32_t>(g)) : 0.0f;
     image.block_best[block * image.count + g] = best;
@@ -44,8 +44,8 @@ void first_pass(const MatchParams& p, const MatchLoops& loops, Image& image, std
 
 // Every candidate tied for a ground truth's best IoU gets its own argmax back, which may be another ground truth. Where
 // no candidate touches a ground truth all of them tie at 0, and all get theirs back: torchvision's rule, kept.
-void second_pass(const MatchParams& p, const MatchLoops& loops, Image& image, const std::vector<float>& best,
-                 std::int64_t block) {
+void second_pass(
+    const MatchParams& p, const MatchLoops& loops, Image& image, const std::vector<float>& best, std::int64_t block) {
   CandidateBlock b;
   const std::int64_t begin = block * kMatchBlock;
   bool filled = false;
@@ -53,7 +53,7 @@ void second_pass(const MatchParams& p, const MatchLoops& loops, Image& image, co
     if (image.block_best[block * image.count + g] != best[g]) continue;
     if (!filled) {
       fill_block(image.candidates + 4 * begin, std::min<std::int64_t>(kMatchBlock, p.candidates - begin),
-                 p.legacy ? 1.0f : 0.0f, b);
+          p.legacy ? 1.0f : 0.0f, b);
       filled = true;
     }
     if (!loops.iou(b, image.gt + 4 * g)) std::fill_n(b.iou, b.size, 0.0f);

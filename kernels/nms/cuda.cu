@@ -37,8 +37,8 @@ __device__ std::uint64_t lane_word(const std::uint64_t (&own)[kWordsPerLane], in
   return __shfl_sync(kAllLanes, value, word % 32);
 }
 
-__global__ void __launch_bounds__(32) scan_suppressed(NmsLists in, int width, const std::uint64_t* words, int most,
-                                                      std::int32_t* keep, std::int32_t* kept_out) {
+__global__ void __launch_bounds__(32) scan_suppressed(
+    NmsLists in, int width, const std::uint64_t* words, int most, std::int32_t* keep, std::int32_t* kept_out) {
   const std::int64_t list = blockIdx.x, first = list * in.capacity;
   const int lane = static_cast<int>(threadIdx.x), n = min(in.count[list], in.capacity);
   std::uint64_t removed[kWordsPerLane] = {};  // lane w % 32 holds word w of the list
@@ -75,16 +75,16 @@ __global__ void __launch_bounds__(1) set_count(std::int32_t value, std::int32_t*
 }  // namespace
 
 void nms_of_lists(const NmsLists& in, float threshold, bool legacy, std::int64_t most, std::uint64_t* words,
-                  std::int32_t* keep, std::int32_t* kept, cudaStream_t stream) {
+    std::int32_t* keep, std::int32_t* kept, cudaStream_t stream) {
   if (!(threshold >= 0.0f)) throw UsageError("NMS wants a threshold of at least 0. Correct nms_threshold.");
   if (in.capacity > kMostBoxes)
     throw UsageError("NMS on a GPU takes at most " + std::to_string(kMostBoxes) + " boxes in a list, not " +
                      std::to_string(in.capacity) + ". Lower the number of boxes before NMS (pre_nms).");
   const int width = (in.capacity + kTile - 1) / kTile;
   launch("suppress_pairs", suppress_pairs, {.x = width, .y = width, .z = in.lists, .threads = kTile}, stream, in,
-         threshold, legacy ? 1.0f : 0.0f, words);
+      threshold, legacy ? 1.0f : 0.0f, words);
   launch("scan_suppressed", scan_suppressed, {.x = in.lists, .threads = 32}, stream, in, width, words,
-         static_cast<int>(most < in.capacity ? most : in.capacity), keep, kept);
+      static_cast<int>(most < in.capacity ? most : in.capacity), keep, kept);
 }
 
 std::size_t nms_workspace(std::int64_t n) {
@@ -95,7 +95,7 @@ std::size_t nms_workspace(std::int64_t n) {
 }
 
 void nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep, std::int32_t* count,
-         void* workspace, cudaStream_t stream) {
+    void* workspace, cudaStream_t stream) {
   Workspace memory(workspace);
   auto* all = memory.take<std::int32_t>(1);
   auto* words = memory.take<std::uint64_t>(n > kMostBoxes ? 0 : nms_words({1, static_cast<int>(n), nullptr, nullptr}));

@@ -36,8 +36,8 @@ void KeptBoxes::add(const float* box, float extra) {
 
 OverlapsLoop overlaps_loop(Isa isa) { return TTT_PICK(isa, overlaps); }
 
-std::int64_t greedy_nms(std::int64_t n, const float* boxes, const Suppression& s, std::int64_t most, KeptBoxes& kept,
-                        std::int32_t* keep) {
+std::int64_t greedy_nms(
+    std::int64_t n, const float* boxes, const Suppression& s, std::int64_t most, KeptBoxes& kept, std::int32_t* keep) {
   const OverlapsLoop overlaps = overlaps_loop(best_isa());
   kept.clear();
   for (std::int64_t i = 0; i < n && kept.size < most; ++i) {

@@ -16,7 +16,7 @@ std::int64_t nms(std::int64_t n, const float* boxes, float threshold, bool legac
 namespace cuda {
 std::size_t nms_workspace(std::int64_t n);
 void nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep, std::int32_t* count,
-         void* workspace, cudaStream_t stream);
+    void* workspace, cudaStream_t stream);
 }  // namespace cuda
 
 namespace host {
@@ -42,8 +42,8 @@ using OverlapsLoop = bool (*)(const Suppression& s, const KeptBoxes& kept, const
 OverlapsLoop overlaps_loop(Isa isa);
 
 // boxes: [n, 4]. Stops after `most` kept. Returns how many; keep[i] is an index into boxes.
-std::int64_t greedy_nms(std::int64_t n, const float* boxes, const Suppression& s, std::int64_t most, KeptBoxes& kept,
-                        std::int32_t* keep);
+std::int64_t greedy_nms(
+    std::int64_t n, const float* boxes, const Suppression& s, std::int64_t most, KeptBoxes& kept, std::int32_t* keep);
 
 }  // namespace host
 
@@ -64,7 +64,7 @@ inline std::int64_t nms_words(const NmsLists& in) { return in.lists * in.capacit
 
 // out: keep [lists, capacity] indices into the list, ascending; kept [lists] how many, at most `most`
 void nms_of_lists(const NmsLists& in, float threshold, bool legacy, std::int64_t most, std::uint64_t* words,
-                  std::int32_t* keep, std::int32_t* kept, cudaStream_t stream);
+    std::int32_t* keep, std::int32_t* kept, cudaStream_t stream);
 
 }  // namespace cuda
 

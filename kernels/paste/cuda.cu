@@ -23,13 +23,9 @@ __device__ float widened(const float* mask, int size, int row, const TwoTaps& x)
 // One column's changes, from the top; COCO's order is column by column.
 class Column {
  public:
-  __device__ Column(const MaskChangesParams& p, const float* mask, const PasteBox& box, std::int64_t height,
-                    std::int64_t x)
-      : size_(p.size),
-        mask_(mask),
-        box_(box),
-        height_(height),
-        x_(x),
+  __device__ Column(
+      const MaskChangesParams& p, const float* mask, const PasteBox& box, std::int64_t height, std::int64_t x)
+      : size_(p.size), mask_(mask), box_(box), height_(height), x_(x),
         across_(two_taps(p.size + 2, box.width, static_cast<std::int32_t>(x) - box.left)) {}
 
   __device__ bool bit(std::int64_t y) {
@@ -44,8 +40,7 @@ class Column {
   // Calls note(position) where the bit differs from the pixel before, up to the box's last row; a run that reaches the
   // image's last row goes on into the next column. `before`: the last pixel of the column before. Returns the last
   // pixel of this column.
-  template <class Note>
-  __device__ bool changes(bool before, const Note& note) {
+  template <class Note> __device__ bool changes(bool before, const Note& note) {
     const std::int64_t first = x_ * height_;
     if (before && box_.y0 > 0) note(first), before = false;
     for (std::int64_t y = box_.y0; y < box_.y0 + box_.h; ++y)
@@ -65,10 +60,9 @@ class Column {
 
 // A block per mask. out: [masks] the number of changes of each mask, or, where kWrite, the changes: those of mask i
 // from out[begin[i]] on.
-template <bool kWrite>
-__global__ void __launch_bounds__(kThreads)
+template <bool kWrite> __global__ void __launch_bounds__(kThreads)
     mask_changes_kernel(MaskChangesParams p, const float* masks, const float* boxes, const std::int32_t* image_size,
-                        const std::int32_t* begin, std::int32_t* out) {
+        const std::int32_t* begin, std::int32_t* out) {
   __shared__ int sums[33];
   const std::int64_t mask = blockIdx.x;
   const float box[4] = {boxes[4 * mask], boxes[4 * mask + 1], boxes[4 * mask + 2], boxes[4 * mask + 3]};
@@ -122,15 +116,15 @@ void count_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, std
   check(p);
   const std::int32_t* const none = nullptr;
   launch("count_mask_changes", mask_changes_kernel<false>, {.x = p.masks, .threads = kThreads}, stream, p, in.masks,
-         in.boxes, in.image_size, none, begin);
+      in.boxes, in.image_size, none, begin);
   launch("sum_counts", sum_counts, {.threads = kThreads}, stream, p.masks, begin);
 }
 
 void write_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, const std::int32_t* begin,
-                        std::int32_t* changes, cudaStream_t stream) {
+    std::int32_t* changes, cudaStream_t stream) {
   check(p);
   launch("write_mask_changes", mask_changes_kernel<true>, {.x = p.masks, .threads = kThreads}, stream, p, in.masks,
-         in.boxes, in.image_size, begin, changes);
+      in.boxes, in.image_size, begin, changes);
 }
 
 }  // namespace ttt::kernels::cuda

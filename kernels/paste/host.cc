@@ -13,7 +13,7 @@
 namespace ttt::kernels::host {
 
 void paste_mask(int size, const float* mask, const float* box, std::int64_t image_height, std::int64_t image_width,
-                std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity) {
+    std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity) {
   if (!can_be_pasted(box))
     throw UsageError("A mask's box is not finite, or beyond 1e8. Drop such detections before pasting.");
   const PasteBox b = paste_box(box, size, image_height, image_width);

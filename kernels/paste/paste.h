@@ -10,7 +10,7 @@ namespace host {
 //   in:  mask [size, size] probabilities, box [4]
 //   out: box_out [4] the touched pixels x0, y0, w, h inside the image, bits [h, w] 0 or 1; w * h <= capacity
 void paste_mask(int size, const float* mask, const float* box, std::int64_t image_height, std::int64_t image_width,
-                std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity);
+    std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity);
 }  // namespace host
 
 // paste_mask and COCO's run-length encoding (coco/rle.h) in one pass, for many masks. A change is a position, column by
@@ -31,7 +31,7 @@ namespace cuda {
 void count_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, std::int32_t* begin, cudaStream_t stream);
 // out: changes [begin[masks]]
 void write_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, const std::int32_t* begin,
-                        std::int32_t* changes, cudaStream_t stream);
+    std::int32_t* changes, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x, n = blockIdx.y;
   if (at >= p.height * p.width) return;
   const PlacedPixel pixel{view.placed_size[2 * n], view.placed_size[2 * n + 1], static_cast<std::int32_t>(at / p.width),
-                          static_cast<std::int32_t>(at % p.width)};
+      static_cast<std::int32_t>(at % p.width)};
   const SourceImage image{view.bytes + view.offset[n], view.size[2 * n], view.size[2 * n + 1]};
   float out[3] = {0, 0, 0};
   if (image.height > 0 && pixel.y < pixel.height && pixel.x < pixel.width)
@@ -27,8 +27,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void preprocess(const PreprocessParams& p, const RawImagesView& view, const float* values, float* images,
-                cudaStream_t stream) {
+void preprocess(
+    const PreprocessParams& p, const RawImagesView& view, const float* values, float* images, cudaStream_t stream) {
   const Shape shape{.x = blocks_for(p.height * p.width, kThreads), .y = p.images, .threads = kThreads};
   launch("preprocess", preprocess_kernel, shape, stream, p, view, values, images);
 }

@@ -23,11 +23,11 @@ struct RawImagesView {
 // out: images [images, height, width, 3], zero outside each image's own extent
 namespace host {
 void preprocess(const PreprocessParams& p, const RawImagesView& view, const float* values, float* images,
-                ThreadPool* pool = nullptr);
+    ThreadPool* pool = nullptr);
 }
 namespace cuda {
-void preprocess(const PreprocessParams& p, const RawImagesView& view, const float* values, float* images,
-                cudaStream_t stream);
+void preprocess(
+    const PreprocessParams& p, const RawImagesView& view, const float* values, float* images, cudaStream_t stream);
 }
 
 }  // namespace ttt::kernels

@@ -58,9 +58,8 @@ Work work_in(const ProposalParams& p, Workspace&& memory) {
   return w;
 }
 
-__global__ void __launch_bounds__(kSelectThreads)
-    select_anchors(ProposalParams p, const float* logits, const float* deltas, const float* anchors,
-                   const std::int32_t* image_size, Work w) {
+__global__ void __launch_bounds__(kSelectThreads) select_anchors(ProposalParams p, const float* logits,
+    const float* deltas, const float* anchors, const std::int32_t* image_size, Work w) {
   __shared__ SelectScratch scratch;
   __shared__ int sums[33];
   auto* keys = dynamic_shared<std::uint64_t>();
@@ -184,20 +183,20 @@ void check(const ProposalParams& p) {
 
 std::size_t proposals_workspace(const ProposalParams& p) { return workspace_bytes(work_in, p); }
 
-void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, void* workspace,
-               cudaStream_t stream) {
+void proposals(
+    const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, void* workspace, cudaStream_t stream) {
   check(p);
   const Work w = work_in(p, Workspace(workspace));
   const Shape select{.x = p.levels,
-                     .y = p.images,
-                     .threads = kSelectThreads,
-                     .shared = std::size_t(power_of_two_from(w.capacity)) * sizeof(std::uint64_t)};
+      .y = p.images,
+      .threads = kSelectThreads,
+      .shared = std::size_t(power_of_two_from(w.capacity)) * sizeof(std::uint64_t)};
   launch("select_anchors", select_anchors, select, stream, p, in.logits, in.deltas, in.anchors, in.image_size, w);
   nms_of_lists({p.images * p.levels, w.capacity, w.count, w.box}, p.nms_threshold, p.coder.legacy, most_of_level(p),
-               w.words, w.keep, w.kept, stream);
+      w.words, w.keep, w.kept, stream);
   launch("merge_levels", merge_levels, {.x = p.levels, .y = p.images, .threads = kThreads}, stream, p, w);
   launch("write_proposals", write_proposals, {.x = p.images, .threads = kThreads}, stream, p, w, out.boxes, out.scores,
-         out.count);
+      out.count);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -104,7 +104,7 @@ void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOu
   parallel_for(pool, p.images * p.levels, [&](std::int64_t unit) {
     const std::int64_t n = unit / p.levels;
     const ImageIn image{in.logits + n * p.anchors, in.deltas + n * p.anchors * 4, in.anchors,
-                        static_cast<float>(in.image_size[2 * n]), static_cast<float>(in.image_size[2 * n + 1])};
+        static_cast<float>(in.image_size[2 * n]), static_cast<float>(in.image_size[2 * n + 1])};
     levels[unit] = level_proposals(p, image, static_cast<int>(unit % p.levels));
   });
   for (std::int64_t n = 0; n < p.images; ++n) images[n] = merge_levels(levels.begin() + n * p.levels, p.levels);

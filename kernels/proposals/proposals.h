@@ -38,8 +38,8 @@ void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOu
 }
 namespace cuda {
 std::size_t proposals_workspace(const ProposalParams& p);
-void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, void* workspace,
-               cudaStream_t stream);
+void proposals(
+    const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, void* workspace, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

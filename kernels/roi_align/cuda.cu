@@ -13,10 +13,7 @@ namespace {
 
 constexpr int kThreads = 256, kWide = 4;
 
-template <class T>
-struct Features {
-  const T* level[kMaxLevels];
-};
+template <class T> struct Features { const T* level[kMaxLevels]; };
 
 // The taps of bin b of axis a lie at taps[a * capacity + begin[a * pooled + b]], count[...] of them.
 struct TapTable {
@@ -25,9 +22,7 @@ struct TapTable {
   int capacity;
 
   __device__ TapTable(void* shared, int pooled, int capacity)
-      : taps(static_cast<Tap*>(shared)),
-        begin(reinterpret_cast<int*>(taps + 2 * capacity)),
-        count(begin + 2 * pooled),
+      : taps(static_cast<Tap*>(shared)), begin(reinterpret_cast<int*>(taps + 2 * capacity)), count(begin + 2 * pooled),
         capacity(capacity) {}
   static std::size_t bytes(int pooled, int capacity) { return 2 * (capacity * sizeof(Tap) + 2 * pooled * sizeof(int)); }
 };
@@ -54,10 +49,8 @@ __device__ void fill_table(const RoiAlignParams& p, const RoiAxis& y, const RoiA
   }
 }
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads)
-    roi_align_forward_kernel(RoiAlignParams p, Features<T> features, const float* rois, const std::int32_t* roi_image,
-                             T* out, int capacity) {
+template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) roi_align_forward_kernel(
+    RoiAlignParams p, Features<T> features, const float* rois, const std::int32_t* roi_image, T* out, int capacity) {
   using Vector = Pack<T, kWidth>;
   const TapTable table(dynamic_shared<Tap>(), p.pooled, capacity);
   const std::int64_t roi = blockIdx.x;
@@ -94,9 +87,8 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-template <class T>
-void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
-                       const std::int32_t* roi_image, T* out, cudaStream_t stream) {
+template <class T> void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
+    const std::int32_t* roi_image, T* out, cudaStream_t stream) {
   if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
     throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
   Features<T> f{};
@@ -108,14 +100,14 @@ void roi_align_forward(const RoiAlignParams& p, const T* const* features, const 
   const std::int64_t capacity = tap_capacity(p);
   const Shape shape{.x = p.rois, .threads = kThreads, .shared = TapTable::bytes(p.pooled, static_cast<int>(capacity))};
   launch("roi_align_forward", wide ? roi_align_forward_kernel<T, kWide> : roi_align_forward_kernel<T, 1>, shape, stream,
-         p, f, rois, roi_image, out, static_cast<int>(capacity));
+      p, f, rois, roi_image, out, static_cast<int>(capacity));
 }
 
-template void roi_align_forward(const RoiAlignParams&, const float* const*, const float*, const std::int32_t*, float*,
-                                cudaStream_t);
-template void roi_align_forward(const RoiAlignParams&, const Bfloat16* const*, const float*, const std::int32_t*,
-                                Bfloat16*, cudaStream_t);
-template void roi_align_forward(const RoiAlignParams&, const Float16* const*, const float*, const std::int32_t*,
-                                Float16*, cudaStream_t);
+template void roi_align_forward(
+    const RoiAlignParams&, const float* const*, const float*, const std::int32_t*, float*, cudaStream_t);
+template void roi_align_forward(
+    const RoiAlignParams&, const Bfloat16* const*, const float*, const std::int32_t*, Bfloat16*, cudaStream_t);
+template void roi_align_forward(
+    const RoiAlignParams&, const Float16* const*, const float*, const std::int32_t*, Float16*, cudaStream_t);
 
 }  // namespace ttt::kernels::cuda

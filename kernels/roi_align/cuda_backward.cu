@@ -16,10 +16,7 @@ constexpr int kTile = 4, kLanes = 64,
 constexpr int kWide = 4;
 constexpr int kMaxPooled = 32;
 
-template <class T>
-struct Gradients {
-  T* level[kMaxLevels];
-};
+template <class T> struct Gradients { T* level[kMaxLevels]; };
 
 // Pixels are bounds, not exact: [first, last], empty where nothing is touched.
 struct Footprint {
@@ -106,7 +103,7 @@ __device__ void fill_weights(const RoiAlignParams& p, const float* corners, cons
     const int is_x = i / p.pooled, b = i % p.pooled, origin = is_x ? tile.x : tile.y;
     RoiAxis axis;
     roi_axis(roi_span(p, tile.level, is_x ? corners : corners + 1), p.pooled, p.sampling_ratio,
-             is_x ? p.width[tile.level] : p.height[tile.level], axis);
+        is_x ? p.width[tile.level] : p.height[tile.level], axis);
     float weight[kTile] = {};
     unsigned present = 0;
     visit_samples(axis, b, [&](std::int32_t pixel, float value) {
@@ -123,9 +120,8 @@ __device__ void fill_weights(const RoiAlignParams& p, const float* corners, cons
 }
 
 // Adds one RoI's gradient to the thread's row of pixels.
-template <class T, int kWidth>
-__device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, int row, const TileWeights& w,
-                        float (&sum)[kTile][kWidth]) {
+template <class T, int kWidth> __device__ void add_roi(
+    int pooled, const Pack<T, kWidth>* grad, int vectors, int row, const TileWeights& w, float (&sum)[kTile][kWidth]) {
   for (int by = 0; by < pooled; ++by) {
     if (!(w.present[0][by] >> row & 1)) continue;
     const float wy = w.weight[0][by][row];
@@ -140,10 +136,8 @@ __device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, in
   }
 }
 
-template <class T, int kWidth>
-__global__ void __launch_bounds__(kThreads)
-    roi_align_backward_kernel(RoiAlignParams p, const T* grad_out, const float* rois, Notes notes,
-                              Gradients<T> gradients) {
+template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) roi_align_backward_kernel(
+    RoiAlignParams p, const T* grad_out, const float* rois, Notes notes, Gradients<T> gradients) {
   using Vector = Pack<T, kWidth>;
   __shared__ std::int32_t hits[kThreads];
   __shared__ int sums[33];
@@ -176,7 +170,7 @@ __global__ void __launch_bounds__(kThreads)
       __syncthreads();
       if (works)
         add_roi(p.pooled, reinterpret_cast<const Vector*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel,
-                vectors, row, weights, sum);
+            vectors, row, weights, sum);
       __syncthreads();
     }
   }
@@ -189,9 +183,8 @@ __global__ void __launch_bounds__(kThreads)
 
 std::size_t roi_align_backward_workspace(const RoiAlignParams& p) { return workspace_bytes(notes_in, p); }
 
-template <class T>
-void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image,
-                        T* const* grad_features, void* workspace, cudaStream_t stream) {
+template <class T> void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois,
+    const std::int32_t* roi_image, T* const* grad_features, void* workspace, cudaStream_t stream) {
   if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
     throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
   if (p.pooled > kMaxPooled || p.rois > 0x7FFFFFFF)
@@ -201,7 +194,7 @@ void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float*
   const Notes notes = notes_in(p, Workspace(workspace));
   clear(notes.first, static_cast<std::size_t>(2 * p.images) * sizeof(std::int32_t), stream);
   launch("note_rois", note_rois, {.x = blocks_for(p.rois, kThreads), .threads = kThreads}, stream, p, rois, roi_image,
-         notes);
+      notes);
   Gradients<T> g{};
   bool wide = takes_packs<T, kWide>(p.channels, grad_out);
   std::int64_t tiles = 0;
@@ -212,14 +205,14 @@ void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float*
   }
   const Shape shape{.x = tiles, .y = blocks_for(wide ? p.channels / kWide : p.channels, kLanes), .threads = kThreads};
   launch("roi_align_backward", wide ? roi_align_backward_kernel<T, kWide> : roi_align_backward_kernel<T, 1>, shape,
-         stream, p, grad_out, rois, notes, g);
+      stream, p, grad_out, rois, notes, g);
 }
 
-template void roi_align_backward(const RoiAlignParams&, const float*, const float*, const std::int32_t*, float* const*,
-                                 void*, cudaStream_t);
-template void roi_align_backward(const RoiAlignParams&, const Bfloat16*, const float*, const std::int32_t*,
-                                 Bfloat16* const*, void*, cudaStream_t);
-template void roi_align_backward(const RoiAlignParams&, const Float16*, const float*, const std::int32_t*,
-                                 Float16* const*, void*, cudaStream_t);
+template void roi_align_backward(
+    const RoiAlignParams&, const float*, const float*, const std::int32_t*, float* const*, void*, cudaStream_t);
+template void roi_align_backward(
+    const RoiAlignParams&, const Bfloat16*, const float*, const std::int32_t*, Bfloat16* const*, void*, cudaStream_t);
+template void roi_align_backward(
+    const RoiAlignParams&, const Float16*, const float*, const std::int32_t*, Float16* const*, void*, cudaStream_t);
 
 }  // namespace ttt::kernels::cuda

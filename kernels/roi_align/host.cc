@@ -40,8 +40,8 @@ bool sample_axis(const RoiAlignParams& p, const RoiSpan& span, std::int64_t exte
 
 // Pixels [first, first + outputs) with the bins that read them, bins ascending.
 void transpose(const Axis& bins, Axis& pixels) {
-  const auto [lo, hi] = std::minmax_element(bins.taps.begin(), bins.taps.end(),
-                                            [](const Tap& a, const Tap& b) { return a.index < b.index; });
+  const auto [lo, hi] = std::minmax_element(
+      bins.taps.begin(), bins.taps.end(), [](const Tap& a, const Tap& b) { return a.index < b.index; });
   pixels.first = lo->index;
   pixels.begin.assign(hi->index - lo->index + 2, 0);
   for (const Tap& t : bins.taps) ++pixels.begin[t.index - pixels.first + 1];
@@ -49,8 +49,8 @@ void transpose(const Axis& bins, Axis& pixels) {
   pixels.taps.resize(bins.taps.size());
   for (std::size_t b = 0; b + 1 < bins.begin.size(); ++b)
     for (std::int32_t t = bins.begin[b]; t < bins.begin[b + 1]; ++t)
-      pixels.taps[pixels.begin[bins.taps[t].index - pixels.first]++] = {static_cast<std::int32_t>(b),
-                                                                        bins.taps[t].weight};
+      pixels.taps[pixels.begin[bins.taps[t].index - pixels.first]++] = {
+          static_cast<std::int32_t>(b), bins.taps[t].weight};
   // begin[i] has moved to the end of i, which is the beginning of i + 1.
   std::move_backward(pixels.begin.begin(), pixels.begin.end() - 1, pixels.begin.end());
   pixels.begin[0] = 0;
@@ -79,7 +79,7 @@ void check(const RoiAlignParams& p) {
 StencilLoop stencil_loop(Isa isa) { return TTT_PICK(isa, stencil); }
 
 void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois,
-                       const std::int32_t* roi_image, float* out, ThreadPool* pool) {
+    const std::int32_t* roi_image, float* out, ThreadPool* pool) {
   check(p);
   const StencilLoop stencil = stencil_loop(best_isa());
   const std::int64_t row = p.pooled * p.channels, size = p.pooled * row;
@@ -99,7 +99,7 @@ void roi_align_forward(const RoiAlignParams& p, const float* const* features, co
 }
 
 void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois,
-                        const std::int32_t* roi_image, float* const* grad_features, ThreadPool* pool) {
+    const std::int32_t* roi_image, float* const* grad_features, ThreadPool* pool) {
   check(p);
   const StencilLoop stencil = stencil_loop(best_isa());
   const std::int64_t row = p.pooled * p.channels, size = p.pooled * row;

@@ -32,9 +32,9 @@ struct RoiAlignParams {
 //   out: grad_features[l] [N, H_l, W_l, C]
 namespace host {
 void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois,
-                       const std::int32_t* roi_image, float* out, ThreadPool* pool = nullptr);
+    const std::int32_t* roi_image, float* out, ThreadPool* pool = nullptr);
 void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const float* rois,
-                        const std::int32_t* roi_image, float* const* grad_features, ThreadPool* pool = nullptr);
+    const std::int32_t* roi_image, float* const* grad_features, ThreadPool* pool = nullptr);
 }  // namespace host
 
 // T: float, Bfloat16 or Float16; sums are float32, rounded to T once. features, grad_features: host arrays of device
@@ -42,13 +42,11 @@ void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const fl
 // the RoIs in turn. Where a RoI is turned inside out and p.aligned, two of its samples' weights are added before the
 // product instead of after: the result differs from the reference implementation by rounding.
 namespace cuda {
-template <class T>
-void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
-                       const std::int32_t* roi_image, T* out, cudaStream_t stream);
+template <class T> void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
+    const std::int32_t* roi_image, T* out, cudaStream_t stream);
 std::size_t roi_align_backward_workspace(const RoiAlignParams& p);
-template <class T>
-void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image,
-                        T* const* grad_features, void* workspace, cudaStream_t stream);
+template <class T> void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois,
+    const std::int32_t* roi_image, T* const* grad_features, void* workspace, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

@@ -65,8 +65,7 @@ TTT_HD inline bool roi_axis(const RoiSpan& span, int pooled, int sampling_ratio,
 
 // Calls visit(pixel, weight) for what the samples of bin b read, one or two pixels a sample. The same pixel may come
 // several times: its weights are to be added in this order.
-template <class Visit>
-TTT_HD inline void visit_samples(const RoiAxis& a, int b, const Visit& visit) {
+template <class Visit> TTT_HD inline void visit_samples(const RoiAxis& a, int b, const Visit& visit) {
   const auto divide = [&](float x) { return a.exact ? x * a.inverse : x / a.samples; };
   for (int s = 0; s < a.grid; ++s) {
     float v = a.start + static_cast<float>(b) * a.bin + divide((static_cast<float>(s) + 0.5f) * a.bin);
@@ -92,8 +91,7 @@ struct Tap {
 // Writes the taps of bin b, ascending and each pixel once, to place(first pixel) and returns how many: at most two a
 // sample, and at most two more than the pixels that the bin spans. place is called only where there is a tap. (In a RoI
 // that is turned inside out samples descend, and a pixel may come twice.)
-template <class Place>
-TTT_HD inline int bin_taps(const RoiAxis& a, int b, const Place& place) {
+template <class Place> TTT_HD inline int bin_taps(const RoiAxis& a, int b, const Place& place) {
   int n = 0;
   Tap* taps = nullptr;
   visit_samples(a, b, [&](std::int32_t pixel, float weight) {

@@ -46,7 +46,7 @@ struct Draw {
       : seed(static_cast<std::uint64_t>(key[0])), step(static_cast<std::uint64_t>(key[1])) {}
   __device__ std::uint64_t bits(const SampleParams& p, std::int64_t image_id, std::int64_t c) const {
     return random_bits(seed, static_cast<Purpose>(p.purpose), step, static_cast<std::uint64_t>(image_id),
-                       static_cast<std::uint64_t>(c));
+        static_cast<std::uint64_t>(c));
   }
 };
 
@@ -91,14 +91,13 @@ __device__ void offer(const Draws& d, std::int64_t image, int kind, std::uint64_
   d.candidate[slot] = static_cast<std::int32_t>(c);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    collect(SampleParams p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id,
-            Draws d) {
+__global__ void __launch_bounds__(kThreads) collect(
+    SampleParams p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, Draws d) {
   const std::int64_t image = blockIdx.y, first = static_cast<std::int64_t>(blockIdx.x) * kPerBlock;
   const Wanted wanted(p, d.there + 2 * image);
   const Draw draw(key);
-  const std::uint64_t bound[2] = {first_bound(wanted.count[0], d.there[2 * image]),
-                                  first_bound(wanted.count[1], d.there[2 * image + 1])};
+  const std::uint64_t bound[2] = {
+      first_bound(wanted.count[0], d.there[2 * image]), first_bound(wanted.count[1], d.there[2 * image + 1])};
   for (int i = 0; i < kPerThread; ++i) {
     const std::int64_t c = first + i * kThreads + threadIdx.x;
     const int kind = c < p.candidates ? kind_of(matched[image * p.candidates + c]) : -1;
@@ -110,7 +109,7 @@ __global__ void __launch_bounds__(kThreads)
 
 // Collects again, by one block, until the number fits: keys are distinct, so some bound does it.
 __device__ void collect_again(const SampleParams& p, const Draw& draw, const std::int32_t* matched,
-                              std::int64_t image_id, const Draws& d, std::int64_t image, int kind, int count) {
+    std::int64_t image_id, const Draws& d, std::int64_t image, int kind, int count) {
   std::int32_t* collected = &d.collected[2 * image + kind];
   std::uint64_t bound = first_bound(count, d.there[2 * image + kind]), low = 0, high = ~std::uint64_t{0};
   for (;;) {
@@ -157,7 +156,7 @@ __device__ void write_smallest(const Draws& d, std::int64_t image, int kind, int
 
 __global__ void __launch_bounds__(kFinishThreads)
     finish_sample(SampleParams p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id,
-                  Draws d, std::int32_t* index, std::int32_t* positives, std::int32_t* total) {
+        Draws d, std::int32_t* index, std::int32_t* positives, std::int32_t* total) {
   const std::int64_t image = blockIdx.x;
   const Wanted wanted(p, d.there + 2 * image);
   std::int32_t* out = index + image * p.size;
@@ -188,7 +187,7 @@ void sample(const SampleParams& p, const SampleIn& in, const SampleOut& out, voi
   launch("count_kinds", count_kinds, by_candidates, stream, p, in.matched, d.there);
   launch("collect", collect, by_candidates, stream, p, in.key, in.matched, in.image_id, d);
   launch("finish_sample", finish_sample, {.x = p.images, .threads = kFinishThreads}, stream, p, in.key, in.matched,
-         in.image_id, d, out.index, out.positives, out.total);
+      in.image_id, d, out.index, out.positives, out.total);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -23,9 +23,9 @@ __global__ void __launch_bounds__(kThreads) sgd_tensors(float momentum, const Sg
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * kPerBlock, first = block + threadIdx.x;
   if (block >= t.size || (control.skip != nullptr && *control.skip != 0)) return;
   const SgdParams p{.lr = *control.lr * t.lr_factor,
-                    .momentum = momentum,
-                    .weight_decay = t.weight_decay,
-                    .grad_scale = *control.grad_scale};
+      .momentum = momentum,
+      .weight_decay = t.weight_decay,
+      .grad_scale = *control.grad_scale};
   for (int k = 0; k < kPerThread; ++k) {
     const std::int64_t i = first + k * kThreads;
     if (i < t.size) update(p, t.grad + i, t.momentum + i, t.weight + i);
@@ -46,15 +46,15 @@ __global__ void __launch_bounds__(kThreads) find_nonfinite_kernel(const SgdTenso
 }  // namespace
 
 void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control,
-         cudaStream_t stream) {
+    cudaStream_t stream) {
   launch("sgd_tensors", sgd_tensors, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream,
-         momentum, tensors, control);
+      momentum, tensors, control);
 }
 
-void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found,
-                    cudaStream_t stream) {
+void find_nonfinite(
+    const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream) {
   launch("find_nonfinite", find_nonfinite_kernel,
-         {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, tensors, found);
+      {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, tensors, found);
 }
 
 }  // namespace ttt::kernels::cuda

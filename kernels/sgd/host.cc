@@ -14,15 +14,15 @@ void sgd(const SgdParams& p, std::int64_t n, const float* grad, float* momentum,
   TTT_PICK(best_isa(), update)(p, n, grad, momentum, weight);
 }
 
-void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t /*largest*/,
-         const SgdControl& control) {
+void sgd(
+    float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t /*largest*/, const SgdControl& control) {
   if (control.skip != nullptr && *control.skip != 0) return;
   for (std::int64_t i = 0; i < count; ++i) {
     const SgdTensor& t = tensors[i];
     sgd({.lr = *control.lr * t.lr_factor,
-         .momentum = momentum,
-         .weight_decay = t.weight_decay,
-         .grad_scale = *control.grad_scale},
+            .momentum = momentum,
+            .weight_decay = t.weight_decay,
+            .grad_scale = *control.grad_scale},
         t.size, t.grad, t.momentum, t.weight);
   }
 }

@@ -32,9 +32,9 @@ void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t l
 // All tensors in one launch, with blocks for the largest: tensors of about one size waste none.
 namespace cuda {
 void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control,
-         cudaStream_t stream);
-void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found,
-                    cudaStream_t stream);
+    cudaStream_t stream);
+void find_nonfinite(
+    const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

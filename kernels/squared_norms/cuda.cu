@@ -20,9 +20,8 @@ __device__ void write_sums(SquaredNorms sums, SquaredNorms* out) {
 }
 
 // A warp per piece. Squares of floats are exact in double precision; only sums and differences round.
-__global__ void __launch_bounds__(kThreads)
-    sum_pieces(std::int64_t pieces, const NormPiece* piece, const float* gradient, const float* before,
-               const float* after, SquaredNorms* partial) {
+__global__ void __launch_bounds__(kThreads) sum_pieces(std::int64_t pieces, const NormPiece* piece,
+    const float* gradient, const float* before, const float* after, SquaredNorms* partial) {
   const std::int64_t p = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
   if (p >= pieces) return;
   SquaredNorms sums{};
@@ -46,9 +45,9 @@ __global__ void __launch_bounds__(32)
 }  // namespace
 
 void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after,
-                   SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream) {
+    SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream) {
   launch("sum_pieces", sum_pieces, {.x = blocks_for(g.pieces, kWarps), .threads = kThreads}, stream, g.pieces, g.piece,
-         gradient, before, after, partial);
+      gradient, before, after, partial);
   launch("sum_groups", sum_groups, {.x = g.groups, .threads = 32}, stream, g.group_begin, partial, out);
 }
 

@@ -16,8 +16,7 @@ double sum_of_lanes(double* lane) {
   return lane[0];
 }
 
-template <class Value>
-double sum_of_squares(std::int64_t n, const Value& value) {
+template <class Value> double sum_of_squares(std::int64_t n, const Value& value) {
   double lane[kLanes];
   for (int first = 0; first < kLanes; first += kAtOnce) {
     double sum[kAtOnce] = {};
@@ -36,8 +35,8 @@ double sum_of_squares(std::int64_t n, const Value& value) {
 
 }  // namespace
 
-void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after,
-                   SquaredNorms* out) {
+void squared_norms(
+    const NormGroups& g, const float* gradient, const float* before, const float* after, SquaredNorms* out) {
   for (std::int64_t group = 0; group < g.groups; ++group) {
     double gradients[kLanes] = {}, weights[kLanes] = {}, changes[kLanes] = {};
     for (std::int64_t p = g.group_begin[group]; p < g.group_begin[group + 1]; ++p) {

@@ -23,12 +23,12 @@ struct SquaredNorms {
 //   in:  gradient, before, after: flat arrays of gradients, weights before and weights after
 //   out: out [groups]; partial [pieces] is scratch
 namespace host {
-void squared_norms(const NormGroups& groups, const float* gradient, const float* before, const float* after,
-                   SquaredNorms* out);
+void squared_norms(
+    const NormGroups& groups, const float* gradient, const float* before, const float* after, SquaredNorms* out);
 }
 namespace cuda {
 void squared_norms(const NormGroups& groups, const float* gradient, const float* before, const float* after,
-                   SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream);
+    SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream);
 }
 
 }  // namespace ttt::kernels

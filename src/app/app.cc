@@ -12,11 +12,11 @@
 #include <thread>
 
 #include "core/error.h"
-#include "settings/recipe_text.h"
-#include "settings/settings_reader.h"
-#include "settings/fields_json.h"
 #include "result/result_file.h"
 #include "result/system_info.h"
+#include "settings/fields_json.h"
+#include "settings/recipe_text.h"
+#include "settings/settings_reader.h"
 
 namespace ttt::harness {
 namespace {
@@ -46,22 +46,17 @@ Failure current_failure() {
     return {Verdict::kNotSupported, e.what(), e.exit_code()};
   } catch (const Incorrect& e) {
     return {Verdict::kIncorrect, e.what(), e.exit_code(), true};
-  } catch (const Interrupted& e) {
-    return {Verdict::kFailed, e.what(), e.exit_code(), true};
-  } catch (const Error& e) {
+  } catch (const Interrupted& e) { return {Verdict::kFailed, e.what(), e.exit_code(), true}; } catch (const Error& e) {
     return {Verdict::kFailed, e.what(), e.exit_code()};
-  } catch (const std::bad_alloc&) {
-    return {Verdict::kFailed, out_of_memory(""), 1};
-  } catch (const std::exception& e) {
-    // LibTorch's allocator throws an exception of its own: "... DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes. ..."
+  } catch (const std::bad_alloc&) { return {Verdict::kFailed, out_of_memory(""), 1}; } catch (const std::exception& e) {
+    // LibTorch's allocator throws an exception of its own: "... DefaultCPUAllocator: can't allocate memory: you tried
+    // to allocate 8 bytes. ..."
     const std::string what = first_line(e.what());
     if (const std::size_t at = what.find("you tried to allocate"); at != std::string::npos)
       return {Verdict::kFailed, out_of_memory(" (it" + what.substr(at + 3, what.find('.', at) - at - 3) + ")"), 1};
     // A library's exception may carry a stack trace below its first line.
     return {Verdict::kFailed, "Unexpected error: " + first_line(e.what()), 1};
-  } catch (...) {
-    return {Verdict::kFailed, "Unexpected error of unknown type.", 1};
-  }
+  } catch (...) { return {Verdict::kFailed, "Unexpected error of unknown type.", 1}; }
 }
 
 std::string random_id() {
@@ -100,7 +95,8 @@ class Session {
 
  private:
   int guarded_run() {
-    options_ = parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary, app_.inject_help);
+    options_ =
+        parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary, app_.inject_help);
     if (!options_.help.empty()) return print(options_.help);
     if (options_.version) return print(app_.name + " " + result::version_text() + "\n");
     read_recipe();
@@ -108,7 +104,8 @@ class Session {
     reserve();
     start_record();
     watch_ = std::make_unique<SignalWatch>([this](const std::string& name) { write_unanswered(name); });
-    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_, [this](const std::string& reason) { give_up(reason); }, out_};
+    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_,
+        [this](const std::string& reason) { give_up(reason); }, out_};
     const Outcome outcome = app_.run(table_, context);
     watch_->answered();
     return finish(outcome);
@@ -256,9 +253,7 @@ class Session {
       if (!unanswered_written_ && written_by_our_run()) return;
       // A rank that writes just now must not be ended by our abort in the middle of it.
       if (!write()) sleep_s(launch_.grace_s);
-    } catch (const std::exception& e) {
-      say(e.what());
-    }
+    } catch (const std::exception& e) { say(e.what()); }
   }
 
   // "Rank 2 (after step 39): ", where the failure may be this rank's alone.
@@ -272,9 +267,7 @@ class Session {
   bool written_by_our_run() const {
     try {
       return result::read_result(out_).run_id == run_id_;
-    } catch (const std::exception&) {
-      return false;
-    }
+    } catch (const std::exception&) { return false; }
   }
 
   // On the watch's thread, while this rank's main thread hangs in a collective or a long step.
@@ -285,22 +278,23 @@ class Session {
       result::RunRecord record = recorder_.snapshot();
       record.clocks = clock_.read();
       record.verdict = Verdict::kFailed;
-      const std::string where = clock_.evaluating() ? "it was in the evaluation after step " : "it was in the step after step ";
-      record.reason = signal + " ended the run while " +
-                      (record.steps.size() ? where + std::to_string(record.steps.step.back()) : "it had not finished a step") + ".";
+      const std::string where =
+          clock_.evaluating() ? "it was in the evaluation after step " : "it was in the step after step ";
+      record.reason =
+          signal + " ended the run while " +
+          (record.steps.size() ? where + std::to_string(record.steps.step.back()) : "it had not finished a step") + ".";
       if (const std::string known = witness_.ask(); !known.empty()) record.reason += " " + known;
-      record.warnings.push_back("Written by rank " + std::to_string(launch_.rank) +
-                                " alone: samples are those of this rank.");
+      record.warnings.push_back(
+          "Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
       const std::lock_guard lock(write_mutex_);
       unanswered_written_ = result::write_result(out_, record, {.force = options_.force});
-    } catch (const std::exception& e) {
-      say(e.what());
-    }
+    } catch (const std::exception& e) { say(e.what()); }
   }
 
   // On a thread of the run's, while this rank's main thread hangs.
   void give_up(const std::string& reason) {
-    // Whatever hangs may hold what writing needs, or be the disk or MPI itself: this process ends all the same, and the launcher ends the others.
+    // Whatever hangs may hold what writing needs, or be the disk or MPI itself: this process ends all the same, and the
+    // launcher ends the others.
     std::thread([] {
       sleep_s(kWritingLimit);
       std::_Exit(1);
@@ -313,9 +307,7 @@ class Session {
         recorder_.finish(Verdict::kFailed, reason);
         write();
       }
-    } catch (const std::exception& e) {
-      say(e.what());
-    }
+    } catch (const std::exception& e) { say(e.what()); }
     end_ranks(1);
   }
 

@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "core/clock.h"
 #include "app/options.h"
 #include "app/signals.h"
-#include "settings/field_table.h"
+#include "core/clock.h"
 #include "result/phase_clock.h"
 #include "result/provenance.h"
 #include "result/run_recorder.h"
+#include "settings/field_table.h"
 
 namespace ttt::harness {
 
@@ -48,7 +48,7 @@ struct Launch {
 // How a run ended when nothing was thrown.
 struct Outcome {
   result::Verdict verdict = result::Verdict::kFailed;
-  std::string reason;  // one sentence: "box AP 0.512 >= 0.50 and mask AP 0.503 >= 0.50 after 5 epochs"
+  std::string reason;          // one sentence: "box AP 0.512 >= 0.50 and mask AP 0.503 >= 0.50 after 5 epochs"
   bool to_be_resumed = false;  // interrupted as asked, with all saved: exit code 0 whatever the verdict
 };
 
@@ -58,7 +58,9 @@ class Witness {
   // For the life of this object; its end waits for a question that is being answered.
   class Scope {
    public:
-    Scope(Witness& witness, std::function<std::string()> answer) : witness_(witness) { witness_.set(std::move(answer)); }
+    Scope(Witness& witness, std::function<std::string()> answer) : witness_(witness) {
+      witness_.set(std::move(answer));
+    }
     ~Scope() { witness_.set({}); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -90,7 +92,8 @@ struct RunContext {
   result::RunClock& clock;        // start_run() is the run's to call
   SignalWatch& signals;           // poll requested() once per step, agree over the ranks, throw Interrupted
   Witness& witness;               // is asked where a signal ends a run that cannot poll
-  // For another thread than the run's, which hangs: writes the result with this reason (unless a rank of the run has), and ends all ranks.
+  // For another thread than the run's, which hangs: writes the result with this reason (unless a rank of the run has),
+  // and ends all ranks.
   std::function<void(const std::string& reason)> give_up;
   const std::filesystem::path& out;  // of the result, absolute: what else a run writes stands beside it
 };
@@ -116,8 +119,7 @@ struct AppCore {
 // Returns the exit code; see result::verdict_exit_code() and core/error.h. Never throws.
 int run_app(int argc, const char* const* argv, const AppCore& app, const Launch& launch);
 
-template <FieldGroup Recipe>
-struct App {
+template <FieldGroup Recipe> struct App {
   std::string name;                     // of the program
   std::string summary;                  // one line for --help
   std::string kind = "time_to_target";  // of the result
@@ -129,9 +131,9 @@ struct App {
   std::map<std::string, result::LibraryVersion> libraries;
   // Throws UsageError for settings that contradict each other, naming both keys. May be empty.
   std::function<void(const Recipe&)> validate;
-  // Whether this run may resume an earlier one: nullopt if not, else the id of the run in the newest checkpoint, "" where
-  // none was saved. May be empty. Called on rank 0 alone, before it takes the result's path. A run that may resume
-  // replaces a result with verdict failed: that is what an earlier start left.
+  // Whether this run may resume an earlier one: nullopt if not, else the id of the run in the newest checkpoint, ""
+  // where none was saved. May be empty. Called on rank 0 alone, before it takes the result's path. A run that may
+  // resume replaces a result with verdict failed: that is what an earlier start left.
   std::function<std::optional<std::string>(const Recipe&)> resumes;
   std::function<Outcome(const Recipe&, RunContext&)> run;
 };
@@ -143,8 +145,8 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
     result::assign(table, recipe);
     return recipe;
   };
-  AppCore core{app.name,    app.summary,   app.kind,     app.inject_help, result::field_table(app.defaults),
-               app.recipes, app.shortcuts, app.libraries};
+  AppCore core{app.name, app.summary, app.kind, app.inject_help, result::field_table(app.defaults), app.recipes,
+      app.shortcuts, app.libraries};
   core.validate = [&](const result::FieldTable& table) {
     if (app.validate) app.validate(recipe_of(table));
   };

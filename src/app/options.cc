@@ -6,7 +6,8 @@
 #include "core/error.h"
 
 namespace ttt::harness {
-Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary, const std::string& inject_help) {
+Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary,
+    const std::string& inject_help) {
   Options o;
   CLI::App app{summary, program};
   app.set_help_flag();  // --help is ours: a rank that prints is the caller's choice
@@ -25,7 +26,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& prog
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->type_name("cpu|cuda");
   app.add_option("--data", o.data, "Folder of packed shards")->type_name("DIR");
-  if (!inject_help.empty()) app.add_option("--inject", o.inject, inject_help)->type_name("FAULT")->expected(1)->take_all();
+  if (!inject_help.empty())
+    app.add_option("--inject", o.inject, inject_help)->type_name("FAULT")->expected(1)->take_all();
   app.add_flag("--quiet", o.quiet, "No progress; errors only");
   app.add_flag("--print-recipe", o.print_recipe, "Print the resolved recipe as TOML and end");
   app.add_flag("--version", o.version, "Print the version and end");

@@ -1,5 +1,5 @@
-// The command line, which is the same for every program and frozen: a new knob is a recipe key, not a flag. (A fault that is planted is no
-// property of the run that it breaks: it has a flag, of the programs that take it.)
+// The command line, which is the same for every program and frozen: a new knob is a recipe key, not a flag. (A fault
+// that is planted is no property of the run that it breaks: it has a flag, of the programs that take it.)
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,9 @@ struct Options {
   std::string help;                   // text to print, where --help was given
 };
 
-// Throws UsageError naming the argument and the nearest valid one. `inject_help`: what --help says of --inject; "" for a program without it.
-Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary, const std::string& inject_help = {});
+// Throws UsageError naming the argument and the nearest valid one. `inject_help`: what --help says of --inject; "" for
+// a program without it.
+Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary,
+    const std::string& inject_help = {});
 
 }  // namespace ttt::harness

@@ -24,8 +24,7 @@ std::size_t width_of(std::FILE* stream) {
   return 79;
 }
 
-template <class... Args>
-std::string format(const char* pattern, Args... args) {
+template <class... Args> std::string format(const char* pattern, Args... args) {
   char text[160];
   std::snprintf(text, sizeof text, pattern, args...);
   return text;

@@ -68,8 +68,7 @@ SignalWatch::SignalWatch(Unanswered unanswered, double patience_s)
   read_fd_ = fds[0];
   thread_ = std::thread([this] {
     char byte = 0;
-    while (::read(read_fd_, &byte, 1) < 0 && errno == EINTR) {
-    }
+    while (::read(read_fd_, &byte, 1) < 0 && errno == EINTR) {}
     if (byte == 1) watch();
   });
   struct sigaction action {};
@@ -89,8 +88,7 @@ SignalWatch::~SignalWatch() {
   changed_.notify_all();
   const char byte = 0;
   const int fd = s.wake_fd.exchange(-1);
-  while (::write(fd, &byte, 1) < 0 && errno == EINTR) {
-  }
+  while (::write(fd, &byte, 1) < 0 && errno == EINTR) {}
   thread_.join();
   ::close(fd);
   ::close(read_fd_);
@@ -101,14 +99,10 @@ int SignalWatch::signal() const { return state().signal.load(); }
 
 std::string SignalWatch::name() const {
   switch (signal()) {
-    case SIGINT:
-      return "SIGINT";
-    case SIGTERM:
-      return "SIGTERM";
-    case SIGUSR1:
-      return "SIGUSR1";
-    default:
-      return "";
+    case SIGINT: return "SIGINT";
+    case SIGTERM: return "SIGTERM";
+    case SIGUSR1: return "SIGUSR1";
+    default: return "";
   }
 }
 

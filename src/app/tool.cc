@@ -39,13 +39,9 @@ int run_tool(CLI::App& app, int argc, char** argv, const std::function<int()>& r
     return run();
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
-  } catch (const CLI::ParseError& e) {
-    return fail(app, explain_usage(app, e), 2);
-  } catch (const Error& e) {
+  } catch (const CLI::ParseError& e) { return fail(app, explain_usage(app, e), 2); } catch (const Error& e) {
     return fail(app, e.what(), e.exit_code());
-  } catch (const std::exception& e) {
-    return fail(app, e.what(), 1);
-  }
+  } catch (const std::exception& e) { return fail(app, e.what(), 1); }
 }
 
 }  // namespace ttt

@@ -28,7 +28,8 @@ using result::Json;
 std::string why(int error) { return std::strerror(error); }
 
 const data::SealKind& kind() {
-  static const data::SealKind kind{.magic = "ttt-checkpoint", .name = "The checkpoint", .remedy = "Use the one before it."};
+  static const data::SealKind kind{
+      .magic = "ttt-checkpoint", .name = "The checkpoint", .remedy = "Use the one before it."};
   return kind;
 }
 
@@ -37,7 +38,8 @@ void reserve(const std::string& path, std::uint64_t bytes) {
   const int error = file.get() < 0 ? errno : ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   // File systems without the call say EOPNOTSUPP or EINVAL; there a full disk is met while writing.
   if (file.get() < 0 || (error != 0 && error != EOPNOTSUPP && error != EINVAL))
-    throw Error("The checkpoint '" + path + "' of " + std::to_string(bytes) + " bytes has no room (" + why(error) + "). Free space or choose another folder.");
+    throw Error("The checkpoint '" + path + "' of " + std::to_string(bytes) + " bytes has no room (" + why(error) +
+                "). Free space or choose another folder.");
 }
 
 template <class T>
@@ -46,16 +48,17 @@ void write_checked(File& file, const std::string& name, std::span<const T> value
   file.set_attribute("crc32c", static_cast<std::int64_t>(crc32c(values.data(), values.size_bytes())), name);
 }
 
-template <class T>
-std::vector<T> read_checked(const File& file, const std::string& name) {
+template <class T> std::vector<T> read_checked(const File& file, const std::string& name) {
   std::vector<T> values = file.read<T>(name);
   if (file.int_attribute("crc32c", name) != static_cast<std::int64_t>(crc32c(values.data(), values.size() * sizeof(T))))
-    throw DataError("The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
+    throw DataError(
+        "The checkpoint '" + file.path() + "': '" + name + "' does not match its checksum. Use the one before it.");
   return values;
 }
 
 void write_text(File& file, const std::string& name, const std::string& text) {
-  write_checked<std::uint8_t>(file, name, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, {text.size()});
+  write_checked<std::uint8_t>(
+      file, name, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, {text.size()});
 }
 
 std::string read_text(const File& file, const std::string& name) {
@@ -65,11 +68,13 @@ std::string read_text(const File& file, const std::string& name) {
 
 // The head, and by it every other byte. Returns the version.
 int check_bytes(const std::string& path) {
-  if (!fs::is_regular_file(path)) throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
+  if (!fs::is_regular_file(path))
+    throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
   const int version = data::check_seal(path, kind());
   if (version < 1 || version > kCheckpointVersion)
-    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) + ", this program reads versions 1 to " +
-                     std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) +
+                     ", this program reads versions 1 to " + std::to_string(kCheckpointVersion) +
+                     ". Use the build that wrote it.");
   return version;
 }
 
@@ -83,37 +88,33 @@ void add_kinds(Json& recipe) {
 }  // namespace
 
 Json state_json(const CheckpointState& s) {
-  return {{"run_id", s.run_id},
-          {"step", s.step},
-          {"images", s.images},
-          {"ranks", s.ranks},
-          {"signal", s.signal},
-          {"saved_unix_s", s.saved_unix_s},
-          {"clocks", {{"init_s", s.clocks.init_s}, {"run_s", s.clocks.run_s}, {"train_s", s.clocks.train_s}, {"lost_s", s.clocks.lost_s}}},
-          {"recipe", s.recipe},
-          {"data", s.data},
-          {"past", result::to_json(s.past)}};
+  return {{"run_id", s.run_id}, {"step", s.step}, {"images", s.images}, {"ranks", s.ranks}, {"signal", s.signal},
+      {"saved_unix_s", s.saved_unix_s},
+      {"clocks", {{"init_s", s.clocks.init_s}, {"run_s", s.clocks.run_s}, {"train_s", s.clocks.train_s},
+                     {"lost_s", s.clocks.lost_s}}},
+      {"recipe", s.recipe}, {"data", s.data}, {"past", result::to_json(s.past)}};
 }
 
 CheckpointState state_from_json(const Json& j) {
   using result::get;
   const Json& clocks = result::get_object(j, "clocks", "");
   CheckpointState s{.run_id = get<std::string>(j, "run_id", ""),
-                    .step = get<std::int64_t>(j, "step", ""),
-                    .images = get<std::int64_t>(j, "images", ""),
-                    .ranks = get<std::int64_t>(j, "ranks", ""),
-                    .signal = get<std::string>(j, "signal", ""),
-                    .saved_unix_s = get<double>(j, "saved_unix_s", ""),
-                    .recipe = result::get_object(j, "recipe", ""),
-                    .data = result::get_object(j, "data", ""),
-                    .past = result::run_record_from_json(result::get_object(j, "past", ""))};
+      .step = get<std::int64_t>(j, "step", ""),
+      .images = get<std::int64_t>(j, "images", ""),
+      .ranks = get<std::int64_t>(j, "ranks", ""),
+      .signal = get<std::string>(j, "signal", ""),
+      .saved_unix_s = get<double>(j, "saved_unix_s", ""),
+      .recipe = result::get_object(j, "recipe", ""),
+      .data = result::get_object(j, "data", ""),
+      .past = result::run_record_from_json(result::get_object(j, "past", ""))};
   s.clocks.init_s = get<double>(clocks, "init_s", "clocks"), s.clocks.run_s = get<double>(clocks, "run_s", "clocks");
-  s.clocks.train_s = get<double>(clocks, "train_s", "clocks"), s.clocks.lost_s = get<double>(clocks, "lost_s", "clocks");
+  s.clocks.train_s = get<double>(clocks, "train_s", "clocks"),
+  s.clocks.lost_s = get<double>(clocks, "lost_s", "clocks");
   return s;
 }
 
 std::int64_t write_checkpoint(const std::string& path, const CheckpointState& state, std::uint64_t about_bytes,
-                              const std::function<void(const AddArray&)>& arrays) {
+    const std::function<void(const AddArray&)>& arrays) {
   const std::string temporary = path + kTemporarySuffix;
   try {
     reserve(temporary, about_bytes);
@@ -125,10 +126,13 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
       file.set_attribute("ranks", state.ranks);
       write_text(file, "/state", result::dump(state_json(state), -1));
       result::for_each_column(state.steps, [&](const std::string& name, const auto& column) {
-        write_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name, column, {column.size()});
+        write_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(
+            file, "/steps/" + name, column, {column.size()});
       });
       for (const auto& [name, bytes] : state.sections) write_text(file, "/listeners/" + name, bytes);
-      arrays([&](const std::string& dataset, std::span<const float> values, const Dims& dims) { write_checked<float>(file, dataset, values, dims); });
+      arrays([&](const std::string& dataset, std::span<const float> values, const Dims& dims) {
+        write_checked<float>(file, dataset, values, dims);
+      });
       file.close();
     }
     data::seal(temporary, kind(), kCheckpointVersion);
@@ -158,9 +162,11 @@ Checkpoint read_checkpoint(const std::string& path) {
   const std::string listeners = "/listeners/";
   for (const std::string& name : file.datasets()) {
     if (name.starts_with(listeners)) c.state.sections[name.substr(listeners.size())] = read_text(file, name);
-    if (version == 1 && name.starts_with("/momentum/")) c.optimizer[name.substr(1)] = {file.dims(name), read_checked<float>(file, name)};
+    if (version == 1 && name.starts_with("/momentum/"))
+      c.optimizer[name.substr(1)] = {file.dims(name), read_checked<float>(file, name)};
     for (const auto& [prefix, arrays] : groups)
-      if (name.starts_with(prefix)) (*arrays)[name.substr(prefix.size())] = {file.dims(name), read_checked<float>(file, name)};
+      if (name.starts_with(prefix))
+        (*arrays)[name.substr(prefix.size())] = {file.dims(name), read_checked<float>(file, name)};
   }
   return c;
 }

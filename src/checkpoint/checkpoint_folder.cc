@@ -12,8 +12,8 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "data/shard_writer.h"
 #include "core/text.h"
+#include "data/shard_writer.h"
 
 namespace ttt::train {
 namespace {
@@ -29,7 +29,8 @@ std::int64_t step_of(const fs::path& path) {
   const std::string name = path.filename().string();
   long long step = 0;
   int end = 0;
-  if (std::sscanf(name.c_str(), "step-%lld.h5%n", &step, &end) != 1 || static_cast<std::size_t>(end) != name.size()) return -1;
+  if (std::sscanf(name.c_str(), "step-%lld.h5%n", &step, &end) != 1 || static_cast<std::size_t>(end) != name.size())
+    return -1;
   return step;
 }
 
@@ -42,10 +43,11 @@ void flatten(const Json& settings, const std::string& prefix, std::map<std::stri
 }
 
 bool may_differ(const std::string& key) {
-  // The run's length, the machine's share in it (batches and sums are the same for any of these), what watches over it, and what is written where.
-  static constexpr const char* kKeys[] = {"train.epochs", "train.max_steps", "train.images_per_rank", "train.threads", "train.keep_memory", "train.save_weights",
-                                          "train.trace_steps", "train.trace_from", "train.watchdog_s", "train.check_replicas_every", "data.workers",
-                                          "data.prefetch", "data.read"};
+  // The run's length, the machine's share in it (batches and sums are the same for any of these), what watches over it,
+  // and what is written where.
+  static constexpr const char* kKeys[] = {"train.epochs", "train.max_steps", "train.images_per_rank", "train.threads",
+      "train.keep_memory", "train.save_weights", "train.trace_steps", "train.trace_from", "train.watchdog_s",
+      "train.check_replicas_every", "data.workers", "data.prefetch", "data.read"};
   for (const char* group : {"train.checkpoint.", "train.stragglers.", "train.telemetry."})
     if (key.starts_with(group)) return true;
   return std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);
@@ -53,9 +55,12 @@ bool may_differ(const std::string& key) {
 
 void refuse_contradictions(const CheckpointConfig& c) {
   if (!c.from.empty() && c.resume == "never")
-    throw UsageError("train.checkpoint.from = '" + c.from + "' contradicts train.checkpoint.resume = \"never\". Leave one of them out.");
+    throw UsageError("train.checkpoint.from = '" + c.from +
+                     "' contradicts train.checkpoint.resume = \"never\". Leave one of them out.");
   if (c.resume == "required" && c.folder.empty() && c.from.empty())
-    throw UsageError("train.checkpoint.resume = \"required\" needs train.checkpoint.folder or train.checkpoint.from. Name one of them.");
+    throw UsageError(
+        "train.checkpoint.resume = \"required\" needs train.checkpoint.folder or train.checkpoint.from. Name one of "
+        "them.");
 }
 
 // Newer checkpoints than the run's beginning would be taken for its own later on.
@@ -73,14 +78,18 @@ CheckpointFolder::CheckpointFolder(fs::path folder, double patience_s) : folder_
   fs::create_directories(folder_, ec);
   lock_ = Descriptor((folder_ / "lock").string(), O_RDWR | O_CREAT);
   if (lock_.get() < 0)
-    throw UsageError("Cannot write checkpoints into " + quote(folder_) + " (" + std::strerror(errno) + "). Name a folder that can be written with train.checkpoint.folder.");
+    throw UsageError("Cannot write checkpoints into " + quote(folder_) + " (" + std::strerror(errno) +
+                     "). Name a folder that can be written with train.checkpoint.folder.");
   // The processes of a run that was killed a moment ago may still be going.
   for (const double end = now_s() + patience_s; ::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0;) {
     if (errno != EWOULDBLOCK) {
-      warning_ = "The checkpoint folder " + quote(folder_) + " cannot be locked (" + std::strerror(errno) + "): let no other run write there.";
+      warning_ = "The checkpoint folder " + quote(folder_) + " cannot be locked (" + std::strerror(errno) +
+                 "): let no other run write there.";
       break;
     }
-    if (now_s() > end) throw UsageError("Another run is writing checkpoints into " + quote(folder_) + ". Wait for it, or name another train.checkpoint.folder.");
+    if (now_s() > end)
+      throw UsageError("Another run is writing checkpoints into " + quote(folder_) +
+                       ". Wait for it, or name another train.checkpoint.folder.");
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   std::vector<fs::path> leftovers = {folder_ / kMarker};
@@ -126,7 +135,8 @@ Earlier find_earlier(const CheckpointConfig& config) {
   }
   if (!config.from.empty()) {
     found.checkpoint = read_checkpoint(config.from);
-    if (found.folder) refuse_newer(*found.folder, found.checkpoint->state.step, "the run is to go on from " + quote(config.from));
+    if (found.folder)
+      refuse_newer(*found.folder, found.checkpoint->state.step, "the run is to go on from " + quote(config.from));
     return found;
   }
   if (!found.folder) return found;
@@ -141,12 +151,16 @@ Earlier find_earlier(const CheckpointConfig& config) {
       if (config.resume == "required") throw;
       // Aside, so that it is not counted among those that are kept, nor met again.
       fs::rename(paths.back(), paths.back().string() + ".damaged");
-      found.warnings.push_back(std::string(e.what()) + " It was put aside as " + quote(paths.back().filename().string() + ".damaged") + ".");
+      found.warnings.push_back(
+          std::string(e.what()) + " It was put aside as " + quote(paths.back().filename().string() + ".damaged") + ".");
     }
   }
   if (!found.checkpoint && config.resume == "required")
-    throw UsageError("The folder " + quote(found.folder->path()) + " holds no checkpoint, and train.checkpoint.resume = \"required\". Name the folder of the run, or set it to \"auto\".");
-  if (!found.checkpoint && !found.warnings.empty()) found.warnings.push_back("No checkpoint in " + quote(found.folder->path()) + " is whole: the run starts anew.");
+    throw UsageError("The folder " + quote(found.folder->path()) +
+                     " holds no checkpoint, and train.checkpoint.resume = \"required\". Name the folder of the run, or "
+                     "set it to \"auto\".");
+  if (!found.checkpoint && !found.warnings.empty())
+    found.warnings.push_back("No checkpoint in " + quote(found.folder->path()) + " is whole: the run starts anew.");
   return found;
 }
 
@@ -158,10 +172,12 @@ Json changed_settings(const Json& before, const Json& now, const std::string& ch
   Json changed = Json::array();
   for (const auto& [key, unused] : keys) {
     const auto a = old_values.find(key), b = new_values.find(key);
-    const Json was = a == old_values.end() ? Json("(not there)") : a->second, is = b == new_values.end() ? Json("(not there)") : b->second;
+    const Json was = a == old_values.end() ? Json("(not there)") : a->second,
+               is = b == new_values.end() ? Json("(not there)") : b->second;
     if (was == is) continue;
     if (!may_differ(key))
-      throw UsageError("The checkpoint '" + checkpoint + "' was made with " + key + " = " + was.dump() + ", and this run has " + is.dump() +
+      throw UsageError("The checkpoint '" + checkpoint + "' was made with " + key + " = " + was.dump() +
+                       ", and this run has " + is.dump() +
                        ". Give it the same value, or another train.checkpoint.folder for a run of its own.");
     changed.push_back({{"key", key}, {"before", was}, {"value", is}});
   }

@@ -19,7 +19,9 @@ constexpr std::uint64_t kBytesPerDataset = 2048;
 
 Dims dims_of(const std::vector<std::int64_t>& shape) { return {shape.begin(), shape.end()}; }
 
-void copy_into(float* target, const at::Tensor& source, at::IntArrayRef shape) { at::from_blob(target, shape, at::kFloat).copy_(source.detach()); }
+void copy_into(float* target, const at::Tensor& source, at::IntArrayRef shape) {
+  at::from_blob(target, shape, at::kFloat).copy_(source.detach());
+}
 
 // The values that a parameter has at `memory` (its layout), in the order of files.
 std::span<const float> in_file_order(const Parameter& p, const float* memory, std::vector<float>& scratch) {
@@ -35,10 +37,13 @@ std::span<const float> in_file_order(const Parameter& p, const float* memory, st
 
 }  // namespace
 
-Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::move(parts)), folder_(std::move(earlier.folder)) {
+Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier)
+    : parts_(std::move(parts)), folder_(std::move(earlier.folder)) {
   const CheckpointConfig& config = parts_.config;
   writes_ = !config.folder.empty();
-  if (config.every_epochs > 0) interval_ = std::max<std::int64_t>(1, std::llround(config.every_epochs * static_cast<double>(parts_.steps_per_epoch)));
+  if (config.every_epochs > 0)
+    interval_ =
+        std::max<std::int64_t>(1, std::llround(config.every_epochs * static_cast<double>(parts_.steps_per_epoch)));
   for (const std::string& sentence : earlier.warnings) warn(sentence);
   std::uint8_t there = earlier.checkpoint.has_value();
   parts_.control.broadcast(&there, 1, 0);
@@ -53,7 +58,8 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::m
   }
   weights_.resize(static_cast<std::size_t>(parts_.parameters.flat_values().numel()));
   for (const NamedTensor& t : parts_.optimizer.state())
-    optimizer_.push_back({t.name, dims_of(t.value.sizes().vec()), std::vector<float>(static_cast<std::size_t>(t.value.numel()))});
+    optimizer_.push_back(
+        {t.name, dims_of(t.value.sizes().vec()), std::vector<float>(static_cast<std::size_t>(t.value.numel()))});
   fixed_.resize(static_cast<std::size_t>(fixed));
   scratch_.resize(static_cast<std::size_t>(longest));
 }
@@ -75,8 +81,13 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
   if (!writes_) return;
   saved_s_ = now_s(), saved_step_ = at.step;
   comm::Communicator& comm = parts_.control;
-  CheckpointState state{.run_id = parts_.run_id, .step = at.step, .images = at.images, .ranks = comm.size(), .signal = signal,
-                        .saved_unix_s = unix_s(), .clocks = parts_.clock.read()};
+  CheckpointState state{.run_id = parts_.run_id,
+      .step = at.step,
+      .images = at.images,
+      .ranks = comm.size(),
+      .signal = signal,
+      .saved_unix_s = unix_s(),
+      .clocks = parts_.clock.read()};
   finish();
   result::StepSeries later = parts_.recorder.steps_from(seen_);
   seen_ += later.size();
@@ -91,7 +102,8 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
   state.data = parts_.data;
   state.past = parts_.recorder.past();
   sample_ = {.step = at.step, .wall_s = state.clocks.run_s};
-  writing_ = std::async(std::launch::async, [this, state = std::move(state), later = std::move(later)]() mutable { return write(std::move(state), later); });
+  writing_ = std::async(std::launch::async,
+      [this, state = std::move(state), later = std::move(later)]() mutable { return write(std::move(state), later); });
   sample_.stall_s = now_s() - saved_s_;
 }
 
@@ -111,7 +123,8 @@ void Checkpoints::stage(std::vector<std::string> per_rank) {
   const std::int64_t flat = store.flat_values().numel();
   copy_into(weights_.data(), store.flat_values(), {flat});
   const std::vector<NamedTensor> state = parts_.optimizer.state();
-  for (std::size_t i = 0; i < state.size(); ++i) copy_into(optimizer_[i].values.data(), state[i].value, state[i].value.sizes());
+  for (std::size_t i = 0; i < state.size(); ++i)
+    copy_into(optimizer_[i].values.data(), state[i].value, state[i].value.sizes());
   float* fixed = fixed_.data();
   for (const Parameter& p : store.all()) {
     if (p.trainable) continue;
@@ -130,13 +143,13 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
     const std::uint64_t datasets = 32 + (2 + optimizer_.size()) * layout_.size();
     std::uint64_t state_floats = 0;
     for (const Staged& s : optimizer_) state_floats += s.values.size();
-    const std::uint64_t about_bytes = (weights_.size() + state_floats + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
-                                      steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
-    outcome.bytes = write_checkpoint(folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
+    const std::uint64_t about_bytes =
+        (weights_.size() + state_floats + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
+        steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
+    outcome.bytes = write_checkpoint(
+        folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
     folder_->prune(parts_.config.keep);
-  } catch (const std::exception& e) {
-    outcome.error = e.what();
-  }
+  } catch (const std::exception& e) { outcome.error = e.what(); }
   outcome.write_s = now_s() - begin;
   return outcome;
 }
@@ -153,7 +166,8 @@ void Checkpoints::add_arrays(const AddArray& add) const {
     if (p.trainable) {
       add("/weights/" + p.name, in_file_order(p, weights_.data() + p.offset, scratch_), dims);
       for (const Staged& s : optimizer_)
-        if (is_flat(s)) add("/optimizer/" + s.name + "/" + p.name, in_file_order(p, s.values.data() + p.offset, scratch_), dims);
+        if (is_flat(s))
+          add("/optimizer/" + s.name + "/" + p.name, in_file_order(p, s.values.data() + p.offset, scratch_), dims);
       continue;
     }
     add("/weights/" + p.name, {fixed, static_cast<std::size_t>(p.count)}, dims);
@@ -180,20 +194,24 @@ void Checkpoints::finish() {
     parts_.recorder.checkpoint(sample_);
   } else if (!failed_) {
     const auto there = folder_->list();
-    warn("The checkpoint of step " + std::to_string(sample_.step) + " was not written: " + outcome.error + " The run goes on, " +
-         (there.empty() ? std::string("without any checkpoint.") : "with " + there.back().filename().string() + " as the newest checkpoint."));
+    warn("The checkpoint of step " + std::to_string(sample_.step) + " was not written: " + outcome.error +
+         " The run goes on, " +
+         (there.empty() ? std::string("without any checkpoint.")
+                        : "with " + there.back().filename().string() + " as the newest checkpoint."));
   }
   failed_ = !outcome.error.empty();
 }
 
-std::optional<result::Interruption> Checkpoints::interrupt(const Position& at, std::span<Listener* const> listeners, const std::string& signal) {
+std::optional<result::Interruption> Checkpoints::interrupt(
+    const Position& at, std::span<Listener* const> listeners, const std::string& signal) {
   save(at, listeners, signal);
   finish();
   std::string newest;
   if (folder_ && !folder_->list().empty()) newest = folder_->list().back().filename().string();
   newest = comm::broadcast_text(parts_.control, newest);
   if (newest.empty()) return std::nullopt;
-  const result::Interruption interruption{.signal = signal, .step = at.step, .checkpoint = newest, .requeue = signal == "SIGUSR1"};
+  const result::Interruption interruption{
+      .signal = signal, .step = at.step, .checkpoint = newest, .requeue = signal == "SIGUSR1"};
   if (interruption.requeue && folder_) folder_->request_requeue(parts_.run_id + " " + newest);
   parts_.recorder.update([&](result::RunRecord& r) { r.interrupted = interruption; });
   return interruption;

@@ -1,17 +1,18 @@
 // Saves a run between its steps, and puts a run into the state that was saved.
 //
-// The thread that takes the steps copies; another one writes. What depends on the step alone is not saved, because it is computed: the order of
-// images, flips and samples are functions of (seed, step or epoch, image), the learning rate of the step.
+// The thread that takes the steps copies; another one writes. What depends on the step alone is not saved, because it
+// is computed: the order of images, flips and samples are functions of (seed, step or epoch, image), the learning rate
+// of the step.
 #pragma once
 
 #include <future>
 #include <span>
 
+#include "checkpoint/checkpoint_folder.h"
 #include "comm/communicator.h"
 #include "models/parameters.h"
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
-#include "checkpoint/checkpoint_folder.h"
 #include "train/listener.h"
 #include "train/optimizers/optimizer.h"
 
@@ -35,8 +36,9 @@ struct CheckpointParts {
 
 class Checkpoints final : public Checkpointer {
  public:
-  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, the optimizer's state, record and clock become what they were. Throws
-  // UsageError where the checkpoint is of another recipe or data set, DataError where it is of another model.
+  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, the optimizer's state, record
+  // and clock become what they were. Throws UsageError where the checkpoint is of another recipe or data set, DataError
+  // where it is of another model.
   Checkpoints(CheckpointParts parts, Earlier earlier);
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
@@ -44,11 +46,12 @@ class Checkpoints final : public Checkpointer {
   Progress progress() const override { return progress_; }
   void resumed(std::span<Listener* const> listeners) override;
   bool due(std::int64_t step) const override;
-  // Waits for the checkpoint before. One that cannot be written costs a warning, once until one can be again: the run is worth
-  // more than its checkpoint.
+  // Waits for the checkpoint before. One that cannot be written costs a warning, once until one can be again: the run
+  // is worth more than its checkpoint.
   void save(const Position& at, std::span<Listener* const> listeners) override { save(at, listeners, ""); }
   // SIGUSR1 puts the marker beside.
-  std::optional<result::Interruption> interrupt(const Position& at, std::span<Listener* const> listeners, const std::string& signal) override;
+  std::optional<result::Interruption> interrupt(
+      const Position& at, std::span<Listener* const> listeners, const std::string& signal) override;
   void finish() override;
 
  private:
@@ -77,16 +80,16 @@ class Checkpoints final : public Checkpointer {
   std::optional<result::Resume> resume_;
   double lost_before_s_ = 0;
   Sections sections_;
-  std::size_t seen_ = 0;     // steps of the recorder that are in steps_ already
+  std::size_t seen_ = 0;  // steps of the recorder that are in steps_ already
   std::int64_t saved_step_ = -1;
   double saved_s_ = 0;
-  bool failed_ = false;      // the last one could not be written
+  bool failed_ = false;  // the last one could not be written
   result::CheckpointSample sample_;
 
-  // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same time. That thread touches
-  // nothing of the model, which may go before it has ended.
+  // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same
+  // time. That thread touches nothing of the model, which may go before it has ended.
   std::vector<model::Parameter> layout_;  // without their values
-  struct Staged {  // a tensor of the optimizer's state
+  struct Staged {                         // a tensor of the optimizer's state
     std::string name;
     data::h5::Dims dims;
     std::vector<float> values;

@@ -1,7 +1,6 @@
-#include "checkpoint/checkpoints.h"
-
 #include <ATen/ops/from_blob.h>
 
+#include "checkpoint/checkpoints.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "result/provenance.h"
@@ -12,16 +11,18 @@ namespace {
 using data::h5::Dims;
 using model::Parameter;
 
-const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const std::string& key, at::IntArrayRef shape, const std::string& path,
-                                const std::string& kind) {
+const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const std::string& key,
+    at::IntArrayRef shape, const std::string& path, const std::string& kind) {
   const auto found = arrays.find(key);
   if (found == arrays.end() || found->second.dims != Dims(shape.begin(), shape.end()))
-    throw DataError("The checkpoint '" + path + "' has no " + kind + " in this model's shape. Use the build that wrote it.");
+    throw DataError(
+        "The checkpoint '" + path + "' has no " + kind + " in this model's shape. Use the build that wrote it.");
   return found->second;
 }
 
 at::Tensor tensor_of(const CheckpointArray& a) {
-  return at::from_blob(const_cast<float*>(a.values.data()), std::vector<std::int64_t>(a.dims.begin(), a.dims.end()), at::kFloat);
+  return at::from_blob(
+      const_cast<float*>(a.values.data()), std::vector<std::int64_t>(a.dims.begin(), a.dims.end()), at::kFloat);
 }
 
 void restore_optimizer(const NamedTensor& t, const model::ParameterStore& store, const Checkpoint& c) {
@@ -30,7 +31,10 @@ void restore_optimizer(const NamedTensor& t, const model::ParameterStore& store,
     return;
   }
   for (const Parameter* p : store.trainable())
-    store.view_of(t.value, *p).copy_(tensor_of(array_of(c.optimizer, t.name + "/" + p->name, p->file_shape, c.path, t.name + " of '" + p->name + "'")).view(p->shape));
+    store.view_of(t.value, *p)
+        .copy_(tensor_of(
+            array_of(c.optimizer, t.name + "/" + p->name, p->file_shape, c.path, t.name + " of '" + p->name + "'"))
+                   .view(p->shape));
 }
 
 // Rank 0's values on every rank.
@@ -40,8 +44,7 @@ void broadcast(comm::Communicator& comm, const at::Tensor& tensor) {
   if (host.const_data_ptr() != tensor.const_data_ptr()) tensor.detach().copy_(host);
 }
 
-template <class T>
-void broadcast(comm::Communicator& comm, std::vector<T>& values) {
+template <class T> void broadcast(comm::Communicator& comm, std::vector<T>& values) {
   std::uint64_t size = values.size();
   comm.broadcast(&size, sizeof size, 0);
   values.resize(size);
@@ -66,7 +69,8 @@ Sections broadcast(comm::Communicator& comm, const Sections& sections) {
 void Checkpoints::check(const Checkpoint& c) {
   resume_->changed = changed_settings(c.state.recipe, parts_.recipe, c.path);
   if (c.state.data != parts_.data)
-    throw UsageError("The checkpoint '" + c.path + "' was made on the data " + c.state.data.dump() + ", and this run has " + parts_.data.dump() +
+    throw UsageError("The checkpoint '" + c.path + "' was made on the data " + c.state.data.dump() +
+                     ", and this run has " + parts_.data.dump() +
                      ". Name the same data set with --data, or another train.checkpoint.folder for a run of its own.");
 }
 
@@ -90,7 +94,8 @@ void Checkpoints::restore_record(const Checkpoint* c) {
   sections_ = broadcast(comm, state.sections);
   const std::string changed = comm::broadcast_text(comm, result::dump(resume_->changed, -1));
   name = comm::broadcast_text(comm, name);
-  state = state_from_json(result::parse(comm::broadcast_text(comm, result::dump(state_json(state), -1)), "The checkpoint"));
+  state =
+      state_from_json(result::parse(comm::broadcast_text(comm, result::dump(state_json(state), -1)), "The checkpoint"));
 
   progress_ = {.step = state.step, .images = state.images};
   resume_->step = state.step, resume_->ranks_before = state.ranks, resume_->signal = state.signal;
@@ -107,7 +112,9 @@ void Checkpoints::restore_model(const Checkpoint* c) {
   model::ParameterStore& store = parts_.parameters;
   const std::vector<NamedTensor> state = parts_.optimizer.state();
   if (c) {
-    for (Parameter& p : store.all()) store.from_file(p, tensor_of(array_of(c->weights, p.name, p.file_shape, c->path, "weights of '" + p.name + "'")), c->path);
+    for (Parameter& p : store.all())
+      store.from_file(
+          p, tensor_of(array_of(c->weights, p.name, p.file_shape, c->path, "weights of '" + p.name + "'")), c->path);
     for (const NamedTensor& t : state) restore_optimizer(t, store, *c);
   }
   broadcast(parts_.control, store.flat_values());
@@ -126,7 +133,8 @@ void Checkpoints::restore_per_rank(const Checkpoint* c) {
     if (c) {
       const auto found = c->per_rank.find(p.name);
       if (found == c->per_rank.end() || found->second.values.size() != rows.size())
-        throw DataError("The checkpoint '" + c->path + "' has no '" + p.name + "' of each rank. Use the build that wrote it.");
+        throw DataError(
+            "The checkpoint '" + c->path + "' has no '" + p.name + "' of each rank. Use the build that wrote it.");
       rows = found->second.values;
     }
     broadcast(parts_.control, rows);

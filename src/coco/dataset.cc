@@ -137,7 +137,7 @@ Dataset read_document(json::ondemand::document& document, Place& place) {
     } else if (key == "annotations") {
       annotations = true;
       read_list(f.value(), "annotations", out.annotations, place,
-                [&](object o) { return read_annotation(o, buffer, place); });
+          [&](object o) { return read_annotation(o, buffer, place); });
     } else if (key == "categories") {
       categories = true;
       read_list(f.value(), "categories", out.categories, place, [&](object o) { return read_category(o, place); });
@@ -156,9 +156,7 @@ Dataset parse(const simdjson::padded_string& text, const std::string& name) {
     json::ondemand::parser parser;
     json::ondemand::document document = parser.iterate(text);
     return read_document(document, place);
-  } catch (const simdjson::simdjson_error& error) {
-    json::fail_json(place, error);
-  }
+  } catch (const simdjson::simdjson_error& error) { json::fail_json(place, error); }
 }
 
 }  // namespace
@@ -170,7 +168,9 @@ Dataset parse_instances(std::string_view text, const std::string& name) {
 }
 
 Rle mask_of(const Annotation& annotation, const Image& image) {
-  const auto name = [&] { return "Annotation " + std::to_string(annotation.id) + " of image " + std::to_string(image.id); };
+  const auto name = [&] {
+    return "Annotation " + std::to_string(annotation.id) + " of image " + std::to_string(image.id);
+  };
   if (const Rle* rle = std::get_if<Rle>(&annotation.segmentation)) return *rle;
   const auto* polygons = std::get_if<std::vector<Polygon>>(&annotation.segmentation);
   if (polygons == nullptr || polygons->empty()) {
@@ -181,9 +181,7 @@ Rle mask_of(const Annotation& annotation, const Image& image) {
   }
   try {
     return rasterize(*polygons, image.height, image.width);
-  } catch (const DataError& e) {
-    throw DataError(name() + ": " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError(name() + ": " + e.what()); }
 }
 
 }  // namespace ttt::coco

@@ -38,9 +38,10 @@ struct Dataset {
 };
 
 // Reads with simdjson. Throws UsageError (no such file) or DataError (not JSON, a missing key, a wrong type), with the
-// file, the annotation's id and the key. Of a key given twice the last counts, as in Python's json; iscrowd is a number or a boolean. An image without height and width has 0, without file_name "" (evaluating
-// boxes needs neither); `iscrowd` may be missing, null segmentations are. Annotations may name images and categories
-// that the file does not list: whether that matters is the caller's to say.
+// file, the annotation's id and the key. Of a key given twice the last counts, as in Python's json; iscrowd is a number
+// or a boolean. An image without height and width has 0, without file_name "" (evaluating boxes needs neither);
+// `iscrowd` may be missing, null segmentations are. Annotations may name images and categories that the file does not
+// list: whether that matters is the caller's to say.
 Dataset read_instances(const std::string& path);
 // The same from text; `name` stands for the file in messages.
 Dataset parse_instances(std::string_view text, const std::string& name);

@@ -80,8 +80,9 @@ void fail_json(const Place& place, const simdjson::simdjson_error& error) {
       throw DataError(place.text() + " is not laid out as expected. Write " +
                       (place.expected ? place.expected : "COCO's format") + ".");
     default:
-      throw DataError(place.text() + " is not valid JSON" + (place.key ? std::string(" near '") + place.key + "'" : "") +
-                      " (" + error.what() + "). Write the file again, with a JSON library.");
+      throw DataError(place.text() + " is not valid JSON" +
+                      (place.key ? std::string(" near '") + place.key + "'" : "") + " (" + error.what() +
+                      "). Write the file again, with a JSON library.");
   }
 }
 
@@ -91,7 +92,8 @@ simdjson::padded_string read(const std::string& path) {
   // simdjson's own loader says "IO error" for everything, reads a folder as an empty file, and needs to seek.
   std::ifstream in(path, std::ios::binary);
   if (!in || (in.peek(), in.bad())) {
-    throw UsageError("Cannot read " + path + ": " + std::strerror(errno ? errno : EIO) + ". Name a JSON file that exists.");
+    throw UsageError(
+        "Cannot read " + path + ": " + std::strerror(errno ? errno : EIO) + ". Name a JSON file that exists.");
   }
   if (!std::filesystem::is_regular_file(path)) {  // a pipe
     in.clear();
@@ -174,9 +176,7 @@ Size read_rle(ondemand::object object, RunBuffer& buffer, Place& place) {
     // The token reaches from the opening quote to the next token: it ends at its last quote.
     if (has_text) buffer.decode(text.substr(1, text.rfind('"') - 1), size.height, size.width);
     if (has_list && buffer.runs().empty()) buffer.push_back(pixels(size.height, size.width));  // an empty mask
-  } catch (const DataError& e) {
-    throw DataError(place.text() + ", 'segmentation': " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError(place.text() + ", 'segmentation': " + e.what()); }
   if (has_list) check_runs(buffer.runs(), size, place);
   return size;
 }
@@ -184,8 +184,7 @@ Size read_rle(ondemand::object object, RunBuffer& buffer, Place& place) {
 Segmentation read_segmentation(ondemand::value value, RunBuffer& buffer, Place& place) {
   place.at("segmentation", "polygons, or {\"size\": [height, width], \"counts\": \"...\" or [...]}");
   switch (value.type()) {
-    case ondemand::json_type::null:
-      return {};
+    case ondemand::json_type::null: return {};
     case ondemand::json_type::object: {
       const Size size = read_rle(value.get_object(), buffer, place);
       return Rle{size.height, size.width, {buffer.runs().begin(), buffer.runs().end()}};

@@ -25,7 +25,7 @@ std::uint64_t nonzero_bytes(std::uint64_t v) {
 
 // The rows of up to eight columns as bits: column c, row y is bit y % 64 of words[c * stride + y / 64].
 void pack_columns(const std::uint8_t* bits, std::int64_t row_stride, std::int64_t rows, std::int64_t columns,
-                  std::int64_t stride, std::uint64_t* words) {
+    std::int64_t stride, std::uint64_t* words) {
   std::fill(words, words + 8 * stride, 0);
   for (std::int64_t y = 0; y < rows; y += 8) {
     const std::int64_t n = std::min<std::int64_t>(8, rows - y);
@@ -41,9 +41,7 @@ void pack_columns(const std::uint8_t* bits, std::int64_t row_stride, std::int64_
       eight |= nonzero_bytes(v) << r;
     }
     if (eight == 0) continue;
-    for (std::int64_t c = 0; c < 8; ++c) {
-      words[c * stride + y / 64] |= (eight >> (8 * c) & 0xff) << (y % 64);
-    }
+    for (std::int64_t c = 0; c < 8; ++c) { words[c * stride + y / 64] |= (eight >> (8 * c) & 0xff) << (y % 64); }
   }
 }
 
@@ -67,7 +65,7 @@ class RunWriter {
 
 // One column's bits: `rows` of them, the first at `position`. Rows above and below the box are background.
 void write_column(const std::uint64_t* words, std::int64_t rows, std::uint64_t position, bool touches_top,
-                  bool touches_bottom, RunWriter& runs) {
+    bool touches_bottom, RunWriter& runs) {
   // The pixel before the column's first row is the last row of the column before it only where the box has no rows
   // above; else it is background, and the run was closed there.
   std::uint64_t before = touches_top && runs.value() ? 1 : 0;
@@ -95,7 +93,8 @@ Rle merge_two(const RleView& a, const RleView& b, bool intersect) {
     const bool va = ia % 2, vb = ib % 2;
     if ((intersect ? va && vb : va || vb) != runs.value()) runs.change_at(position);
     const std::uint64_t next = std::min(end_a, end_b);
-    if (next <= position) throw DataError("A mask's runs end before its last pixel. Write run lengths that fill the image.");
+    if (next <= position)
+      throw DataError("A mask's runs end before its last pixel. Write run lengths that fill the image.");
     position = next;
   }
   runs.finish(total);
@@ -114,7 +113,7 @@ std::uint32_t pixels(std::uint32_t height, std::uint32_t width) {
 }
 
 Rle encode_box(const std::uint8_t* bits, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h,
-               std::uint32_t height, std::uint32_t width) {
+    std::uint32_t height, std::uint32_t width) {
   Rle out{height, width, {}};
   const std::uint32_t total = pixels(height, width);
   RunWriter runs(out.counts);
@@ -146,8 +145,8 @@ Rle encode_box(const std::uint8_t* bits, std::int64_t x0, std::int64_t y0, std::
 
 void decode(const RleView& rle, std::uint8_t* out) { decode_box(rle, 0, 0, rle.width, rle.height, out); }
 
-void decode_box(const RleView& rle, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h,
-                std::uint8_t* out) {
+void decode_box(
+    const RleView& rle, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h, std::uint8_t* out) {
   if (w <= 0 || h <= 0) return;
   std::memset(out, 0, static_cast<std::size_t>(w) * h);
   const std::int64_t height = rle.height;
@@ -191,7 +190,7 @@ std::array<double, 4> bounding_box(const RleView& rle) {
   }
   if (!any) return {0, 0, 0, 0};
   return {static_cast<double>(left), static_cast<double>(top), static_cast<double>(right - left + 1),
-          static_cast<double>(bottom - top + 1)};
+      static_cast<double>(bottom - top + 1)};
 }
 
 Rle merge(std::span<const Rle> masks, bool intersect) {

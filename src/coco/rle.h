@@ -11,7 +11,8 @@
 
 namespace ttt::coco {
 
-// Runs alternate background, object, background, ...; the first may be 0. Pixel (row y, column x) is bit x * height + y.
+// Runs alternate background, object, background, ...; the first may be 0. Pixel (row y, column x) is bit x * height +
+// y.
 struct Rle {
   std::uint32_t height = 0, width = 0;
   std::vector<std::uint32_t> counts;
@@ -38,12 +39,12 @@ Rle rasterize(std::span<const Polygon> polygons, std::uint32_t height, std::uint
 // A mask that is zero outside the box [x0, x0+w) x [y0, y0+h); `bits` is row-major [h, w], nonzero is object. The part
 // of the box that is outside the image is dropped.
 Rle encode_box(const std::uint8_t* bits, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h,
-               std::uint32_t height, std::uint32_t width);
+    std::uint32_t height, std::uint32_t width);
 // Row-major [height, width] bytes of 0 and 1.
 void decode(const RleView& rle, std::uint8_t* out);
 // Only the box [x0, x0+w) x [y0, y0+h) of it, row-major [h, w]; outside the image is 0.
-void decode_box(const RleView& rle, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h,
-                std::uint8_t* out);
+void decode_box(
+    const RleView& rle, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h, std::uint8_t* out);
 
 std::uint64_t area(const RleView& rle);
 // x, y, width, height. A run that goes on into the next column counts with its full height, as in pycocotools. Zeros

@@ -10,8 +10,8 @@ namespace {
 constexpr int kMaxGroups = 7;  // 35 bits: differences of 32-bit runs need 33
 
 [[noreturn]] void fail_string(const char* what, std::uint32_t height, std::uint32_t width) {
-  throw DataError("The run-length string of a " + std::to_string(height) + " x " + std::to_string(width) + " mask " + what +
-                  ". Write 'counts' as pycocotools' encode() does.");
+  throw DataError("The run-length string of a " + std::to_string(height) + " x " + std::to_string(width) + " mask " +
+                  what + ". Write 'counts' as pycocotools' encode() does.");
 }
 
 }  // namespace

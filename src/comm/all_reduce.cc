@@ -30,8 +30,7 @@ void combine_in_rank_order(T* out, const std::vector<const T*>& in, std::size_t 
   }
 }
 
-template <class T>
-T* room(Scratch& scratch, std::size_t count) {
+template <class T> T* room(Scratch& scratch, std::size_t count) {
   if (scratch.size() < count * sizeof(T)) scratch.resize(count * sizeof(T));
   return reinterpret_cast<T*>(scratch.data());
 }
@@ -55,8 +54,7 @@ void small_all_reduce(const Channel& ch, const Call& call, T* data, std::size_t 
 }
 
 // A buffer's segment, cut into one slice per rank.
-template <class T>
-struct Segment {
+template <class T> struct Segment {
   T* data;
   std::size_t count;
   int ranks;
@@ -64,11 +62,11 @@ struct Segment {
   std::size_t slice_count(int r) const { return slice(r + 1) - slice(r); }
 };
 
-template <class T, class Op>
-class LargeAllReduce {
+template <class T, class Op> class LargeAllReduce {
  public:
   LargeAllReduce(const Channel& ch, const Call& call, Scratch& scratch)
-      : ch_(ch), call_(call), slice_cap_(kSliceBytes / sizeof(T)), staging_(room<T>(scratch, 2 * ch.size * slice_cap_)) {}
+      : ch_(ch), call_(call), slice_cap_(kSliceBytes / sizeof(T)),
+        staging_(room<T>(scratch, 2 * ch.size * slice_cap_)) {}
 
   void run(T* data, std::size_t count, Op op) {
     // floor(count * (r+1) / n) - floor(count * r / n) <= ceil(count / n): a slice never exceeds slice_cap_.

@@ -22,17 +22,11 @@ namespace ttt::comm {
 using Scratch = std::vector<char>;
 
 struct Sum {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a + b;
-  }
+  template <class T> T operator()(T a, T b) const { return a + b; }
 };
 // NaN wins, so that a NaN anywhere is seen everywhere.
 struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a != a || a > b ? a : b;
-  }
+  template <class T> T operator()(T a, T b) const { return a != a || a > b ? a : b; }
 };
 
 // In place; instantiated for (float, Sum), (double, Sum), (double, Max).

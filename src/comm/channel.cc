@@ -16,8 +16,7 @@ namespace {
 // MPI counts in int; a message beyond this is several.
 constexpr std::size_t kPiece = std::size_t{1} << 30;
 
-template <class Start>
-void in_pieces(std::size_t bytes, Start start) {
+template <class Start> void in_pieces(std::size_t bytes, Start start) {
   std::size_t begin = 0;
   do {
     const std::size_t n = std::min(kPiece, bytes - begin);
@@ -42,7 +41,8 @@ void Messages::send(const void* data, std::size_t bytes, int to, int tag) {
   std::lock_guard lock(*channel_.lock);
   in_pieces(bytes, [&](std::size_t begin, int n) {
     peers_.push_back(to);
-    check(MPI_Isend(static_cast<const char*>(data) + begin, n, MPI_BYTE, to, tag, channel_.comm, &requests_.emplace_back()));
+    check(MPI_Isend(
+        static_cast<const char*>(data) + begin, n, MPI_BYTE, to, tag, channel_.comm, &requests_.emplace_back()));
   });
 }
 
@@ -50,7 +50,8 @@ void Messages::receive(void* data, std::size_t bytes, int from, int tag) {
   std::lock_guard lock(*channel_.lock);
   in_pieces(bytes, [&](std::size_t begin, int n) {
     peers_.push_back(from);
-    check(MPI_Irecv(static_cast<char*>(data) + begin, n, MPI_BYTE, from, tag, channel_.comm, &requests_.emplace_back()));
+    check(
+        MPI_Irecv(static_cast<char*>(data) + begin, n, MPI_BYTE, from, tag, channel_.comm, &requests_.emplace_back()));
   });
 }
 
@@ -74,8 +75,8 @@ void Messages::wait() {
       last_news_s = now_s();
       backoff.reset();
     } else if (*channel_.cancelled) {
-      throw Error("Rank " + std::to_string(channel_.rank) + " left " + call_.what + " of " + std::to_string(call_.bytes) +
-                  " bytes unfinished, because it is failing: see its first error.");
+      throw Error("Rank " + std::to_string(channel_.rank) + " left " + call_.what + " of " +
+                  std::to_string(call_.bytes) + " bytes unfinished, because it is failing: see its first error.");
     } else if (now_s() - last_news_s > channel_.timeout_s) {
       give_up();
     } else {
@@ -91,8 +92,8 @@ void Messages::check(int mpi_status) const {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(mpi_status, text, &length);
-  throw Error("Rank " + std::to_string(channel_.rank) + " got an error of MPI in " + call_.what + " of " + std::to_string(call_.bytes) +
-              " bytes (" + std::string(text, length) +
+  throw Error("Rank " + std::to_string(channel_.rank) + " got an error of MPI in " + call_.what + " of " +
+              std::to_string(call_.bytes) + " bytes (" + std::string(text, length) +
               "): look for the rank that failed first, or for ranks that are not in the same collective.");
 }
 
@@ -103,8 +104,8 @@ void Messages::give_up() const {
   std::string ranks;
   for (int r : silent) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
   const std::string limit = std::to_string(channel_.timeout_s);
-  throw Error("Rank " + std::to_string(channel_.rank) + " waited " + limit.substr(0, limit.find('.') + 2) + " s in " + call_.what + " of " +
-              std::to_string(call_.bytes) + " bytes for rank " + ranks +
+  throw Error("Rank " + std::to_string(channel_.rank) + " waited " + limit.substr(0, limit.find('.') + 2) + " s in " +
+              call_.what + " of " + std::to_string(call_.bytes) + " bytes for rank " + ranks +
               ": look there for what hangs, or raise TTT_COMM_TIMEOUT_S if it is only slow.");
 }
 

@@ -39,7 +39,8 @@ class Backoff {
   double sleep_s_;
 };
 
-// One duplicate of MPI_COMM_WORLD, set to return errors: its ranks, the process's MPI lock, and how long silence is tolerated.
+// One duplicate of MPI_COMM_WORLD, set to return errors: its ranks, the process's MPI lock, and how long silence is
+// tolerated.
 struct Channel {
   MPI_Comm comm = MPI_COMM_NULL;
   std::shared_ptr<std::mutex> lock;
@@ -67,7 +68,8 @@ class Messages {
   void send(const void* data, std::size_t bytes, int to, int tag);
   void receive(void* data, std::size_t bytes, int from, int tag);
   // Until all are complete. Throws Error when none completes for the channel's limit, when the channel is cancelled, or
-  // when MPI reports an error (most often: the ranks are not in the same collective, and the lengths do not fit); MPI may then still hold the buffers, and the process must make no further MPI call but MPI_Abort.
+  // when MPI reports an error (most often: the ranks are not in the same collective, and the lengths do not fit); MPI
+  // may then still hold the buffers, and the process must make no further MPI call but MPI_Abort.
   void wait();
 
  private:

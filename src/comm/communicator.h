@@ -49,12 +49,12 @@ class Communicator {
 
   // Whether collectives of floats are work of a device's stream, which it can record and replay.
   virtual bool on_device() const { return false; }
-  // The limit of time holds for all that the current stream of the device holds now, too: replays of what it recorded. An error calls it `what`, and names the
-  // collectives that were recorded.
+  // The limit of time holds for all that the current stream of the device holds now, too: replays of what it recorded.
+  // An error calls it `what`, and names the collectives that were recorded.
   virtual void watch(const std::string& /*what*/) {}
 
-  // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves on a device, the host
-  // does not see. number_next: what the next one is called there, and in an error (`nccl`).
+  // All-reduces of float are recorded there from now on, while none is under way; null: nowhere. `mpi` only: what moves
+  // on a device, the host does not see. number_next: what the next one is called there, and in an error (`nccl`).
   void trace(trace::Lane* lane) { lane_ = lane; }
   void number_next(std::int32_t number) { number_ = number; }
 

@@ -1,7 +1,8 @@
 // Signs of life: every rank learns where every other rank stands, whatever the threads that train are doing.
 //
-// Gossip: ten times a second each rank sends all that it knows to the ranks 1, 2, 4, 8, ... after it, so news reaches everybody in at most
-// log2(ranks) hops, and no rank that dies takes the others' view with it. Ages are taken on the receiver's clock alone.
+// Gossip: ten times a second each rank sends all that it knows to the ranks 1, 2, 4, 8, ... after it, so news reaches
+// everybody in at most log2(ranks) hops, and no rank that dies takes the others' view with it. Ages are taken on the
+// receiver's clock alone.
 #pragma once
 
 #include <atomic>
@@ -30,9 +31,9 @@ enum class Process { kUnknown, kRuns, kStopped, kGone };
 struct Sign {
   std::int64_t step = 0;
   std::int32_t stage = 0;
-  std::string collective;  // in which its thread waits, "" where it does not
-  double silent_s = 0;     // since its last sign of life
-  double still_s = 0;      // since it was seen at another place, or in another collective
+  std::string collective;               // in which its thread waits, "" where it does not
+  double silent_s = 0;                  // since its last sign of life
+  double still_s = 0;                   // since it was seen at another place, or in another collective
   Process process = Process::kUnknown;  // asked only of a rank that is silent
 };
 

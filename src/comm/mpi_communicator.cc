@@ -63,7 +63,9 @@ void disseminate(const Channel& ch, const Call& call) {
 // Says that the calling thread is in a collective.
 class Waiting {
  public:
-  Waiting(std::atomic<const char*>& shown, const char* what) : shown_(shown) { shown_.store(what, std::memory_order_relaxed); }
+  Waiting(std::atomic<const char*>& shown, const char* what) : shown_(shown) {
+    shown_.store(what, std::memory_order_relaxed);
+  }
   ~Waiting() { shown_.store(nullptr, std::memory_order_relaxed); }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -105,7 +107,8 @@ class MpiCommunicator final : public Communicator {
     if (!progress_) progress_ = std::make_unique<ProgressThread>(channel_.cancelled);
     Call call = next("all_reduce_sum_async(float)", count * sizeof(float));
     call.policy = kBackground;
-    return progress_->start([=, this, number = number_, call = std::move(call)] { guarded([&] { sum(call, data, count, number); }); });
+    return progress_->start(
+        [=, this, number = number_, call = std::move(call)] { guarded([&] { sum(call, data, count, number); }); });
   }
 
   void broadcast(void* data, std::size_t bytes, int root) override {
@@ -133,7 +136,8 @@ class MpiCommunicator final : public Communicator {
 
   void check_root(int root) const {
     if (root < 0 || root >= channel_.size)
-      throw Error("Root rank " + std::to_string(root) + " is outside this communicator: use 0 to " + std::to_string(channel_.size - 1) + ".");
+      throw Error("Root rank " + std::to_string(root) + " is outside this communicator: use 0 to " +
+                  std::to_string(channel_.size - 1) + ".");
   }
 
   void sum(const Call& call, float* data, std::size_t count, std::int32_t number) {
@@ -141,8 +145,7 @@ class MpiCommunicator final : public Communicator {
     all_reduce<float, Sum>(channel_, call, data, count, scratch_);
   }
 
-  template <class Body>
-  void guarded(Body body) {
+  template <class Body> void guarded(Body body) {
     if (error_) std::rethrow_exception(error_);
     try {
       body();
@@ -153,8 +156,7 @@ class MpiCommunicator final : public Communicator {
   }
 
   // On the calling thread, unless started work must come first: then behind it, on the same thread.
-  template <class Body>
-  void run(const Call& call, Body body) {
+  template <class Body> void run(const Call& call, Body body) {
     const Waiting waiting(*channel_.collective, call.what);
     if (!progress_ || progress_->idle()) {
       guarded([&] { body(call); });

@@ -47,7 +47,9 @@ Process state_of(const Beat& b, std::uint64_t here) {
   std::getline(std::ifstream("/proc/" + std::to_string(b.process) + "/stat"), stat);
   const std::size_t name_end = stat.rfind(')');  // "4711 (name) S ..."; the name may hold anything
   const char state = name_end == std::string::npos ? 'X' : stat.at(name_end + 2);
-  return state == 'X' || state == 'Z' ? Process::kGone : state == 'T' || state == 't' ? Process::kStopped : Process::kRuns;
+  return state == 'X' || state == 'Z'   ? Process::kGone
+         : state == 'T' || state == 't' ? Process::kStopped
+                                        : Process::kRuns;
 }
 
 struct Known {
@@ -64,10 +66,11 @@ double thread_cpu_s() {
 class MpiHeartbeat final : public Heartbeat {
  public:
   MpiHeartbeat(const Channel& channel, const Place& place)
-      : channel_(channel), place_(place), interval_s_(kInterval * std::max(1.0, channel.size / 128.0)), known_(static_cast<std::size_t>(channel.size)),
-        inbox_(known_.size()) {
+      : channel_(channel), place_(place), interval_s_(kInterval * std::max(1.0, channel.size / 128.0)),
+        known_(static_cast<std::size_t>(channel.size)), inbox_(known_.size()) {
     for (Known& k : known_) k.heard_s = k.moved_s = now_s();
-    for (int offset = 1; offset < channel_.size; offset *= 2) outboxes_.push_back({.to = (channel_.rank + offset) % channel_.size});
+    for (int offset = 1; offset < channel_.size; offset *= 2)
+      outboxes_.push_back({.to = (channel_.rank + offset) % channel_.size});
     thread_ = std::thread([this] { run(); });
   }
 
@@ -78,7 +81,11 @@ class MpiHeartbeat final : public Heartbeat {
     const double now = now_s();
     std::vector<Sign> all;
     for (const Known& k : known_) {
-      all.push_back({.step = k.beat.step, .stage = k.beat.stage, .collective = k.beat.collective, .silent_s = now - k.heard_s, .still_s = now - k.moved_s});
+      all.push_back({.step = k.beat.step,
+          .stage = k.beat.stage,
+          .collective = k.beat.collective,
+          .silent_s = now - k.heard_s,
+          .still_s = now - k.moved_s});
       if (all.back().silent_s > 2 * interval_s_) all.back().process = state_of(k.beat, space_);
     }
     return all;
@@ -137,19 +144,26 @@ class MpiHeartbeat final : public Heartbeat {
       cpu_s_ = thread_cpu_s();
       lock.lock();
       if (complete_ || (leaving && now_s() > leave_by_s)) return;
-      wake_.wait_for(lock, std::chrono::duration<double>(leaving ? 1e-3 : interval_s_), [&] { return ended_ || (leaving_ && !leaving); });
+      wake_.wait_for(lock, std::chrono::duration<double>(leaving ? 1e-3 : interval_s_),
+          [&] { return ended_ || (leaving_ && !leaving); });
     }
   }
 
   // This rank's own entry; the mutex is held.
   void beat() {
     Known& own = known_[static_cast<std::size_t>(channel_.rank)];
-    Beat next{.beats = own.beat.beats + 1, .moves = own.beat.moves, .step = place_.step, .stage = place_.stage, .space = space_, .process = ::getpid()};
+    Beat next{.beats = own.beat.beats + 1,
+        .moves = own.beat.moves,
+        .step = place_.step,
+        .stage = place_.stage,
+        .space = space_,
+        .process = ::getpid()};
     const char* collective = *channel_.collective;
     if (collective) std::strncpy(next.collective, collective, sizeof next.collective - 1);
     const std::int64_t count = place_.count;
     const double now = now_s();
-    if (next.step != own.beat.step || next.stage != own.beat.stage || count != count_ || std::strcmp(next.collective, own.beat.collective) != 0)
+    if (next.step != own.beat.step || next.stage != own.beat.stage || count != count_ ||
+        std::strcmp(next.collective, own.beat.collective) != 0)
       ++next.moves, own.moved_s = now;
     count_ = count;
     own.heard_s = now;
@@ -163,7 +177,8 @@ class MpiHeartbeat final : public Heartbeat {
     bool all_sent = true;
     for (Outbox& box : outboxes_) {
       int sent = 1;
-      if (box.request != MPI_REQUEST_NULL && MPI_Test(&box.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) box.broken = true;
+      if (box.request != MPI_REQUEST_NULL && MPI_Test(&box.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+        box.broken = true;
       if (sent && !box.last && !box.broken) send(box, leaving);
       all_sent = all_sent && sent && box.last && !box.broken && box.request == MPI_REQUEST_NULL;
     }
@@ -176,7 +191,8 @@ class MpiHeartbeat final : public Heartbeat {
       const int bytes = static_cast<int>(inbox_.size() * sizeof(Beat));
       int came = 0;
       MPI_Status status;
-      if ((receiving_ == MPI_REQUEST_NULL && MPI_Irecv(inbox_.data(), bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, channel_.comm, &receiving_) != MPI_SUCCESS) ||
+      if ((receiving_ == MPI_REQUEST_NULL && MPI_Irecv(inbox_.data(), bytes, MPI_BYTE, MPI_ANY_SOURCE, 0, channel_.comm,
+                                                 &receiving_) != MPI_SUCCESS) ||
           MPI_Test(&receiving_, &came, &status) != MPI_SUCCESS) {
         receiving_ = MPI_REQUEST_NULL;
         ++errors_;
@@ -219,7 +235,7 @@ class MpiHeartbeat final : public Heartbeat {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false, ended_ = false;
-  std::vector<Known> known_;       // by rank
+  std::vector<Known> known_;            // by rank
   std::atomic<bool> complete_ = false;  // every message was sent and every one received
   std::atomic<double> cpu_s_ = 0;
   // Of the thread alone.
@@ -234,6 +250,8 @@ class MpiHeartbeat final : public Heartbeat {
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const Place& place) { return std::make_unique<MpiHeartbeat>(channel, place); }
+std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const Place& place) {
+  return std::make_unique<MpiHeartbeat>(channel, place);
+}
 
 }  // namespace ttt::comm

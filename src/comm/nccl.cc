@@ -49,7 +49,9 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-std::string sized(const std::string& what, std::size_t bytes) { return what + (bytes > 0 ? " of " + std::to_string(bytes) + " bytes" : ""); }
+std::string sized(const std::string& what, std::size_t bytes) {
+  return what + (bytes > 0 ? " of " + std::to_string(bytes) + " bytes" : "");
+}
 
 struct Started {
   std::shared_ptr<Event> done;
@@ -67,8 +69,8 @@ class NcclLink {
     int loaded = 0;
     ncclGetVersion(&loaded);
     if (loaded / 10000 != NCCL_VERSION_CODE / 10000)
-      throw NotSupported("NCCL " + std::to_string(loaded) + " was loaded, but this was compiled for " + std::to_string(NCCL_VERSION_CODE) +
-                         ". Remove the other libnccl.so.2 from LD_LIBRARY_PATH.");
+      throw NotSupported("NCCL " + std::to_string(loaded) + " was loaded, but this was compiled for " +
+                         std::to_string(NCCL_VERSION_CODE) + ". Remove the other libnccl.so.2 from LD_LIBRARY_PATH.");
     ScopedEnvironment environment;
     const bool tuned = host.size() > 1 && options_.tuning.asks();
     if (tuned) ask_by_environment(options_.tuning, environment);
@@ -78,7 +80,8 @@ class NcclLink {
     host.broadcast(&id, sizeof(id), 0);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
     config.blocking = 0;
-    if (tuned && options_.tuning.channels > 0) config.minCTAs = config.maxCTAs = static_cast<int>(options_.tuning.channels);
+    if (tuned && options_.tuning.channels > 0)
+      config.minCTAs = config.maxCTAs = static_cast<int>(options_.tuning.channels);
     const ncclResult_t result = ncclCommInitRankConfig(&comm_, host.size(), id, rank_, &config);
     try {
       settle(result, "ncclCommInitRank", 0);
@@ -109,8 +112,7 @@ class NcclLink {
   }
 
   // Starts `call` (a function of the communicator) and returns when it is enqueued.
-  template <class Call>
-  void start(const std::string& what, std::size_t bytes, Call call) {
+  template <class Call> void start(const std::string& what, std::size_t bytes, Call call) {
     throw_if_aborted();
     ncclResult_t result;
     {
@@ -130,7 +132,8 @@ class NcclLink {
     recorded_all_ = recorded_all_ || started.replay;
     started_.push_back(std::move(started));
   }
-  // What replays are said to be: between two recordings there is one. Of several (one for each size of images) the last, with the same buckets.
+  // What replays are said to be: between two recordings there is one. Of several (one for each size of images) the
+  // last, with the same buckets.
   void note_recorded(std::string what) {
     std::lock_guard lock(mutex_);
     if (std::exchange(recorded_all_, false)) recorded_.clear();
@@ -171,8 +174,8 @@ class NcclLink {
   }
 
   std::string late(const std::string& what) const {
-    return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) + " s in " + what +
-           ", where another rank did not arrive: look at the others' logs for what hangs.";
+    return "Rank " + std::to_string(rank_) + " waited " + std::to_string(static_cast<long>(options_.timeout_s)) +
+           " s in " + what + ", where another rank did not arrive: look at the others' logs for what hangs.";
   }
   // The device alone knows how far a replay came.
   std::string replayed(const std::string& what) const {
@@ -195,8 +198,8 @@ class NcclLink {
       const bool failed = asked != ncclSuccess || (state != ncclSuccess && state != ncclInProgress);
       const bool overdue = !started_.empty() && now_s() - started_.front().begin_s > options_.timeout_s;
       if (!failed && !overdue) continue;
-      abort(failed ? std::string("NCCL reported an error of another rank or the network: ") + ncclGetErrorString(state) +
-                         ". Set NCCL_DEBUG=WARN to see which."
+      abort(failed ? std::string("NCCL reported an error of another rank or the network: ") +
+                         ncclGetErrorString(state) + ". Set NCCL_DEBUG=WARN to see which."
                    : late(started_.front().replay ? replayed(started_.front().what) : started_.front().what));
     }
   }
@@ -218,7 +221,8 @@ class NcclLink {
 
 class NcclCommunicator final : public Communicator {
  public:
-  NcclCommunicator(Communicator& host, const NcclOptions& options) : host_(host), options_(options), link_(host, options) {
+  NcclCommunicator(Communicator& host, const NcclOptions& options)
+      : host_(host), options_(options), link_(host, options) {
     // Highest priority: a small all-reduce must not queue behind a layer's worth of waiting blocks.
     int least = 0, greatest = 0;
     check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "Reading the stream priorities");
@@ -285,18 +289,16 @@ class NcclCommunicator final : public Communicator {
 
   cudaStream_t current() const { return static_cast<cudaStream_t>(options_.current_stream(options_.device)); }
 
-  template <class T>
-  std::unique_ptr<Work> reduce(const std::string& what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
-    auto work = enqueue(what, count * sizeof(T), [=, this](ncclComm_t comm) {
-      return ncclAllReduce(data, data, count, type, op, comm, stream_);
-    });
+  template <class T> std::unique_ptr<Work> reduce(
+      const std::string& what, T* data, std::size_t count, ncclDataType_t type, ncclRedOp_t op) {
+    auto work = enqueue(what, count * sizeof(T),
+        [=, this](ncclComm_t comm) { return ncclAllReduce(data, data, count, type, op, comm, stream_); });
     link_.check_all_reduce(count * sizeof(T));
     return work;
   }
 
   // After what the current stream holds now, on the communication stream.
-  template <class Call>
-  std::unique_ptr<Work> enqueue(const std::string& what, std::size_t bytes, Call call) {
+  template <class Call> std::unique_ptr<Work> enqueue(const std::string& what, std::size_t bytes, Call call) {
     Event ready;
     check(cudaEventRecord(ready.get(), current()), what);
     check(cudaStreamWaitEvent(stream_, ready.get(), 0), what);

@@ -13,7 +13,8 @@ struct NcclOptions {
   double timeout_s = 600;
   // The stream (a cudaStream_t) whose work a collective follows and that wait() holds back: that of the calling thread.
   void* (*current_stream)(int device) = nullptr;
-  NcclTuning tuning = {};  // of several ranks; throws NotSupported in the first all-reduce that goes another way, on rank 0, which alone is told
+  // of several ranks; throws NotSupported in the first all-reduce that goes another way, on rank 0, which alone is told
+  NcclTuning tuning = {};
 };
 
 // Collective over `host`, which carries the unique id, strings and barriers, and must outlive the result. One rank per

@@ -21,19 +21,22 @@ std::string log_file() {
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(
+      text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
 void refuse_users(const char* name, const std::string& key) {
   if (const char* set = std::getenv(name); set && *set)
-    throw UsageError(std::string(name) + "=" + set + " is in the environment, and " + key + " in the recipe. Unset one of them.");
+    throw UsageError(
+        std::string(name) + "=" + set + " is in the environment, and " + key + " in the recipe. Unset one of them.");
 }
 
 }  // namespace
 
 ScopedEnvironment::~ScopedEnvironment() {
-  for (const auto& [name, value] : before_) value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+  for (const auto& [name, value] : before_)
+    value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
 }
 
 void ScopedEnvironment::set(const std::string& name, const std::string& value) {
@@ -55,7 +58,8 @@ void ask_by_environment(const NcclTuning& t, ScopedEnvironment& environment) {
 }
 
 NcclLog::NcclLog(ScopedEnvironment& environment, void (*reopen)()) : file_(log_file()) {
-  for (const char* name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"}) refuse_users(name, "train.nccl, which is checked by NCCL's log,");
+  for (const char* name : {"NCCL_DEBUG", "NCCL_DEBUG_FILE", "NCCL_DEBUG_SUBSYS"})
+    refuse_users(name, "train.nccl, which is checked by NCCL's log,");
   environment.set("NCCL_DEBUG", "INFO");
   environment.set("NCCL_DEBUG_SUBSYS", "INIT,TUNING");
   environment.set("NCCL_DEBUG_FILE", file_);
@@ -76,14 +80,17 @@ std::string NcclLog::news() {
 
 void NcclLog::check_channels(const NcclTuning& t) {
   if (t.channels == 0) return;
-  // As NCCL 2.28 writes it when a communicator is made; nccl_tuning_test looks for these words in the library that is linked.
+  // As NCCL 2.28 writes it when a communicator is made; nccl_tuning_test looks for these words in the library that is
+  // linked.
   static const std::regex kLine(R"((\d+) coll channels, )");
   const std::string text = news();
   std::smatch found;
   if (!std::regex_search(text, found, kLine))
-    throw NotSupported("train.nccl.channels: NCCL did not write how many it uses, so it cannot be checked. Leave the key out.");
+    throw NotSupported(
+        "train.nccl.channels: NCCL did not write how many it uses, so it cannot be checked. Leave the key out.");
   if (std::stoll(found[1]) != t.channels)
-    throw NotSupported("train.nccl.channels = " + std::to_string(t.channels) + ", but NCCL uses " + found[1].str() + " between these GPUs. Ask for that number, or leave the key out.");
+    throw NotSupported("train.nccl.channels = " + std::to_string(t.channels) + ", but NCCL uses " + found[1].str() +
+                       " between these GPUs. Ask for that number, or leave the key out.");
 }
 
 void NcclLog::check_all_reduce(const NcclTuning& t, std::size_t bytes) {
@@ -95,8 +102,10 @@ void NcclLog::check_all_reduce(const NcclTuning& t, std::size_t bytes) {
     if (std::stoull((*line)[1]) != bytes) continue;
     const std::string algorithm = lower((*line)[2]), protocol = lower((*line)[3]);
     if ((t.algorithm == kAuto || t.algorithm == algorithm) && (t.protocol == kAuto || t.protocol == protocol)) return;
-    throw NotSupported("train.nccl asks for algorithm " + t.algorithm + " and protocol " + t.protocol + ", but NCCL uses " + algorithm + " and " + protocol +
-                       " for an all-reduce of " + std::to_string(bytes) + " bytes between these GPUs. Ask for what it can do, or leave the keys out.");
+    throw NotSupported("train.nccl asks for algorithm " + t.algorithm + " and protocol " + t.protocol +
+                       ", but NCCL uses " + algorithm + " and " + protocol + " for an all-reduce of " +
+                       std::to_string(bytes) +
+                       " bytes between these GPUs. Ask for what it can do, or leave the keys out.");
   }
   throw NotSupported("train.nccl: NCCL did not write what it uses for an all-reduce of " + std::to_string(bytes) +
                      " bytes, so it cannot be checked. Leave algorithm and protocol out.");

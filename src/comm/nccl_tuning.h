@@ -19,12 +19,14 @@ struct NcclTuning {
 
   bool asks() const { return algorithm != "auto" || protocol != "auto" || channels > 0; }
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
-    v("algorithm", s.algorithm, "of NCCL's all-reduces; auto: NCCL chooses. A run in which NCCL then uses another one ends",
-      one_of({"auto", "ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"}));
-    v("protocol", s.protocol, "of NCCL's all-reduces, held to in the same way", one_of({"auto", "ll", "ll128", "simple"}));
-    v("channels", s.channels, "thread blocks of a collective of NCCL, held to in the same way; 0: NCCL chooses", between(0, 64));
+  template <class Self, class V> static void fields(Self& s, V&& v) {
+    v("algorithm", s.algorithm,
+        "of NCCL's all-reduces; auto: NCCL chooses. A run in which NCCL then uses another one ends",
+        one_of({"auto", "ring", "tree", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"}));
+    v("protocol", s.protocol, "of NCCL's all-reduces, held to in the same way",
+        one_of({"auto", "ll", "ll128", "simple"}));
+    v("channels", s.channels, "thread blocks of a collective of NCCL, held to in the same way; 0: NCCL chooses",
+        between(0, 64));
   }
 };
 
@@ -41,20 +43,22 @@ class ScopedEnvironment {
   std::map<std::string, std::optional<std::string>> before_;
 };
 
-// NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is made: call it before, on every rank, while no other thread asks for the environment.
-// Throws UsageError where the user's environment has either of them, too.
+// NCCL reads NCCL_ALGO and NCCL_PROTO when a communicator is made: call it before, on every rank, while no other thread
+// asks for the environment. Throws UsageError where the user's environment has either of them, too.
 void ask_by_environment(const NcclTuning& tuning, ScopedEnvironment& environment);
 
 // NCCL's log of a process, in a temporary file. Only rank 0 of a communicator writes its choices.
 class NcclLog {
  public:
-  // Before the communicator is made. `reopen`: makes NCCL look at its logging's environment again (ncclResetDebugInit); null: it looks at it once in
-  // a process, so that only its first communicator can be followed. Throws UsageError where the user has NCCL write a log of his own.
+  // Before the communicator is made. `reopen`: makes NCCL look at its logging's environment again (ncclResetDebugInit);
+  // null: it looks at it once in a process, so that only its first communicator can be followed. Throws UsageError
+  // where the user has NCCL write a log of his own.
   NcclLog(ScopedEnvironment& environment, void (*reopen)());
 
   // After the communicator was made. Throws NotSupported where it has another number of channels than asked for.
   void check_channels(const NcclTuning& tuning);
-  // After an all-reduce of `bytes` was started. Looks at the first of each size. Throws NotSupported where another algorithm or protocol was used.
+  // After an all-reduce of `bytes` was started. Looks at the first of each size. Throws NotSupported where another
+  // algorithm or protocol was used.
   void check_all_reduce(const NcclTuning& tuning, std::size_t bytes);
 
  private:

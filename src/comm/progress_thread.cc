@@ -78,9 +78,7 @@ void ProgressThread::run() {
     if (!error) {
       try {
         task->run();
-      } catch (...) {
-        error = std::current_exception();
-      }
+      } catch (...) { error = std::current_exception(); }
     }
     lock.lock();
     busy_ = false;

@@ -42,15 +42,18 @@ void check_promise(const Promise& promise, int size) {
   MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (size >= largest) return;
   const std::string source = promise.source.empty() ? "another rank's environment" : promise.source;
-  throw UsageError("The launcher promised " + std::to_string(largest) + " ranks (" + source + "), but MPI_COMM_WORLD has " +
-                   std::to_string(size) + ". Start the program with the launcher of the MPI it was built with, or set "
-                   "TTT_EXPECTED_RANKS=" + std::to_string(size) + " if so few are meant.");
+  throw UsageError("The launcher promised " + std::to_string(largest) + " ranks (" + source +
+                   "), but MPI_COMM_WORLD has " + std::to_string(size) +
+                   ". Start the program with the launcher of the MPI it was built with, or set "
+                   "TTT_EXPECTED_RANKS=" +
+                   std::to_string(size) + " if so few are meant.");
 }
 
 }  // namespace
 
 Promise promised_ranks() {
-  for (const char* name : {"TTT_EXPECTED_RANKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+  for (const char* name :
+      {"TTT_EXPECTED_RANKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
     const int ranks = static_cast<int>(environment_number(name, 0));
     if (ranks > 0) return {ranks, std::string(name) + "=" + std::to_string(ranks)};
   }
@@ -65,7 +68,11 @@ struct World::State {
 
   // Collective: a duplicate of the world.
   Channel channel(double default_timeout_s) const {
-    Channel c{.lock = lock, .collective = collective, .timeout_s = timeout_s > 0 ? timeout_s : default_timeout_s, .rank = rank, .size = size};
+    Channel c{.lock = lock,
+        .collective = collective,
+        .timeout_s = timeout_s > 0 ? timeout_s : default_timeout_s,
+        .rank = rank,
+        .size = size};
     const std::lock_guard guard(*lock);
     MPI_Comm_dup(MPI_COMM_WORLD, &c.comm);
     MPI_Comm_set_errhandler(c.comm, MPI_ERRORS_RETURN);
@@ -92,8 +99,8 @@ World::World(int* argc, char*** argv, const WorldOptions& options) : state_(std:
   try {
     check_promise(promise, state_->size);
     if (state_->level < wanted)
-      throw NotSupported("This MPI grants the thread level " + level_name(state_->level) + ", but " + level_name(wanted) +
-                         " is needed. Use an MPI built with thread support.");
+      throw NotSupported("This MPI grants the thread level " + level_name(state_->level) + ", but " +
+                         level_name(wanted) + " is needed. Use an MPI built with thread support.");
   } catch (const Error& e) {
     if (state_->rank == 0) std::fprintf(stderr, "error: %s\n", e.what());
     MPI_Finalize();
@@ -140,9 +147,7 @@ std::unique_ptr<Heartbeat> World::heartbeat(const Place& place) const {
 
 double World::timeout_s() const { return state_->timeout_s > 0 ? state_->timeout_s : MpiOptions{}.timeout_s; }
 
-Team alone() {
-  return {.communicator = make_single, .timeout_s = MpiOptions{}.timeout_s};
-}
+Team alone() { return {.communicator = make_single, .timeout_s = MpiOptions{}.timeout_s}; }
 
 void World::abort(int code) const {
   // Not under the lock: whoever holds it may be the reason for the abort.

@@ -27,7 +27,7 @@ struct MpiOptions {
 // Ranks that train together: all of the launch, or one by itself.
 struct Team {
   int rank = 0, size = 1;
-  int local_rank = 0, local_size = 1;                          // among those of this node
+  int local_rank = 0, local_size = 1;                           // among those of this node
   std::function<std::unique_ptr<Communicator>()> communicator;  // collective over the team
   double timeout_s = MpiOptions{}.timeout_s;                    // of its collectives
 };
@@ -64,8 +64,12 @@ class World {
 
   // All ranks of the launch.
   Team team() const {
-    return {.rank = rank(), .size = size(), .local_rank = local_rank(), .local_size = local_size(), .communicator = [this] { return communicator(); },
-            .timeout_s = timeout_s()};
+    return {.rank = rank(),
+        .size = size(),
+        .local_rank = local_rank(),
+        .local_size = local_size(),
+        .communicator = [this] { return communicator(); },
+        .timeout_s = timeout_s()};
   }
 
   // Ends every rank of the launch now; this process's exit code, and the launcher's, is `code`.
@@ -81,9 +85,10 @@ struct Promise {
   int ranks = 0;
   std::string source;
 };
-// UsageError where our own variable is no number. Reads, in this order, TTT_EXPECTED_RANKS (set it to overrule the others), OMPI_COMM_WORLD_SIZE (mpirun),
-// PMI_SIZE (other launchers), SLURM_STEP_NUM_TASKS (srun), SLURM_NTASKS (a job script). The launcher nearest to the
-// process comes first: mpirun inside a Slurm job may start fewer ranks than the job has tasks.
+// UsageError where our own variable is no number. Reads, in this order, TTT_EXPECTED_RANKS (set it to overrule the
+// others), OMPI_COMM_WORLD_SIZE (mpirun), PMI_SIZE (other launchers), SLURM_STEP_NUM_TASKS (srun), SLURM_NTASKS (a job
+// script). The launcher nearest to the process comes first: mpirun inside a Slurm job may start fewer ranks than the
+// job has tasks.
 Promise promised_ranks();
 
 }  // namespace ttt::comm

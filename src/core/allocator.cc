@@ -11,7 +11,8 @@ namespace {
 
 bool set_sizes([[maybe_unused]] int own_mapping_bytes, [[maybe_unused]] int trim_bytes) {
 #if defined(__GLIBC__)
-  return malloc_can_be_set() && ::mallopt(M_MMAP_THRESHOLD, own_mapping_bytes) == 1 && ::mallopt(M_TRIM_THRESHOLD, trim_bytes) == 1;
+  return malloc_can_be_set() && ::mallopt(M_MMAP_THRESHOLD, own_mapping_bytes) == 1 &&
+         ::mallopt(M_TRIM_THRESHOLD, trim_bytes) == 1;
 #else
   return false;
 #endif

@@ -11,10 +11,11 @@ namespace ttt {
 // with another libc, or where the user has set MALLOC_TRIM_THRESHOLD_, MALLOC_MMAP_THRESHOLD_ or GLIBC_TUNABLES.
 
 bool malloc_can_be_set();  // whether they do anything
-// The heap keeps what is freed, and takes blocks up to 32 MiB, the most that glibc allows. Returns whether that is so now.
+// The heap keeps what is freed, and takes blocks up to 32 MiB, the most that glibc allows. Returns whether that is so
+// now.
 bool keep_freed_memory();
-// Blocks of `own_mapping_bytes` and more have a mapping of their own, and the heap's end is given back beyond twice that: the rule by which glibc
-// learns, with the size of the largest block that was freed.
+// Blocks of `own_mapping_bytes` and more have a mapping of their own, and the heap's end is given back beyond twice
+// that: the rule by which glibc learns, with the size of the largest block that was freed.
 bool return_freed_memory(std::size_t own_mapping_bytes);
 
 }  // namespace ttt

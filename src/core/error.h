@@ -11,12 +11,14 @@
 
 namespace ttt {
 
-// `text` with control characters as escapes, \x0a for a new line: a name or a value from outside keeps a message on one line.
+// `text` with control characters as escapes, \x0a for a new line: a name or a value from outside keeps a message on one
+// line.
 inline std::string one_line(std::string_view text) {
   std::string out;
   for (const char c : text) {
     char escape[8] = {c};
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(c));
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      std::snprintf(escape, sizeof escape, "\\x%02x", static_cast<unsigned>(c));
     out += escape;
   }
   return out;
@@ -24,7 +26,8 @@ inline std::string one_line(std::string_view text) {
 
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message, int exit_code = 1) : std::runtime_error(one_line(message)), exit_code_(exit_code) {}
+  explicit Error(const std::string& message, int exit_code = 1)
+      : std::runtime_error(one_line(message)), exit_code_(exit_code) {}
   int exit_code() const { return exit_code_; }
 
  private:

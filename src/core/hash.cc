@@ -11,8 +11,11 @@ namespace {
 
 constexpr std::size_t kLanes = 8;  // chains of multiplications that do not wait for each other
 
-// The rotation brings the top bits down: without it two flipped sign bits would cancel, since 2^63 times any odd number is 2^63.
-constexpr std::uint64_t absorb(std::uint64_t state, std::uint64_t word) { return std::rotl((state ^ word) * 0x9E3779B97F4A7C15ull, 29); }
+// The rotation brings the top bits down: without it two flipped sign bits would cancel, since 2^63 times any odd number
+// is 2^63.
+constexpr std::uint64_t absorb(std::uint64_t state, std::uint64_t word) {
+  return std::rotl((state ^ word) * 0x9E3779B97F4A7C15ull, 29);
+}
 
 }  // namespace
 

@@ -105,8 +105,7 @@ class ThreadPool {
 };
 
 // body(i) for i in [0, n): on the pool where there is one, else here in order.
-template <class Body>
-void parallel_for(ThreadPool* pool, std::int64_t n, Body&& body) {
+template <class Body> void parallel_for(ThreadPool* pool, std::int64_t n, Body&& body) {
   if (pool == nullptr || pool->threads() == 1 || n < 2) {
     for (std::int64_t i = 0; i < n; ++i) body(i);
   } else {
@@ -115,8 +114,7 @@ void parallel_for(ThreadPool* pool, std::int64_t n, Body&& body) {
 }
 
 // body(begin, end) over consecutive ranges of at most `grain` items: for loops that want scratch space per range.
-template <class Body>
-void parallel_ranges(ThreadPool* pool, std::int64_t n, std::int64_t grain, Body&& body) {
+template <class Body> void parallel_ranges(ThreadPool* pool, std::int64_t n, std::int64_t grain, Body&& body) {
   const std::int64_t ranges = (n + grain - 1) / grain;
   parallel_for(pool, ranges, [&](std::int64_t r) { body(r * grain, std::min(n, (r + 1) * grain)); });
 }

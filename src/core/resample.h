@@ -1,5 +1,6 @@
-// Which pixels of a row or column of an image a pixel of its resized one is made of, and with which weights. Shared by the
-// workers' resize (data/transform) and the device's (kernels), so that both give the same bits. Nothing here may be fused.
+// Which pixels of a row or column of an image a pixel of its resized one is made of, and with which weights. Shared by
+// the workers' resize (data/transform) and the device's (kernels), so that both give the same bits. Nothing here may be
+// fused.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ TTT_HD inline TwoTaps two_taps(std::int32_t in, std::int32_t out, std::int32_t i
   return {{low, low + 1 < in - 1 ? low + 1 : in - 1}, {1.0f - high_weight, high_weight}};
 }
 
-// PIL's bilinear (Resample.c): a triangle of half-width max(scale, 1) around the centre, normalised inside the image, in float64.
+// PIL's bilinear (Resample.c): a triangle of half-width max(scale, 1) around the centre, normalised inside the image,
+// in float64.
 struct TriangleTaps {
   double centre, support, total;
   std::int32_t first, end;  // pixels
@@ -35,12 +37,15 @@ TTT_HD inline TriangleTaps triangle_taps(std::int32_t in, std::int32_t out, std:
   const double scale = static_cast<double>(in) / out;
   t.support = scale > 1.0 ? scale : 1.0;
   t.centre = (i + 0.5) * scale;
-  const auto first = static_cast<std::int32_t>(t.centre - t.support + 0.5), end = static_cast<std::int32_t>(t.centre + t.support + 0.5);
+  const auto first = static_cast<std::int32_t>(t.centre - t.support + 0.5),
+             end = static_cast<std::int32_t>(t.centre + t.support + 0.5);
   t.first = first > 0 ? first : 0;
   t.end = end < in ? end : in;
   for (std::int32_t k = t.first; k < t.end; ++k) t.total += triangle_height(t, k);
   return t;
 }
-TTT_HD inline float triangle_weight(const TriangleTaps& t, std::int32_t pixel) { return static_cast<float>(triangle_height(t, pixel) / t.total); }
+TTT_HD inline float triangle_weight(const TriangleTaps& t, std::int32_t pixel) {
+  return static_cast<float>(triangle_height(t, pixel) / t.total);
+}
 
 }  // namespace ttt

@@ -9,7 +9,15 @@
 namespace ttt {
 
 // Who draws: keeps streams of one seed apart.
-enum class Purpose : std::uint64_t { kOrder = 1, kFlip = 2, kRpnSample = 3, kRoiSample = 4, kInit = 5, kShapes = 6, kTest = 7 };
+enum class Purpose : std::uint64_t {
+  kOrder = 1,
+  kFlip = 2,
+  kRpnSample = 3,
+  kRoiSample = 4,
+  kInit = 5,
+  kShapes = 6,
+  kTest = 7
+};
 
 // splitmix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits with full avalanche.
 TTT_HD constexpr std::uint64_t mix64(std::uint64_t x) {
@@ -19,7 +27,8 @@ TTT_HD constexpr std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-TTT_HD constexpr std::uint64_t random_bits(std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
+TTT_HD constexpr std::uint64_t random_bits(
+    std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   std::uint64_t h = mix64(seed ^ mix64(static_cast<std::uint64_t>(purpose)));
   h = mix64(h ^ a);
   h = mix64(h ^ b);

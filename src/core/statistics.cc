@@ -57,7 +57,8 @@ double normal_deviations(double tail) {
   return high;
 }
 
-// The largest w with P(W < w) <= tail, where W is the signed-rank statistic of n samples: R's qsignrank(tail, n). 0 where that is none.
+// The largest w with P(W < w) <= tail, where W is the signed-rank statistic of n samples: R's qsignrank(tail, n). 0
+// where that is none.
 std::size_t critical_rank(std::size_t n, double tail) {
   const double total = static_cast<double>(n * (n + 1) / 2);
   if (n >= 50) {
@@ -110,12 +111,14 @@ std::optional<Interval> signed_rank_interval(const std::vector<double>& samples,
 
 namespace {
 
-// How many of n * m sorted differences may be left out at either end: the largest k with P(U < k) <= 0.025, U the Mann-Whitney statistic.
+// How many of n * m sorted differences may be left out at either end: the largest k with P(U < k) <= 0.025, U the
+// Mann-Whitney statistic.
 std::size_t differences_outside(std::size_t n, std::size_t m) {
   const std::size_t all = n * m;
   if (all > 400) {
     const double deviation = std::sqrt(static_cast<double>(all) * static_cast<double>(n + m + 1) / 12);
-    return static_cast<std::size_t>(std::max(0.0, std::floor(static_cast<double>(all) / 2 - 1.959963984540054 * deviation)));
+    return static_cast<std::size_t>(
+        std::max(0.0, std::floor(static_cast<double>(all) / 2 - 1.959963984540054 * deviation)));
   }
   // Orders of the two samples by their U: coefficients of the Gaussian binomial (n + m over n).
   std::vector<double> ways(all + 1, 0.0);

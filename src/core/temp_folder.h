@@ -6,7 +6,8 @@
 
 namespace ttt {
 
-// Made empty under $TMPDIR (/tmp without one), with a name of its own, and removed with all that is in it when the object goes.
+// Made empty under $TMPDIR (/tmp without one), with a name of its own, and removed with all that is in it when the
+// object goes.
 class TempFolder {
  public:
   // Throws UsageError where no folder can be made there.

@@ -9,7 +9,8 @@ Lane& Recorder::lane(const std::string& name, std::size_t spans_per_step) {
   auto it = std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return l.name() == name; });
   Lane& lane = it != lanes_.end() ? *it : lanes_.emplace_back(name, open_);
   const std::size_t wanted = std::min(kLargest, spans_per_step * static_cast<std::size_t>(steps_ + kAhead));
-  if (lane.spans().empty() && lane.spans_.size() < wanted) lane.spans_.resize(wanted);  // written once here: its pages are there
+  // written once here: its pages are there
+  if (lane.spans().empty() && lane.spans_.size() < wanted) lane.spans_.resize(wanted);
   return lane;
 }
 

@@ -1,7 +1,8 @@
 // Who did what when, over a window of steps: spans in buffers that are made before and read after.
 //
-// A lane is a row of the timeline: a thread, or an activity of which only one is under way at a time. Recording is a clock reading at either
-// end and a store: no lock, no allocation, no I/O. Parts hold a `Lane*`, null where nothing is recorded: that costs one branch.
+// A lane is a row of the timeline: a thread, or an activity of which only one is under way at a time. Recording is a
+// clock reading at either end and a store: no lock, no allocation, no I/O. Parts hold a `Lane*`, null where nothing is
+// recorded: that costs one branch.
 #pragma once
 
 #include <array>
@@ -20,7 +21,12 @@ namespace ttt::trace {
 
 // The phases of a step first, in the order of result::Phase.
 enum class Event : std::uint8_t {
-  kDataWait, kForward, kBackward, kCommExposed, kOptimizer, kOther,
+  kDataWait,
+  kForward,
+  kBackward,
+  kCommExposed,
+  kOptimizer,
+  kOther,
   kStep,         // number: the step
   kEvaluation,   // number: epochs finished
   kAllReduce,    // of gradients; number: the bucket
@@ -29,9 +35,8 @@ enum class Event : std::uint8_t {
   kFinishBatch,  // a batch's masks are packed; number: the batch
   kWaitRoom,     // a loader's worker is as far ahead as it may be
 };
-inline constexpr std::array<std::string_view, 13> kEventNames = {"data_wait", "forward",    "backward",   "comm_exposed", "optimizer",
-                                                                 "other",     "step",       "evaluation", "all_reduce",   "bucket_ready",
-                                                                 "image",     "finish_batch", "wait_room"};
+inline constexpr std::array<std::string_view, 13> kEventNames = {"data_wait", "forward", "backward", "comm_exposed",
+    "optimizer", "other", "step", "evaluation", "all_reduce", "bucket_ready", "image", "finish_batch", "wait_room"};
 static_assert(static_cast<std::size_t>(Event::kWaitRoom) + 1 == kEventNames.size());
 constexpr std::string_view name_of(Event event) { return kEventNames[static_cast<std::size_t>(event)]; }
 
@@ -76,7 +81,8 @@ class Lane {
 class Scope {
  public:
   Scope(Lane* lane, Event event, std::int64_t number = 0, std::int64_t bytes = 0) : lane_(lane) {
-    if (lane_) span_ = {.start_s = now_s(), .bytes = bytes, .number = static_cast<std::int32_t>(number), .event = event};
+    if (lane_)
+      span_ = {.start_s = now_s(), .bytes = bytes, .number = static_cast<std::int32_t>(number), .event = event};
   }
   ~Scope() {
     if (!lane_) return;
@@ -96,19 +102,23 @@ class Recorder {
  public:
   Recorder(std::int64_t from_step, std::int64_t steps) : from_step_(from_step), steps_(steps) {}
 
-  // The lane of that name, with room for so many spans in a step of the window and kAhead more (and no more than kLargest in all). It lives as long as the
-  // recorder. Before the window opens: a lane that exists and holds nothing yet may grow.
+  // The lane of that name, with room for so many spans in a step of the window and kAhead more (and no more than
+  // kLargest in all). It lives as long as the recorder. Before the window opens: a lane that exists and holds nothing
+  // yet may grow.
   Lane& lane(const std::string& name, std::size_t spans_per_step);
 
   // By the thread that takes the steps, before each: opens and closes the window.
-  void before_step(std::int64_t step) { open_.store(step >= from_step_ && step < from_step_ + steps_, std::memory_order_relaxed); }
+  void before_step(std::int64_t step) {
+    open_.store(step >= from_step_ && step < from_step_ + steps_, std::memory_order_relaxed);
+  }
   void close() { open_.store(false, std::memory_order_relaxed); }
 
   std::int64_t from_step() const { return from_step_; }
   std::int64_t steps() const { return steps_; }
   std::vector<const Lane*> lanes() const;
 
-  static constexpr std::int64_t kAhead = 8;  // steps' worth of work that may fall into the window beside its own: loaders run ahead
+  // steps' worth of work that may fall into the window beside its own: loaders run ahead
+  static constexpr std::int64_t kAhead = 8;
   static constexpr std::size_t kLargest = std::size_t{1} << 18;  // spans of a lane: 8 MiB
 
  private:

@@ -17,7 +17,10 @@ std::string read_whole_file(const std::string& path) {
   std::ifstream in;
   if (regular) in.open(path, std::ios::binary);  // opening a pipe would wait for its writer
   if (!in.is_open()) {
-    const std::string why = error ? error.message() : regular ? std::strerror(errno) : std::filesystem::is_directory(status) ? "it is a folder" : "it is no regular file";
+    const std::string why = error                                   ? error.message()
+                            : regular                               ? std::strerror(errno)
+                            : std::filesystem::is_directory(status) ? "it is a folder"
+                                                                    : "it is no regular file";
     throw UsageError("Cannot read '" + path + "' (" + why + "). Name a file that exists.");
   }
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};

@@ -16,7 +16,8 @@ constexpr std::size_t kLongestName = 160;
 std::string readable(const std::string& name) {
   if (!name.starts_with("_Z")) return name.substr(0, kLongestName);  // C's; the demangler would take "a" for a type
   int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  const std::unique_ptr<char, void (*)(void*)> demangled(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
   std::string text = status == 0 ? demangled.get() : name;
   int depth = 0;  // of template arguments, which may hold parentheses too
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -54,7 +55,8 @@ ActivityReport summarise(Recorded recorded) {
     sum.name = readable(name);
     r.sums.push_back(std::move(sum));
   }
-  std::stable_sort(r.sums.begin(), r.sums.end(), [](const ActivitySum& a, const ActivitySum& b) { return a.seconds > b.seconds; });
+  std::stable_sort(
+      r.sums.begin(), r.sums.end(), [](const ActivitySum& a, const ActivitySum& b) { return a.seconds > b.seconds; });
   return r;
 }
 

@@ -23,7 +23,8 @@ struct ActivityReport {
   double window_s = 0;  // from the start of the first to the end of the last
   double busy_s = 0;    // of it, in which at least one ran
   std::int64_t kernels = 0, others = 0, lost = 0;
-  std::vector<ActivitySum> sums;  // by falling seconds; those of several streams may overlap, so their sum may be above busy_s
+  // by falling seconds; those of several streams may overlap, so their sum may be above busy_s
+  std::vector<ActivitySum> sums;
 };
 
 struct Recorded {

@@ -58,9 +58,15 @@ class TorchGraph final : public GraphCalls, private at::cuda::CUDAGraph {
     cudaStreamEndCapture(capture_stream_.stream(), &left);  // of an invalid capture an error, and its end all the same
     if (left) cudaGraphDestroy(left);
   }
-  void end_device_allocations(const PoolId& pool) override { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, pool); }
-  void end_host_allocations(const PoolId& pool) override { at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool); }
-  void release_device_pool(const PoolId& pool) override { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, pool); }
+  void end_device_allocations(const PoolId& pool) override {
+    c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, pool);
+  }
+  void end_host_allocations(const PoolId& pool) override {
+    at::getHostAllocator(at::kCUDA)->end_allocate_to_pool(pool);
+  }
+  void release_device_pool(const PoolId& pool) override {
+    c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, pool);
+  }
   void release_host_pool(const PoolId& pool) override { at::getHostAllocator(at::kCUDA)->release_pool(pool); }
   void end_random_numbers() override {
     for (const auto& [state, increment] : captured_generator_states_) state->capturing_ = false;
@@ -71,7 +77,9 @@ class TorchGraph final : public GraphCalls, private at::cuda::CUDAGraph {
 }  // namespace
 
 GraphDevice& cuda_graphs() {
-  static auto& all = *make_recorded_graphs(at::cuda::graph_pool_handle, [] { return std::make_unique<TorchGraph>(); }).release();  // as long as the process: its graphs end when their owners do
+  // as long as the process: its graphs end when their owners do
+  static auto& all =
+      *make_recorded_graphs(at::cuda::graph_pool_handle, [] { return std::make_unique<TorchGraph>(); }).release();
   return all;
 }
 

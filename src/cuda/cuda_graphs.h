@@ -5,8 +5,8 @@
 
 namespace ttt::cuda {
 
-// Recorded through torch, whose allocator gives the work memory of its own: one pool for all graphs of the process, which are replayed in the order
-// in which they were recorded; another after each recording that failed.
+// Recorded through torch, whose allocator gives the work memory of its own: one pool for all graphs of the process,
+// which are replayed in the order in which they were recorded; another after each recording that failed.
 GraphDevice& cuda_graphs();
 
 }  // namespace ttt::cuda

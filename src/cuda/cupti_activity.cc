@@ -1,5 +1,5 @@
-// ActivityLog by CUPTI's activity records (CUPTI documentation, "Activity API"): the device notes begin and end of each kernel, and CUPTI hands the
-// notes over in buffers, on a thread of its own.
+// ActivityLog by CUPTI's activity records (CUPTI documentation, "Activity API"): the device notes begin and end of each
+// kernel, and CUPTI hands the notes over in buffers, on a thread of its own.
 #include <cupti.h>
 
 #include <cstdlib>
@@ -14,13 +14,15 @@ namespace ttt::cuda {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{4} << 20, kAlignment = 8;
-constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
+constexpr CUpti_ActivityKind kKinds[] = {
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
 
 void check(CUptiResult result, const char* what) {
   if (result == CUPTI_SUCCESS) return;
   const char* text = "unknown";
   cuptiGetResultString(result, &text);
-  throw NotSupported(std::string("CUPTI cannot say what runs on the GPU (") + what + ": " + text + "). Run without another profiler, or with train.profile_steps = 0.");
+  throw NotSupported(std::string("CUPTI cannot say what runs on the GPU (") + what + ": " + text +
+                     "). Run without another profiler, or with train.profile_steps = 0.");
 }
 
 // What CUPTI calls has no argument for an object, so there is one for the process.
@@ -66,7 +68,8 @@ class CuptiActivityLog final : public ActivityLog {
 
  private:
   static void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records);
-  static void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size, std::size_t valid);
+  static void CUPTIAPI take_buffer(
+      CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t size, std::size_t valid);
 
   bool registered_ = false;
   std::mutex mutex_;  // of recorded_
@@ -84,13 +87,15 @@ void CuptiActivityLog::give_buffer(std::uint8_t** buffer, std::size_t* size, std
   *most_records = 0;  // as many as fit
 }
 
-void CuptiActivityLog::take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+void CuptiActivityLog::take_buffer(
+    CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t valid) {
   CuptiActivityLog& log = the_log();
   const std::lock_guard lock(log.mutex_);
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) log.add(*record);
   std::size_t dropped = 0;
-  if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS) log.recorded_.lost += static_cast<std::int64_t>(dropped);
+  if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+    log.recorded_.lost += static_cast<std::int64_t>(dropped);
   std::free(buffer);
 }
 

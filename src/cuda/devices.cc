@@ -36,12 +36,14 @@ std::vector<std::string> visible_devices() {
   int devices = 0, status = driver.init(0);
   if (status == 0) status = driver.count(&devices);
   if (status != 0 || devices == 0)
-    throw NotSupported("device=cuda: the CUDA driver finds no device here (status " + std::to_string(status) + ")." + kRemedy);
+    throw NotSupported(
+        "device=cuda: the CUDA driver finds no device here (status " + std::to_string(status) + ")." + kRemedy);
   std::vector<std::string> ids;
   for (int i = 0; i < devices; ++i) {  // a device's handle is its ordinal
     char id[32] = {};
     if (const int failed = driver.bus_id(id, sizeof id, i); failed != 0)
-      throw NotSupported("device=cuda: the CUDA driver does not tell the PCI bus id of device " + std::to_string(i) + " (status " + std::to_string(failed) + ")." + kRemedy);
+      throw NotSupported("device=cuda: the CUDA driver does not tell the PCI bus id of device " + std::to_string(i) +
+                         " (status " + std::to_string(failed) + ")." + kRemedy);
     ids.emplace_back(id);
   }
   return ids;
@@ -50,8 +52,8 @@ std::vector<std::string> visible_devices() {
 int device_of_rank(int devices, int local_rank, int local_size) {
   if (devices == 1) return 0;
   if (local_size > devices)
-    throw NotSupported("device = \"cuda\": " + std::to_string(local_size) + " ranks on this node, and " + std::to_string(devices) +
-                       " GPUs that they may use. Start one rank for each GPU.");
+    throw NotSupported("device = \"cuda\": " + std::to_string(local_size) + " ranks on this node, and " +
+                       std::to_string(devices) + " GPUs that they may use. Start one rank for each GPU.");
   return local_rank;
 }
 

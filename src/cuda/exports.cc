@@ -12,7 +12,9 @@
 
 namespace {
 
-void* torch_stream(int device) { return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream(); }
+void* torch_stream(int device) {
+  return c10::cuda::getCurrentCUDAStream(static_cast<c10::DeviceIndex>(device)).stream();
+}
 
 std::string describe() {
   int runtime = 0, driver = 0, nccl = 0;
@@ -37,7 +39,8 @@ ttt::comm::Communicator* ttt_cuda_make_nccl(ttt::comm::Communicator& host, const
 ttt::cuda::GraphDevice* ttt_cuda_graphs() { return &ttt::cuda::cuda_graphs(); }
 
 void ttt_cuda_forbid_waits(bool forbidden) {
-  c10::cuda::warning_state().set_sync_debug_mode(forbidden ? c10::cuda::SyncDebugMode::L_ERROR : c10::cuda::SyncDebugMode::L_DISABLED);
+  c10::cuda::warning_state().set_sync_debug_mode(
+      forbidden ? c10::cuda::SyncDebugMode::L_ERROR : c10::cuda::SyncDebugMode::L_DISABLED);
 }
 
 void ttt_cuda_bus_id(int device, std::string* id) {

@@ -26,7 +26,8 @@ inline constexpr const char* kForbidWaitsName = "ttt_cuda_forbid_waits";
 using BusIdFunction = void(int device, std::string* id);
 inline constexpr const char* kBusIdName = "ttt_cuda_bus_id";
 
-// Begins a range of this name for NVIDIA's profilers (NVTX) on the calling thread, and ends the one before. Without a profiler: two calls of nothing.
+// Begins a range of this name for NVIDIA's profilers (NVTX) on the calling thread, and ends the one before. Without a
+// profiler: two calls of nothing.
 using ProfilerRangeFunction = void(const char* name);
 inline constexpr const char* kProfilerRangeName = "ttt_cuda_profiler_range";
 

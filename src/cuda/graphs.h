@@ -1,4 +1,5 @@
-// Work of a device that is recorded once and replayed: CUDA Graphs, behind a seam that tests can stand in for. Needs neither CUDA nor torch.
+// Work of a device that is recorded once and replayed: CUDA Graphs, behind a seam that tests can stand in for. Needs
+// neither CUDA nor torch.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct GraphSize {
 class Graph {
  public:
   virtual ~Graph() = default;
-  // Puts the recorded work on the current stream: the same kernels on the same memory, whatever that holds now. Throws Error.
+  // Puts the recorded work on the current stream: the same kernels on the same memory, whatever that holds now. Throws
+  // Error.
   virtual void replay() = 0;
   virtual GraphSize size() const = 0;
 };
@@ -30,8 +32,9 @@ class Graph {
 class GraphDevice {
  public:
   virtual ~GraphDevice() = default;
-  // Runs `work`, of which the device's part (on the current stream, and on those that fork from it and join it) is recorded and not done.
-  // The graph keeps the memory that `work` allocates. Throws NotCapturable, also where `work` throws.
+  // Runs `work`, of which the device's part (on the current stream, and on those that fork from it and join it) is
+  // recorded and not done. The graph keeps the memory that `work` allocates. Throws NotCapturable, also where `work`
+  // throws.
   virtual std::unique_ptr<Graph> capture(const std::function<void()>& work) = 0;
 };
 

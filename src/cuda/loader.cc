@@ -13,7 +13,8 @@ namespace ttt::cuda {
 std::unique_ptr<CudaLibrary> open_cuda_library() {
   const auto devices = static_cast<int>(visible_devices().size());
   // Beside the program (build/bin, build/tests -> build/lib), else wherever the dynamic linker finds it.
-  const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib/libttt_cuda.so";
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../lib/libttt_cuda.so";
   const bool there = std::filesystem::exists(beside);
   void* handle = dlopen(there ? beside.c_str() : "libttt_cuda.so", RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr)
@@ -24,7 +25,8 @@ std::unique_ptr<CudaLibrary> open_cuda_library() {
 
 void* CudaLibrary::symbol(const char* name) const {
   void* found = dlsym(handle_, name);
-  if (found == nullptr) throw NotSupported(std::string("libttt_cuda.so has no ") + name + ": it is of another version. Build it again.");
+  if (found == nullptr)
+    throw NotSupported(std::string("libttt_cuda.so has no ") + name + ": it is of another version. Build it again.");
   return found;
 }
 

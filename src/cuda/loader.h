@@ -15,9 +15,9 @@ class CudaLibrary {
   CudaLibrary(void* handle, int devices) : handle_(handle), devices_(devices) {}
   int devices() const { return devices_; }  // that this process may use
   std::string versions() const;             // of what was loaded: "CUDA 13.0, NCCL 2.28.9", for the run's record
-  // A function that the library exports by a plain name, for those that know its type (exports.h, model/ops/cuda_exports.h).
-  template <class Function>
-  Function* function(const char* name) const {
+  // A function that the library exports by a plain name, for those that know its type (exports.h,
+  // model/ops/cuda_exports.h).
+  template <class Function> Function* function(const char* name) const {
     return reinterpret_cast<Function*>(symbol(name));
   }
   // See comm/nccl.h; `options.current_stream` is set here, to torch's.

@@ -20,7 +20,8 @@ struct Utilization {
   unsigned gpu, memory;
 };
 constexpr int kSuccess = 0, kTemperatureOfGpu = 0, kClockOfSm = 1, kUncorrected = 1, kVolatile = 0;
-// nvmlClocksThrottleReasons of which the user should know; others (idle, the power cap, an application's clocks) are part of normal work.
+// nvmlClocksThrottleReasons of which the user should know; others (idle, the power cap, an application's clocks) are
+// part of normal work.
 constexpr std::array<std::pair<unsigned long long, const char*>, 4> kSlowdowns = {
     {{0x8, "hardware slowdown"}, {0x20, "heat (software)"}, {0x40, "heat (hardware)"}, {0x80, "power brake"}}};
 
@@ -30,7 +31,10 @@ constexpr std::array<std::pair<unsigned long long, const char*>, 4> kSlowdowns =
 class Nvml {
  public:
   Nvml() : handle_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), &::dlclose) {
-    if (!handle_) throw NotSupported("This node has no NVIDIA driver (libnvidia-ml.so.1 cannot be opened). Without a GPU that is as it should be.");
+    if (!handle_)
+      throw NotSupported(
+          "This node has no NVIDIA driver (libnvidia-ml.so.1 cannot be opened). Without a GPU that is as it should "
+          "be.");
     require(call<int()>("nvmlInit_v2"), "nvmlInit_v2");
   }
   ~Nvml() { call<int()>("nvmlShutdown"); }
@@ -38,14 +42,14 @@ class Nvml {
   Nvml& operator=(const Nvml&) = delete;
 
   // The function's status; -1 where this driver has no such function.
-  template <class Signature, class... Args>
-  int call(const char* name, Args... args) const {
+  template <class Signature, class... Args> int call(const char* name, Args... args) const {
     const auto function = reinterpret_cast<Signature*>(::dlsym(handle_.get(), name));
     return function == nullptr ? -1 : function(args...);
   }
   void require(int status, const char* name) const {
     if (status != kSuccess)
-      throw NotSupported(std::string("NVIDIA's driver does not answer (") + name + ": status " + std::to_string(status) + "). Look at nvidia-smi on this node.");
+      throw NotSupported(std::string("NVIDIA's driver does not answer (") + name + ": status " +
+                         std::to_string(status) + "). Look at nvidia-smi on this node.");
   }
 
  private:
@@ -57,7 +61,8 @@ namespace {
 std::vector<std::string> slowed_by(const Nvml& nvml, Device device) {
   std::vector<std::string> reasons;
   unsigned long long bits = 0;
-  if (nvml.call<int(Device, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", device, &bits) == kSuccess)
+  if (nvml.call<int(Device, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons", device, &bits) ==
+      kSuccess)
     for (const auto& [bit, text] : kSlowdowns)
       if (bits & bit) reasons.emplace_back(text);
   return reasons;
@@ -65,20 +70,25 @@ std::vector<std::string> slowed_by(const Nvml& nvml, Device device) {
 
 int temperature_c(const Nvml& nvml, Device device) {
   unsigned celsius = 0;
-  const bool told = nvml.call<int(Device, int, unsigned*)>("nvmlDeviceGetTemperature", device, kTemperatureOfGpu, &celsius) == kSuccess;
+  const bool told = nvml.call<int(Device, int, unsigned*)>(
+                        "nvmlDeviceGetTemperature", device, kTemperatureOfGpu, &celsius) == kSuccess;
   return told ? static_cast<int>(celsius) : -1;
 }
 
 GpuHealth health_of(const Nvml& nvml, unsigned index) {
   Device device = nullptr;
-  nvml.require(nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device), "nvmlDeviceGetHandleByIndex_v2");
+  nvml.require(nvml.call<int(unsigned, Device*)>("nvmlDeviceGetHandleByIndex_v2", index, &device),
+      "nvmlDeviceGetHandleByIndex_v2");
   GpuHealth gpu;
   char name[96] = {};
-  if (nvml.call<int(Device, char*, unsigned)>("nvmlDeviceGetName", device, name, unsigned{sizeof name}) == kSuccess) gpu.name = name;
+  if (nvml.call<int(Device, char*, unsigned)>("nvmlDeviceGetName", device, name, unsigned{sizeof name}) == kSuccess)
+    gpu.name = name;
   Memory memory{};
-  if (nvml.call<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory) == kSuccess) gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
+  if (nvml.call<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory) == kSuccess)
+    gpu.memory_bytes = static_cast<std::int64_t>(memory.total);
   unsigned long long errors = 0;
-  if (nvml.call<int(Device, int, int, unsigned long long*)>("nvmlDeviceGetTotalEccErrors", device, kUncorrected, kVolatile, &errors) == kSuccess)
+  if (nvml.call<int(Device, int, int, unsigned long long*)>(
+          "nvmlDeviceGetTotalEccErrors", device, kUncorrected, kVolatile, &errors) == kSuccess)
     gpu.uncorrected_ecc_errors = static_cast<std::int64_t>(errors);
   gpu.temperature_c = temperature_c(nvml, device);
   gpu.slowed_by = slowed_by(nvml, device);
@@ -91,7 +101,8 @@ GpuReport gpu_health() {
   const Nvml nvml;
   GpuReport report;
   char driver[96] = {};
-  nvml.require(nvml.call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", driver, unsigned{sizeof driver}), "nvmlSystemGetDriverVersion");
+  nvml.require(nvml.call<int(char*, unsigned)>("nvmlSystemGetDriverVersion", driver, unsigned{sizeof driver}),
+      "nvmlSystemGetDriverVersion");
   report.driver = driver;
   unsigned count = 0;
   nvml.require(nvml.call<int(unsigned*)>("nvmlDeviceGetCount_v2", &count), "nvmlDeviceGetCount_v2");
@@ -117,16 +128,21 @@ GpuMoment GpuMeter::look() const {
   unsigned milliwatts = 0, mhz = 0;
   Utilization busy{};
   Memory memory{};
-  if (nvml.call<int(Device, unsigned*)>("nvmlDeviceGetPowerUsage", device, &milliwatts) == kSuccess) now.power_w = milliwatts * 1e-3;
-  if (nvml.call<int(Device, int, unsigned*)>("nvmlDeviceGetClockInfo", device, kClockOfSm, &mhz) == kSuccess) now.sm_clock_mhz = static_cast<int>(mhz);
-  if (nvml.call<int(Device, Utilization*)>("nvmlDeviceGetUtilizationRates", device, &busy) == kSuccess) now.busy_percent = static_cast<int>(busy.gpu);
-  if (nvml.call<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory) == kSuccess) now.memory_bytes = static_cast<std::int64_t>(memory.used);
+  if (nvml.call<int(Device, unsigned*)>("nvmlDeviceGetPowerUsage", device, &milliwatts) == kSuccess)
+    now.power_w = milliwatts * 1e-3;
+  if (nvml.call<int(Device, int, unsigned*)>("nvmlDeviceGetClockInfo", device, kClockOfSm, &mhz) == kSuccess)
+    now.sm_clock_mhz = static_cast<int>(mhz);
+  if (nvml.call<int(Device, Utilization*)>("nvmlDeviceGetUtilizationRates", device, &busy) == kSuccess)
+    now.busy_percent = static_cast<int>(busy.gpu);
+  if (nvml.call<int(Device, Memory*)>("nvmlDeviceGetMemoryInfo", device, &memory) == kSuccess)
+    now.memory_bytes = static_cast<std::int64_t>(memory.used);
   return now;
 }
 
 double GpuMeter::energy_j() const {
   unsigned long long millijoules = 0;
-  const bool told = state_->nvml.call<int(Device, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption", state_->device, &millijoules) == kSuccess;
+  const bool told = state_->nvml.call<int(Device, unsigned long long*)>(
+                        "nvmlDeviceGetTotalEnergyConsumption", state_->device, &millijoules) == kSuccess;
   return told ? static_cast<double>(millijoules) * 1e-3 : -1;
 }
 

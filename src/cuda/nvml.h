@@ -1,4 +1,5 @@
-// The health of the node's GPUs and what they do, as NVIDIA's driver tells it through NVML: no CUDA context is made, no CUDA library is needed.
+// The health of the node's GPUs and what they do, as NVIDIA's driver tells it through NVML: no CUDA context is made, no
+// CUDA library is needed.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ struct GpuHealth {
   std::int64_t memory_bytes = 0;
   std::int64_t uncorrected_ecc_errors = -1;  // since the driver was loaded; -1: the device does not count them
   int temperature_c = -1;                    // -1: not told
-  std::vector<std::string> slowed_by;        // why its clock is below what it could be, where that is a fault: heat, power brake, hardware
+  // why its clock is below what it could be, where that is a fault: heat, power brake, hardware
+  std::vector<std::string> slowed_by;
 };
 
 struct GpuReport {

@@ -14,8 +14,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 void attempt(const std::function<void()>& call) noexcept {
   try {
     call();
-  } catch (...) {
-  }
+  } catch (...) {}
 }
 
 class RecordedGraph final : public Graph {
@@ -41,8 +40,9 @@ class RecordedGraph final : public Graph {
   GraphSize size() const override { return size_; }
 
  private:
-  // The first error has said all that there is to say. The stream comes first: allocators ask it whether it records. What is not taken back would have
-  // every later recording fail: the allocators give back no memory while one is under way.
+  // The first error has said all that there is to say. The stream comes first: allocators ask it whether it records.
+  // What is not taken back would have every later recording fail: the allocators give back no memory while one is under
+  // way.
   void abandon(const PoolId& pool) noexcept {
     attempt([&] { calls_->end_stream(); });
     if (calls_->holds(pool)) {
@@ -86,7 +86,8 @@ class RecordedGraphs final : public GraphDevice {
 
 }  // namespace
 
-std::unique_ptr<GraphDevice> make_recorded_graphs(std::function<PoolId()> new_pool, std::function<std::unique_ptr<GraphCalls>()> new_graph) {
+std::unique_ptr<GraphDevice> make_recorded_graphs(
+    std::function<PoolId()> new_pool, std::function<std::unique_ptr<GraphCalls>()> new_graph) {
   return std::make_unique<RecordedGraphs>(std::move(new_pool), std::move(new_graph));
 }
 

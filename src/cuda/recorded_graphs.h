@@ -1,5 +1,6 @@
-// In which order work is recorded as a graph, and what is taken back where a call fails. The calls are CUDA's and torch's (cuda_graphs.cc), behind a seam, so
-// that the failure of each is tested on machines without a GPU. Needs neither CUDA nor torch.
+// In which order work is recorded as a graph, and what is taken back where a call fails. The calls are CUDA's and
+// torch's (cuda_graphs.cc), behind a seam, so that the failure of each is tested on machines without a GPU. Needs
+// neither CUDA nor torch.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,8 @@ class GraphCalls {
   // In this order:
   virtual void settle() = 0;  // the host waits for the device, and memory that is only kept goes back to it
   virtual std::int64_t free_bytes() = 0;
-  virtual void begin(const PoolId& pool) = 0;  // from now on the current stream records, and its allocations come from the pool
+  // from now on the current stream records, and its allocations come from the pool
+  virtual void begin(const PoolId& pool) = 0;
   virtual void end() = 0;
   virtual void instantiate() = 0;
   virtual std::int64_t count_nodes() = 0;
@@ -43,8 +45,9 @@ class GraphCalls {
   virtual void forget_error() = 0;        // CUDA's last, which the next call that asks would take for its own
 };
 
-// Graphs of one pool, as long as all goes well: after a failure the next one is given a pool of its own, which those after it share. Graphs that are there
-// keep theirs.
-std::unique_ptr<GraphDevice> make_recorded_graphs(std::function<PoolId()> new_pool, std::function<std::unique_ptr<GraphCalls>()> new_graph);
+// Graphs of one pool, as long as all goes well: after a failure the next one is given a pool of its own, which those
+// after it share. Graphs that are there keep theirs.
+std::unique_ptr<GraphDevice> make_recorded_graphs(
+    std::function<PoolId()> new_pool, std::function<std::unique_ptr<GraphCalls>()> new_graph);
 
 }  // namespace ttt::cuda

@@ -8,7 +8,9 @@
 namespace ttt::data {
 namespace {
 
-std::int32_t round_up(std::int64_t value, std::int64_t multiple) { return static_cast<std::int32_t>((value + multiple - 1) / multiple * multiple); }
+std::int32_t round_up(std::int64_t value, std::int64_t multiple) {
+  return static_cast<std::int32_t>((value + multiple - 1) / multiple * multiple);
+}
 
 // The largest of 8, 4, 2 by which decoding may shrink and still leave no side smaller than the target.
 int decode_shrink(const DataSettings& settings, const ImageInfo& image, Size out) {
@@ -18,23 +20,30 @@ int decode_shrink(const DataSettings& settings, const ImageInfo& image, Size out
   return 1;
 }
 
-Size decoded_size(const ImageInfo& image, int shrink) { return {(image.height + shrink - 1) / shrink, (image.width + shrink - 1) / shrink}; }
+Size decoded_size(const ImageInfo& image, int shrink) {
+  return {(image.height + shrink - 1) / shrink, (image.width + shrink - 1) / shrink};
+}
 
 }  // namespace
 
 void check(const DataSettings& s) {
-  if (s.mean.size() != 3 || s.std.size() != 3) throw UsageError("data.mean and data.std need three values each, one per channel.");
+  if (s.mean.size() != 3 || s.std.size() != 3)
+    throw UsageError("data.mean and data.std need three values each, one per channel.");
   if (s.padding == "two" && !s.group_by_aspect)
-    throw UsageError("data.padding = \"two\" needs batches of one orientation: set data.group_by_aspect = true or data.padding = \"fixed\".");
-  if (s.long_side < s.short_side) 
-    throw UsageError("data.long_side = " + std::to_string(s.long_side) + " is smaller than data.short_side = " + std::to_string(s.short_side) + ": raise data.long_side.");
+    throw UsageError(
+        "data.padding = \"two\" needs batches of one orientation: set data.group_by_aspect = true or data.padding = "
+        "\"fixed\".");
+  if (s.long_side < s.short_side)
+    throw UsageError("data.long_side = " + std::to_string(s.long_side) +
+                     " is smaller than data.short_side = " + std::to_string(s.short_side) + ": raise data.long_side.");
 }
 
 std::int64_t gt_capacity(const ShardSet& set, const DataSettings& settings) {
   const std::int64_t needed = set.max_objects();
   if (settings.gt_capacity == 0) return std::max<std::int64_t>(8, round_up(needed, 8));
   if (settings.gt_capacity < needed)
-    throw UsageError("gt_capacity is " + std::to_string(settings.gt_capacity) + " and an image of split '" + set.split() + "' has " + std::to_string(needed) +
+    throw UsageError("gt_capacity is " + std::to_string(settings.gt_capacity) + " and an image of split '" +
+                     set.split() + "' has " + std::to_string(needed) +
                      " objects: set gt_capacity to at least that, or 0.");
   return settings.gt_capacity;
 }
@@ -48,12 +57,13 @@ Size padded_size(const DataSettings& s, const std::vector<Size>& images) {
     largest = {std::max(largest.height, out.height), std::max(largest.width, out.width)};
   }
   if (s.padding == "batch")
-    return {round_up(std::max(largest.height, 1), s.pad_multiple), round_up(std::max(largest.width, 1), s.pad_multiple)};
+    return {
+        round_up(std::max(largest.height, 1), s.pad_multiple), round_up(std::max(largest.width, 1), s.pad_multiple)};
   if (s.padding != "two")
     return {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.long_side, s.pad_multiple),
-            s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
+        s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
   const Size padded = {s.pad_height ? static_cast<std::int32_t>(s.pad_height) : round_up(s.short_side, s.pad_multiple),
-                       s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
+      s.pad_width ? static_cast<std::int32_t>(s.pad_width) : round_up(s.long_side, s.pad_multiple)};
   // Training batches have one orientation; one of evaluation that mixes them gets a square.
   if (!any_portrait) return padded;
   return any_landscape ? Size{padded.width, padded.width} : Size{padded.width, padded.height};
@@ -63,8 +73,8 @@ void check_fits(const DataSettings& s, Size image, Size padded, const std::strin
   const Size out = resized_size(s, image);
   if (out.height > padded.height || out.width > padded.width)
     throw UsageError(name + " is " + std::to_string(out.height) + " x " + std::to_string(out.width) +
-                     " after the resize and does not fit the padded size " + std::to_string(padded.height) + " x " + std::to_string(padded.width) +
-                     ": raise pad_height and pad_width, or set them to 0.");
+                     " after the resize and does not fit the padded size " + std::to_string(padded.height) + " x " +
+                     std::to_string(padded.width) + ": raise pad_height and pad_width, or set them to 0.");
 }
 
 Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<Sample>& samples) {
@@ -80,12 +90,14 @@ Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<S
   return padded;
 }
 
-BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t capacity, bool targets,
-                           std::pmr::memory_resource* memory)
-    : set_(set), settings_(settings), targets_(targets), raw_(settings.transform == "device"), batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
+BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images,
+    std::int64_t capacity, bool targets, std::pmr::memory_resource* memory)
+    : set_(set), settings_(settings), targets_(targets), raw_(settings.transform == "device"),
+      batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
   batch_.images_n = images, batch_.gt_capacity = capacity;
   const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(capacity);
-  batch_.image_size.resize(2 * n), batch_.original_size.resize(2 * n), batch_.image_id.resize(n), batch_.flipped.resize(n);
+  batch_.image_size.resize(2 * n), batch_.original_size.resize(2 * n), batch_.image_id.resize(n),
+      batch_.flipped.resize(n);
   batch_.gt_box.resize(4 * n * g), batch_.gt_label.resize(n * g), batch_.gt_count.resize(n);
 }
 
@@ -156,20 +168,20 @@ StageSeconds BatchBuilder::fill(std::int64_t k, ImageWorker& worker) {
   const int shrink = decode_shrink(settings_, info, out);
   try {
     worker.decoder.decode({worker.jpeg.data(), static_cast<std::size_t>(bytes)}, worker.image, shrink);
-  } catch (const DataError& e) {
-    throw DataError(set_.describe(sample.image) + " " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError(set_.describe(sample.image) + " " + e.what()); }
   if (Size{worker.image.height, worker.image.width} != decoded_size(info, shrink))
-    throw DataError(set_.describe(sample.image) + " is a JPEG of " + std::to_string(worker.image.height) + " x " + std::to_string(worker.image.width) +
-                    " pixels where the index says " + std::to_string(info.height) + " x " + std::to_string(info.width) + ": pack the data again.");
+    throw DataError(set_.describe(sample.image) + " is a JPEG of " + std::to_string(worker.image.height) + " x " +
+                    std::to_string(worker.image.width) + " pixels where the index says " + std::to_string(info.height) +
+                    " x " + std::to_string(info.width) + ": pack the data again.");
   const double decoded = now_s();
   if (raw_) {
-    std::copy_n(worker.image.pixels.data(), std::int64_t{3} * worker.image.height * worker.image.width, batch_.raw.bytes.data() + batch_.raw.offset[k]);
+    std::copy_n(worker.image.pixels.data(), std::int64_t{3} * worker.image.height * worker.image.width,
+        batch_.raw.bytes.data() + batch_.raw.offset[k]);
   } else {
     worker.transform.run(worker.image, {.out = out,
-                                        .flip = sample.flip,
-                                        .pixels = batch_.images.data() + k * batch_.height * batch_.width * 3,
-                                        .row_stride = batch_.width * 3});
+                                           .flip = sample.flip,
+                                           .pixels = batch_.images.data() + k * batch_.height * batch_.width * 3,
+                                           .row_stride = batch_.width * 3});
     clear_padding(k, out);
   }
   batch_.image_id[k] = info.id;
@@ -183,11 +195,12 @@ void BatchBuilder::place_targets(std::int64_t k, const Sample& sample, const Ima
   ImageTargets& t = image_targets_[k];
   if (targets_ && sample.image >= 0) {
     make_targets(set_.shard_of(sample.image).index(), set_.record_of(sample.image),
-                 {.in = {info.height, info.width}, .out = out, .flip = sample.flip, .legacy = settings_.boxes == "legacy"}, t);
+        {.in = {info.height, info.width}, .out = out, .flip = sample.flip, .legacy = settings_.boxes == "legacy"}, t);
   }
   const std::int64_t g = batch_.gt_capacity, count = t.objects();
   if (count > g)
-    throw UsageError(set_.describe(sample.image) + " has " + std::to_string(count) + " objects and gt_capacity is " + std::to_string(g) + ": raise gt_capacity.");
+    throw UsageError(set_.describe(sample.image) + " has " + std::to_string(count) + " objects and gt_capacity is " +
+                     std::to_string(g) + ": raise gt_capacity.");
   batch_.gt_count[k] = static_cast<std::int32_t>(count);
   float* box = &batch_.gt_box[4 * k * g];
   std::fill(std::copy(t.box.begin(), t.box.end(), box), box + 4 * g, 0.0f);
@@ -208,7 +221,8 @@ void BatchBuilder::finish(const StageSeconds& spent) {
     for (std::int64_t g = 0; g < batch_.gt_capacity; ++g) {
       const auto slot = static_cast<std::size_t>(k * batch_.gt_capacity + g);
       if (g < t.objects()) {
-        for (std::int32_t p = 0; p < t.polygons[g]; ++p) m.polygon_vertex.push_back(m.polygon_vertex.back() + t.vertices[polygon++]);
+        for (std::int32_t p = 0; p < t.polygons[g]; ++p)
+          m.polygon_vertex.push_back(m.polygon_vertex.back() + t.vertices[polygon++]);
         std::copy_n(&t.bitmap_box[4 * g], 4, &m.bitmap_box[4 * slot]);
         m.bitmap_offset[slot] = offset;
         offset += static_cast<std::int64_t>(t.bitmap_box[4 * g + 2]) * t.bitmap_box[4 * g + 3];

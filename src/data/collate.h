@@ -35,9 +35,10 @@ struct StageSeconds {
 // A HostBatch under construction; used again and again, so that its memory is touched once.
 class BatchBuilder {
  public:
-  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`: of the batch; outlives the builder.
-  BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity, bool targets,
-               std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`: of the batch; outlives the
+  // builder.
+  BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity,
+      bool targets, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
   void begin(const BatchPlan& plan);
   // Fills image k; different k from different threads. Throws DataError that names the record.
@@ -63,7 +64,8 @@ class BatchBuilder {
 
 // One padded size for a batch, by settings.padding. Throws UsageError where an image does not fit, naming it.
 Size padded_size(const ShardSet& set, const DataSettings& settings, const std::vector<Sample>& samples);
-// The same of images of these sizes; whether each fits is check_fits()'s to say, which throws UsageError beginning with `name`.
+// The same of images of these sizes; whether each fits is check_fits()'s to say, which throws UsageError beginning with
+// `name`.
 Size padded_size(const DataSettings& settings, const std::vector<Size>& images);
 void check_fits(const DataSettings& settings, Size image, Size padded, const std::string& name);
 // The settings' capacity, or from the shards; throws UsageError where it is below what the shards hold.

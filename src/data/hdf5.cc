@@ -70,15 +70,15 @@ std::string innermost_error() {
 }
 
 [[noreturn]] void fail_write(const std::string& path, const std::string& what) {
-  throw Error("Writing " + what + " of " + path + " failed (HDF5: " + innermost_error() + "): free space or choose another folder.");
+  throw Error("Writing " + what + " of " + path + " failed (HDF5: " + innermost_error() +
+              "): free space or choose another folder.");
 }
 [[noreturn]] void fail_read(const std::string& path, const std::string& what) {
   throw DataError(what + " of " + path + " cannot be read (HDF5: " + innermost_error() +
                   "): the file is damaged or cut short; copy or pack it again.");
 }
 
-template <class T>
-hid_t memory_type() {
+template <class T> hid_t memory_type() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return H5T_NATIVE_UINT8;
   if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_NATIVE_UINT16;
   if constexpr (std::is_same_v<T, std::uint32_t>) return H5T_NATIVE_UINT32;
@@ -88,8 +88,7 @@ hid_t memory_type() {
   if constexpr (std::is_same_v<T, float>) return H5T_NATIVE_FLOAT;
   if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
 }
-template <class T>
-hid_t file_type() {
+template <class T> hid_t file_type() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return H5T_STD_U8LE;
   if constexpr (std::is_same_v<T, std::uint16_t>) return H5T_STD_U16LE;
   if constexpr (std::is_same_v<T, std::uint32_t>) return H5T_STD_U32LE;
@@ -132,10 +131,13 @@ herr_t find_foreign(hid_t group, const char* name, const H5L_info_t* info, void*
 void refuse_foreign_data(hid_t file, const std::string& path) {
   std::string found;
   H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, find_foreign, &found);  // a damaged structure is named where it is read
-  if (!found.empty()) throw DataError(path + ": " + found + ", and only data inside the file is read. Copy the data into the file.");
+  if (!found.empty())
+    throw DataError(path + ": " + found + ", and only data inside the file is read. Copy the data into the file.");
 }
 
-Handle open_dataset(hid_t file, const std::string& name) { return {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose}; }
+Handle open_dataset(hid_t file, const std::string& name) {
+  return {H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose};
+}
 
 Dims dims_of(hid_t dataset) {
   const Handle space(H5Dget_space(dataset), H5Sclose);
@@ -147,13 +149,15 @@ Dims dims_of(hid_t dataset) {
 
 // Bytes that the elements of a dataset need in memory, refused where the file cannot hold them: a damaged shape must
 // not become an allocation of terabytes.
-std::uint64_t checked_count(hid_t dataset, std::size_t stored_element, const std::string& path, const std::string& name) {
+std::uint64_t checked_count(
+    hid_t dataset, std::size_t stored_element, const std::string& path, const std::string& name) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) fail_read(path, name);
   const auto file_bytes = static_cast<std::uint64_t>(info.st_size);
   std::uint64_t count = 1;
   for (const std::uint64_t d : dims_of(dataset)) {
-    if (d != 0 && count > file_bytes / d) throw DataError(name + " of " + path + " claims more values than the file holds: copy or pack it again.");
+    if (d != 0 && count > file_bytes / d)
+      throw DataError(name + " of " + path + " claims more values than the file holds: copy or pack it again.");
     count *= d;
   }
   if (count * stored_element > file_bytes)
@@ -187,7 +191,8 @@ File File::create(const std::string& path, std::uint64_t user_block) {
 
 File File::open(const std::string& path) {
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) throw UsageError(path + " is not a file: check the path.");
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+    throw UsageError(path + " is not a file: check the path.");
   const Guard guard;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
 #if H5_VERSION_GE(1, 10, 7)
@@ -195,7 +200,8 @@ File File::open(const std::string& path) {
 #endif
   Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);  // no File yet: its destructor takes the lock
   if (id < 0)
-    throw DataError(path + " is not an HDF5 file or is cut short (HDF5: " + innermost_error() + "): copy or pack it again.");
+    throw DataError(
+        path + " is not an HDF5 file or is cut short (HDF5: " + innermost_error() + "): copy or pack it again.");
   refuse_foreign_data(id, path);
   return {id.release(), path};
 }
@@ -242,7 +248,8 @@ std::vector<std::string> File::datasets() const {
   const herr_t status = H5Ovisit(
       id_, H5_INDEX_NAME, H5_ITER_INC,
       [](hid_t, const char* name, const H5O_info_t* info, void* out) -> herr_t {
-        if (info->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(out)->push_back(std::string("/") + name);
+        if (info->type == H5O_TYPE_DATASET)
+          static_cast<std::vector<std::string>*>(out)->push_back(std::string("/") + name);
         return 0;
       },
       &names);
@@ -250,16 +257,15 @@ std::vector<std::string> File::datasets() const {
   return names;
 }
 
-template <Element T>
-void File::write(const std::string& name, std::span<const T> values, const Dims& dims) {
+template <Element T> void File::write(const std::string& name, std::span<const T> values, const Dims& dims) {
   const Guard guard;
   const Handle dataset(make_dataset(id_, name, file_type<T>(), dims), H5Dclose);
   if (dataset < 0) fail_write(path_, name);
-  if (!values.empty() && H5Dwrite(dataset, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) fail_write(path_, name);
+  if (!values.empty() && H5Dwrite(dataset, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    fail_write(path_, name);
 }
 
-template <Element T>
-std::vector<T> File::read(const std::string& name) const {
+template <Element T> std::vector<T> File::read(const std::string& name) const {
   const Guard guard;
   const Handle dataset = open_dataset(id_, name);
   if (dataset < 0) fail_read(path_, name);
@@ -268,12 +274,13 @@ std::vector<T> File::read(const std::string& name) const {
   if (stored != (std::is_floating_point_v<T> ? H5T_FLOAT : H5T_INTEGER))
     throw DataError(name + " of " + path_ + " has another type than it should: pack it again.");
   std::vector<T> values(checked_count(dataset, H5Tget_size(type), path_, name));
-  if (!values.empty() && H5Dread(dataset, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) fail_read(path_, name);
+  if (!values.empty() && H5Dread(dataset, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0)
+    fail_read(path_, name);
   return values;
 }
 
-#define TTT_H5_INSTANTIATE(T)                                                                       \
-  template void File::write<T>(const std::string&, std::span<const T>, const Dims&);                \
+#define TTT_H5_INSTANTIATE(T)                                                        \
+  template void File::write<T>(const std::string&, std::span<const T>, const Dims&); \
   template std::vector<T> File::read<T>(const std::string&) const;
 TTT_H5_INSTANTIATE(std::uint8_t)
 TTT_H5_INSTANTIATE(std::uint16_t)
@@ -297,8 +304,8 @@ std::optional<std::uint64_t> File::byte_offset(const std::string& name) const {
   if (dataset < 0) fail_read(path_, name);
   const Handle create(H5Dget_create_plist(dataset), H5Pclose);
   const Handle type(H5Dget_type(dataset), H5Tclose);
-  const bool plain = H5Pget_layout(create) == H5D_CONTIGUOUS && H5Pget_nfilters(create) == 0 && H5Pget_external_count(create) == 0 &&
-                     H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1;
+  const bool plain = H5Pget_layout(create) == H5D_CONTIGUOUS && H5Pget_nfilters(create) == 0 &&
+                     H5Pget_external_count(create) == 0 && H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1;
   const haddr_t offset = plain ? H5Dget_offset(dataset) : HADDR_UNDEF;
   if (offset == HADDR_UNDEF) return std::nullopt;
   return offset;
@@ -319,11 +326,13 @@ void File::write_strings(const std::string& name, const std::vector<std::string>
   std::size_t length = 1;
   for (const std::string& v : values) length = std::max(length, v.size());
   std::string packed(length * values.size(), '\0');
-  for (std::size_t i = 0; i < values.size(); ++i) std::copy(values[i].begin(), values[i].end(), packed.begin() + static_cast<long>(i * length));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::copy(values[i].begin(), values[i].end(), packed.begin() + static_cast<long>(i * length));
   const Guard guard;
   const Handle type = fixed_string(length);
   const Handle dataset(make_dataset(id_, name, type, {values.size()}), H5Dclose);
-  if (dataset < 0 || (!values.empty() && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0)) fail_write(path_, name);
+  if (dataset < 0 || (!values.empty() && H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0))
+    fail_write(path_, name);
 }
 
 std::vector<std::string> File::read_strings(const std::string& name) const {
@@ -338,7 +347,8 @@ std::vector<std::string> File::read_strings(const std::string& name) const {
   std::string packed(length * count, '\0');
   if (count != 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, packed.data()) < 0) fail_read(path_, name);
   std::vector<std::string> values;
-  for (std::uint64_t i = 0; i < count; ++i) values.emplace_back(packed.data() + i * length, strnlen(packed.data() + i * length, length));
+  for (std::uint64_t i = 0; i < count; ++i)
+    values.emplace_back(packed.data() + i * length, strnlen(packed.data() + i * length, length));
   return values;
 }
 
@@ -352,7 +362,9 @@ bool File::has_attribute(const std::string& name, const std::string& of) const {
 void File::set_attribute(const std::string& name, std::int64_t value, const std::string& of) {
   const Guard guard;
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute(H5Acreate_by_name(id_, of.c_str(), name.c_str(), H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Handle attribute(
+      H5Acreate_by_name(id_, of.c_str(), name.c_str(), H5T_STD_I64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose);
   if (attribute < 0 || H5Awrite(attribute, H5T_NATIVE_INT64, &value) < 0) fail_write(path_, "attribute " + name);
 }
 
@@ -360,7 +372,8 @@ void File::set_attribute(const std::string& name, const std::string& value, cons
   const Guard guard;
   const Handle type = fixed_string(value.size());
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle attribute(H5Acreate_by_name(id_, of.c_str(), name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  const Handle attribute(
+      H5Acreate_by_name(id_, of.c_str(), name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (attribute < 0 || H5Awrite(attribute, type, value.c_str()) < 0) fail_write(path_, "attribute " + name);
 }
 
@@ -371,7 +384,8 @@ std::int64_t File::int_attribute(const std::string& name, const std::string& of)
   const Handle type(H5Aget_type(attribute), H5Tclose);
   const Handle space(H5Aget_space(attribute), H5Sclose);
   std::int64_t value = 0;
-  if (H5Tget_class(type) != H5T_INTEGER || H5Sget_simple_extent_npoints(space) != 1 || H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
+  if (H5Tget_class(type) != H5T_INTEGER || H5Sget_simple_extent_npoints(space) != 1 ||
+      H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
     fail_read(path_, "Attribute " + name);
   return value;
 }

@@ -19,15 +19,15 @@ namespace ttt::data::h5 {
 // Types that files hold.
 template <class T>
 concept Element = std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> || std::same_as<T, std::uint32_t> ||
-                  std::same_as<T, std::uint64_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
-                  std::same_as<T, float> || std::same_as<T, double>;
+    std::same_as<T, std::uint64_t> || std::same_as<T, std::int32_t> || std::same_as<T, std::int64_t> ||
+    std::same_as<T, float> || std::same_as<T, double>;
 
 using Dims = std::vector<std::uint64_t>;
 
 class File {
  public:
-  // Overwrites. The first `user_block` bytes (0, or a power of two from 512 on) are left to the caller, who writes them after close():
-  // HDF5 and its tools skip them. Throws Error where the file cannot be made.
+  // Overwrites. The first `user_block` bytes (0, or a power of two from 512 on) are left to the caller, who writes them
+  // after close(): HDF5 and its tools skip them. Throws Error where the file cannot be made.
   static File create(const std::string& path, std::uint64_t user_block = 0);
   // Read-only, without locks. Throws UsageError (no such file) or DataError (not HDF5, cut short).
   static File open(const std::string& path);
@@ -46,11 +46,9 @@ class File {
   Dims dims(const std::string& name) const;
   // Names of all datasets below the root, in HDF5's own order of names.
   std::vector<std::string> datasets() const;
-  template <Element T>
-  void write(const std::string& name, std::span<const T> values, const Dims& dims);
+  template <Element T> void write(const std::string& name, std::span<const T> values, const Dims& dims);
   // Converts numbers where the stored type differs and loses nothing of kind (integer stays integer).
-  template <Element T>
-  std::vector<T> read(const std::string& name) const;
+  template <Element T> std::vector<T> read(const std::string& name) const;
   // Space for `count` bytes that the caller fills; returns nothing where the file has no single place for them.
   void create_bytes(const std::string& name, std::uint64_t count);
   // Absolute position in the file of a contiguous, unfiltered dataset of bytes; nothing where there is none.

@@ -10,24 +10,22 @@ constexpr std::int64_t kAnnounceAhead = 32;
 
 }  // namespace
 
-Loader::Loader(const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order, LoaderStart start)
-    : set_(set),
-      settings_(settings),
-      order_(std::move(order)),
-      batches_(order_->batches()),
-      per_batch_(order_->per_rank()),
-      consumed_(start.first_batch),
-      next_batch_(start.first_batch),
+Loader::Loader(
+    const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order, LoaderStart start)
+    : set_(set), settings_(settings), order_(std::move(order)), batches_(order_->batches()),
+      per_batch_(order_->per_rank()), consumed_(start.first_batch), next_batch_(start.first_batch),
       released_(start.first_batch) {
   check(settings_);
   capacity_ = start.gt_capacity != 0 ? start.gt_capacity : gt_capacity(set, settings_);
   ring_.resize(settings_.workers == 0 ? 1 : static_cast<std::size_t>(settings_.prefetch) + 1);
-  for (Slot& slot : ring_) slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets, start.memory);
+  for (Slot& slot : ring_)
+    slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets, start.memory);
   if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   // One worker may do all images of a step, and of the batches ahead; each may be followed by a wait.
   for (std::size_t t = 0; start.trace && t < workers_.size(); ++t)
-    workers_[t]->lane = &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(per_batch_) + 2);
+    workers_[t]->lane =
+        &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(per_batch_) + 2);
   if (!start.hold) this->start();
 }
 
@@ -66,9 +64,7 @@ void Loader::begin(std::int64_t batch, Slot& slot) {
   announce(batch + (kAnnounceAhead + per_batch_ - 1) / per_batch_);
   try {
     slot.builder->begin(order_->at(batch));
-  } catch (...) {
-    slot.errors[per_batch_] = std::current_exception();
-  }
+  } catch (...) { slot.errors[per_batch_] = std::current_exception(); }
 }
 
 void Loader::fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageWorker& worker) {
@@ -77,9 +73,7 @@ void Loader::fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageW
     try {
       const trace::Scope span(worker.lane, trace::Event::kImage, batch);
       spent = slot.builder->fill(image, worker);
-    } catch (...) {
-      slot.errors[image] = std::current_exception();
-    }
+    } catch (...) { slot.errors[image] = std::current_exception(); }
   }
   finish_if_last(slot, batch, spent, worker.lane);
 }
@@ -87,7 +81,8 @@ void Loader::fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageW
 void Loader::finish_if_last(Slot& slot, std::int64_t batch, const StageSeconds& spent, trace::Lane* lane) {
   {
     const std::lock_guard lock(mutex_);
-    slot.spent = {slot.spent.read + spent.read, slot.spent.decode + spent.decode, slot.spent.transform + spent.transform};
+    slot.spent = {
+        slot.spent.read + spent.read, slot.spent.decode + spent.decode, slot.spent.transform + spent.transform};
     if (--slot.pending > 0) return;
   }
   // Last image: nobody else touches the slot until it is ready.
@@ -96,9 +91,7 @@ void Loader::finish_if_last(Slot& slot, std::int64_t batch, const StageSeconds& 
   try {
     const trace::Scope span(lane, trace::Event::kFinishBatch, batch);
     if (!failed) slot.builder->finish(slot.spent);
-  } catch (...) {
-    slot.errors[per_batch_] = std::current_exception();
-  }
+  } catch (...) { slot.errors[per_batch_] = std::current_exception(); }
   {
     const std::lock_guard lock(mutex_);
     slot.ready = true;
@@ -110,7 +103,9 @@ void Loader::work(ImageWorker& worker) {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto ring = static_cast<std::int64_t>(ring_.size());
-    const auto may_go_on = [&] { return stopping_ || past_end(next_batch_) || (!paused_ && next_batch_ < released_ + ring); };
+    const auto may_go_on = [&] {
+      return stopping_ || past_end(next_batch_) || (!paused_ && next_batch_ < released_ + ring);
+    };
     if (!may_go_on()) {
       const trace::Scope span(worker.lane, trace::Event::kWaitRoom);
       room_.wait(lock, may_go_on);

@@ -23,7 +23,8 @@ struct LoaderStart {
   bool targets = true;           // false in evaluation: gt_count is 0 everywhere
   trace::Recorder* trace = nullptr;  // records what each worker does; outlives the loader
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the batches; outlives the loader
-  bool hold = false;             // no record is read, nor announced to the kernel, before the first next(): MLPerf's clock runs by then
+  // no record is read, nor announced to the kernel, before the first next(): MLPerf's clock runs by then
+  bool hold = false;
 };
 
 // The sequence of batches is a function of (set, settings, order, start): equal to the bit for any number of workers.
@@ -31,23 +32,26 @@ struct LoaderStart {
 class Loader {
  public:
   // `set` and `order` must outlive it. Throws UsageError where settings contradict each other or the shards.
-  Loader(const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order, LoaderStart start = {});
+  Loader(const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order,
+      LoaderStart start = {});
   ~Loader();  // at any time: workers stop after the image at hand
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch, or null after the last. It stays valid and untouched until the next call. Throws what a worker threw
-  // (of several the batch's first image's), again on every later call.
+  // The next batch, or null after the last. It stays valid and untouched until the next call. Throws what a worker
+  // threw (of several the batch's first image's), again on every later call.
   const HostBatch* next();
-  // Holds the workers after the image at hand, or lets them go on. While they are held, next() has what is ready already. Without workers: nothing.
+  // Holds the workers after the image at hand, or lets them go on. While they are held, next() has what is ready
+  // already. Without workers: nothing.
   void pause(bool on);
-  std::int64_t position() const { return consumed_; }  // batches handed out plus first_batch: where a resumed run starts
+  // batches handed out plus first_batch: where a resumed run starts
+  std::int64_t position() const { return consumed_; }
   std::int64_t capacity() const { return capacity_; }
 
  private:
   struct Slot {
     std::unique_ptr<BatchBuilder> builder;
-    std::int64_t pending = 0;          // images not yet filled
+    std::int64_t pending = 0;  // images not yet filled
     bool ready = false;
     StageSeconds spent;
     std::vector<std::exception_ptr> errors;  // per image; the last one for the batch as a whole

@@ -1,3 +1,5 @@
+#include "data/manifest.h"
+
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -5,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/sha256.h"
-#include "data/manifest.h"
 #include "data/pack.h"
 #include "data/shard_file.h"
 #include "data/shard_set.h"
@@ -19,14 +20,16 @@ namespace {
 std::string line_of(const std::string& folder, const std::string& split, const std::string& name) {
   const std::string path = folder + "/" + name;
   std::ostringstream line;
-  line << "    {\"split\": \"" << split << "\", \"file\": \"" << name << "\", \"images\": " << ShardFile(path).index().images()
-       << ", \"size_bytes\": " << fs::file_size(path) << ", \"sha256\": \"" << sha256_of_file(path) << "\"}";
+  line << "    {\"split\": \"" << split << "\", \"file\": \"" << name
+       << "\", \"images\": " << ShardFile(path).index().images() << ", \"size_bytes\": " << fs::file_size(path)
+       << ", \"sha256\": \"" << sha256_of_file(path) << "\"}";
   return line.str();
 }
 
 const std::regex& line_form() {
   static const std::regex form(
-      "    \\{\"split\": \"([A-Za-z0-9_.-]+)\", \"file\": \"([A-Za-z0-9_.-]+)\", \"images\": [0-9]+, \"size_bytes\": ([0-9]+), \"sha256\": \"([0-9a-f]{64})\"\\},?");
+      "    \\{\"split\": \"([A-Za-z0-9_.-]+)\", \"file\": \"([A-Za-z0-9_.-]+)\", \"images\": [0-9]+, \"size_bytes\": "
+      "([0-9]+), \"sha256\": \"([0-9a-f]{64})\"\\},?");
   return form;
 }
 
@@ -35,7 +38,8 @@ std::vector<std::string> kept_lines(const std::string& folder, const std::string
   std::ifstream in(folder + "/" + kManifestName);
   std::smatch match;
   for (std::string line; std::getline(in, line);) {
-    if (!std::regex_match(line, match, line_form()) || match[1] == split || !fs::exists(folder + "/" + match[2].str())) continue;
+    if (!std::regex_match(line, match, line_form()) || match[1] == split || !fs::exists(folder + "/" + match[2].str()))
+      continue;
     if (line.back() == ',') line.pop_back();
     lines.push_back(line);
   }
@@ -47,7 +51,9 @@ std::vector<std::string> kept_lines(const std::string& folder, const std::string
 std::vector<ManifestEntry> read_manifest(const std::string& folder) {
   const std::string path = folder + "/" + kManifestName;
   std::ifstream in(path);
-  if (!in) throw UsageError("The folder " + folder + " has no manifest " + kManifestName + ": name a folder that pack_coco wrote, or copy the manifest beside its shards.");
+  if (!in)
+    throw UsageError("The folder " + folder + " has no manifest " + kManifestName +
+                     ": name a folder that pack_coco wrote, or copy the manifest beside its shards.");
   std::vector<ManifestEntry> entries;
   std::smatch match;
   std::size_t lines_of_shards = 0;
@@ -70,7 +76,8 @@ void write_manifest(const std::string& folder, const std::string& split) {
   const std::string path = folder + "/" + kManifestName, temporary = path + ".tmp";
   {
     std::ofstream out(temporary);
-    out << "{\n  \"format\": \"" << kShardFormat << "\",\n  \"format_version\": " << kShardVersion << ",\n  \"shards\": [\n";
+    out << "{\n  \"format\": \"" << kShardFormat << "\",\n  \"format_version\": " << kShardVersion
+        << ",\n  \"shards\": [\n";
     for (std::size_t i = 0; i < lines.size(); ++i) out << lines[i] << (i + 1 < lines.size() ? ",\n" : "\n");
     out << "  ]\n}\n";
     out.flush();

@@ -15,8 +15,8 @@ struct ManifestEntry {
   std::string sha256;  // 64 lower-case digits
 };
 
-// From the shards in the folder: file, split, images, bytes and SHA-256 of each. Hashes of other splits' shards are taken over from the manifest
-// that is there.
+// From the shards in the folder: file, split, images, bytes and SHA-256 of each. Hashes of other splits' shards are
+// taken over from the manifest that is there.
 void write_manifest(const std::string& folder, const std::string& split);
 
 // Throws UsageError where there is no manifest, DataError where it was cut off or edited.

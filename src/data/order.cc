@@ -34,8 +34,8 @@ TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const Orde
     : images_(set.size()), wrap_(data.last_batch == "wrap"), flip_(data.flip), order_(order) {
   const std::int64_t B = order.global_batch;
   if (B < 1 || B % order.ranks != 0)
-    throw UsageError("The global batch of " + std::to_string(B) + " images cannot be shared by " + std::to_string(order.ranks) +
-                     " ranks: make it a multiple of the ranks.");
+    throw UsageError("The global batch of " + std::to_string(B) + " images cannot be shared by " +
+                     std::to_string(order.ranks) + " ranks: make it a multiple of the ranks.");
   std::int64_t sizes[2] = {0, 0};
   for (std::int64_t i = 0; i < images_; ++i) {
     const ImageInfo info = set.image(i);
@@ -45,7 +45,8 @@ TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const Orde
   }
   for (const std::int64_t size : sizes) steps_per_epoch_ += wrap_ ? (size + B - 1) / B : size / B;
   if (steps_per_epoch_ == 0)
-    throw UsageError("The " + std::to_string(images_) + " images of split '" + set.split() + "' do not fill one global batch of " + std::to_string(B) +
+    throw UsageError("The " + std::to_string(images_) + " images of split '" + set.split() +
+                     "' do not fill one global batch of " + std::to_string(B) +
                      ": make the batch smaller or set last_batch = \"wrap\".");
 }
 
@@ -53,7 +54,8 @@ BatchPlan TrainOrder::at(std::int64_t step) const {
   BatchPlan plan{.batch = step, .epoch = step / steps_per_epoch_};
   const std::vector<std::int64_t> all = global_batch(plan.epoch, step % steps_per_epoch_);
   for (std::int64_t k = order_.rank * per_rank(); k < (order_.rank + 1) * per_rank(); ++k) {
-    const std::uint64_t draw = random_bits(order_.seed, Purpose::kFlip, static_cast<std::uint64_t>(plan.epoch), static_cast<std::uint64_t>(id_[all[k]]));
+    const std::uint64_t draw = random_bits(
+        order_.seed, Purpose::kFlip, static_cast<std::uint64_t>(plan.epoch), static_cast<std::uint64_t>(id_[all[k]]));
     plan.samples.push_back({.image = all[k], .flip = unit_double(draw) < flip_});
   }
   return plan;
@@ -81,7 +83,8 @@ std::shared_ptr<const std::vector<std::int64_t>> TrainOrder::grouped_epoch(std::
   std::vector<std::int64_t> members[2];
   std::int64_t emitted[2] = {0, 0};
   const auto emit = [&](int group) {
-    for (std::int64_t k = 0; k < B; ++k) order->push_back(members[group][emitted[group]++ % static_cast<std::int64_t>(members[group].size())]);
+    for (std::int64_t k = 0; k < B; ++k)
+      order->push_back(members[group][emitted[group]++ % static_cast<std::int64_t>(members[group].size())]);
   };
   for (std::int64_t i = 0; i < images_; ++i) {
     const std::int64_t image = permutation(i);
@@ -97,8 +100,8 @@ std::shared_ptr<const std::vector<std::int64_t>> TrainOrder::grouped_epoch(std::
 
 EvalOrder::EvalOrder(const ShardSet& set, const OrderSettings& order) : images_(set.size()), order_(order) {
   if (order.global_batch < 1 || order.global_batch % order.ranks != 0)
-    throw UsageError("The global batch of " + std::to_string(order.global_batch) + " images cannot be shared by " + std::to_string(order.ranks) +
-                     " ranks: make it a multiple of the ranks.");
+    throw UsageError("The global batch of " + std::to_string(order.global_batch) + " images cannot be shared by " +
+                     std::to_string(order.ranks) + " ranks: make it a multiple of the ranks.");
   batches_ = (images_ + order.global_batch - 1) / order.global_batch;
 }
 

@@ -40,8 +40,8 @@ struct BatchPlan {
 class BatchOrder {
  public:
   virtual ~BatchOrder() = default;
-  virtual std::int64_t batches() const = 0;  // in the whole order; -1: endless
-  virtual std::int64_t per_rank() const = 0;  // images in each plan
+  virtual std::int64_t batches() const = 0;            // in the whole order; -1: endless
+  virtual std::int64_t per_rank() const = 0;           // images in each plan
   virtual BatchPlan at(std::int64_t batch) const = 0;  // from any thread
 };
 

@@ -61,23 +61,27 @@ std::string json_text(const std::string& s) {
 }
 
 void check(const PackSettings& s) {
-  const auto allowed = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.'; };
+  const auto allowed = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-' || c == '.';
+  };
   if (s.split.empty() || !std::all_of(s.split.begin(), s.split.end(), allowed))
-    throw UsageError("The split's name '" + s.split + "' is not made of letters, digits, '_', '-' and '.': choose such a name.");
+    throw UsageError(
+        "The split's name '" + s.split + "' is not made of letters, digits, '_', '-' and '.': choose such a name.");
   if (!fs::is_directory(s.images)) throw UsageError("There is no image folder " + s.images + ": check --images.");
   if (std::error_code error; fs::exists(s.annotations, error) && !fs::is_regular_file(s.annotations, error))
     throw UsageError(s.annotations + " is no regular file, and it is read twice: name a file with --annotations.");
   if (s.outside != "error" && s.outside != "clip" && s.outside != "skip")
-    throw UsageError("'" + s.outside + "' is no way to treat annotations outside their image: say error, clip or skip.");
+    throw UsageError(
+        "'" + s.outside + "' is no way to treat annotations outside their image: say error, clip or skip.");
 }
 
 bool trains(const std::vector<coco::Annotation>& annotations) {
-  return std::any_of(annotations.begin(), annotations.end(), [](const coco::Annotation& a) { return a.bbox[2] > 1 && a.bbox[3] > 1; });
+  return std::any_of(
+      annotations.begin(), annotations.end(), [](const coco::Annotation& a) { return a.bbox[2] > 1 && a.bbox[3] > 1; });
 }
 
 // An image, annotation or category: its id stands once, and its name is one that paths and HDF5's strings can hold.
-template <class T>
-void check_ids(const std::vector<T>& items, const std::string& kind, const std::string& file) {
+template <class T> void check_ids(const std::vector<T>& items, const std::string& kind, const std::string& file) {
   std::unordered_set<std::int64_t> seen;
   for (const T& item : items) {
     const std::string what = kind + " " + std::to_string(item.id);
@@ -85,7 +89,9 @@ void check_ids(const std::vector<T>& items, const std::string& kind, const std::
     const std::string* name = nullptr;
     if constexpr (requires { item.name; }) name = &item.name;
     if constexpr (requires { item.file_name; }) name = &item.file_name;
-    if (name && one_line(*name) != *name) throw DataError(what + " in " + file + " has the name '" + *name + "' with a control character: correct the file.");
+    if (name && one_line(*name) != *name)
+      throw DataError(
+          what + " in " + file + " has the name '" + *name + "' with a control character: correct the file.");
   }
 }
 
@@ -96,30 +102,37 @@ void find_file(const PackSettings& s, const fs::path& root, Record& record) {
   std::error_code error;
   const fs::path inside = fs::weakly_canonical(record.path, error).lexically_relative(root);
   if (!s.follow_outside && (inside.empty() || *inside.begin() == ".."))
-    throw DataError("The file_name '" + name + "'" + of_image + " leads out of " + s.images + ": correct " + s.annotations + ", or say --follow-outside.");
+    throw DataError("The file_name '" + name + "'" + of_image + " leads out of " + s.images + ": correct " +
+                    s.annotations + ", or say --follow-outside.");
   struct stat info {};
   if (::stat(record.path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     throw UsageError("The file " + record.path + of_image + " is missing: check --images or get the file.");
-  if (info.st_size == 0) throw DataError(record.path + of_image + " is not a whole JPEG: it is empty. Get the file again.");
+  if (info.st_size == 0)
+    throw DataError(record.path + of_image + " is not a whole JPEG: it is empty. Get the file again.");
   record.length = static_cast<std::uint64_t>(info.st_size);
 }
 
 // Annotations by image.
-std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> group(const Source& source, const std::string& file) {
+std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> group(
+    const Source& source, const std::string& file) {
   check_ids(source.dataset.images, "Image", file);
   check_ids(source.categories, "Category", file);
   check_ids(source.dataset.annotations, "Annotation", file);
   std::unordered_map<std::int64_t, std::vector<const coco::Annotation*>> of_image;
   for (const coco::Image& image : source.dataset.images) {
-    if (image.id < 0) throw DataError("Image " + std::to_string(image.id) + " in " + file + " has a negative id, as only images that fill a batch up have: number it anew.");
+    if (image.id < 0)
+      throw DataError("Image " + std::to_string(image.id) + " in " + file +
+                      " has a negative id, as only images that fill a batch up have: number it anew.");
     of_image[image.id];
   }
   for (const coco::Annotation& a : source.dataset.annotations) {
     const auto found = of_image.find(a.image_id);
-    const bool known = std::any_of(source.categories.begin(), source.categories.end(), [&](const auto& c) { return c.id == a.category_id; });
+    const bool known = std::any_of(
+        source.categories.begin(), source.categories.end(), [&](const auto& c) { return c.id == a.category_id; });
     if (found == of_image.end() || !known)
       throw DataError("Annotation " + std::to_string(a.id) + " in " + file + " names " +
-                      (known ? "image " + std::to_string(a.image_id) : "category " + std::to_string(a.category_id)) + ", which is not there: correct the file.");
+                      (known ? "image " + std::to_string(a.image_id) : "category " + std::to_string(a.category_id)) +
+                      ", which is not there: correct the file.");
     found->second.push_back(&a);
   }
   return of_image;
@@ -131,14 +144,18 @@ Source plan(const PackSettings& s, PackResult& result) {
   source.dataset = coco::read_instances(s.annotations);
   source.sha256 = sha256_of_file(s.annotations);
   source.categories = source.dataset.categories;
-  std::sort(source.categories.begin(), source.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  if (source.categories.size() > 256) throw NotSupported(s.annotations + " has more than 256 categories, which a shard cannot hold: split the data set.");
-  if (source.dataset.images.empty()) throw DataError(s.annotations + " lists no images: nothing to pack. Check --annotations.");
+  std::sort(
+      source.categories.begin(), source.categories.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
+  if (source.categories.size() > 256)
+    throw NotSupported(s.annotations + " has more than 256 categories, which a shard cannot hold: split the data set.");
+  if (source.dataset.images.empty())
+    throw DataError(s.annotations + " lists no images: nothing to pack. Check --annotations.");
   const auto of_image = group(source, s.annotations);
   const fs::path root = fs::canonical(s.images);
   for (const coco::Image& image : source.dataset.images) {
     if (image.width == 0 || image.height == 0 || image.width > 65535 || image.height > 65535)
-      throw DataError("Image " + std::to_string(image.id) + " in " + s.annotations + " has a side of 0 or more than 65535 pixels: correct the file.");
+      throw DataError("Image " + std::to_string(image.id) + " in " + s.annotations +
+                      " has a side of 0 or more than 65535 pixels: correct the file.");
     JudgedAnnotations judged = judge_annotations(image, of_image.at(image.id), s.outside);
     result.annotations_clipped += judged.clipped, result.annotations_skipped += judged.skipped;
     if (s.filter_empty && !trains(judged.kept)) {
@@ -149,11 +166,14 @@ Source plan(const PackSettings& s, PackResult& result) {
     find_file(s, root, record);
     source.records.push_back(std::move(record));
   }
-  if (source.records.empty()) throw DataError("No image of " + s.annotations + " is left to pack: check --annotations and --filter-empty.");
+  if (source.records.empty())
+    throw DataError("No image of " + s.annotations + " is left to pack: check --annotations and --filter-empty.");
   return source;
 }
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment; }
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
+}
 
 // Consecutive records, cut where a shard would exceed its size: [begin, end) of each shard.
 std::vector<std::pair<std::size_t, std::size_t>> cut(const std::vector<Record>& records, std::uint64_t shard_bytes) {
@@ -173,31 +193,35 @@ std::vector<std::uint8_t> read_image(const Record& record) {
   std::ifstream in(record.path, std::ios::binary);
   std::vector<std::uint8_t> bytes(record.length);
   in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!in || in.peek() != std::ifstream::traits_type::eof()) throw DataError(name + " changed or could not be read while packing: pack again.");
+  if (!in || in.peek() != std::ifstream::traits_type::eof())
+    throw DataError(name + " changed or could not be read while packing: pack again.");
   JpegDecoder decoder;
   RgbImage pixels;
   try {
     decoder.decode(bytes, pixels);
-  } catch (const DataError& e) {
-    throw DataError(name + " " + e.what());
-  }
-  if (pixels.height != static_cast<std::int32_t>(record.image->height) || pixels.width != static_cast<std::int32_t>(record.image->width))
-    throw DataError(name + " has " + std::to_string(pixels.height) + " x " + std::to_string(pixels.width) + " pixels where the annotations say " +
-                    std::to_string(record.image->height) + " x " + std::to_string(record.image->width) + ": get the right file or correct the annotations.");
+  } catch (const DataError& e) { throw DataError(name + " " + e.what()); }
+  if (pixels.height != static_cast<std::int32_t>(record.image->height) ||
+      pixels.width != static_cast<std::int32_t>(record.image->width))
+    throw DataError(name + " has " + std::to_string(pixels.height) + " x " + std::to_string(pixels.width) +
+                    " pixels where the annotations say " + std::to_string(record.image->height) + " x " +
+                    std::to_string(record.image->width) + ": get the right file or correct the annotations.");
   return bytes;
 }
 
 class Packer {
  public:
-  Packer(const PackSettings& settings, Source source) : settings_(settings), source_(std::move(source)), pool_(std::max(1, settings.threads)) {
+  Packer(const PackSettings& settings, Source source)
+      : settings_(settings), source_(std::move(source)), pool_(std::max(1, settings.threads)) {
     shards_ = cut(source_.records, settings.shard_bytes);
     Sha256 id;
     id.update(source_.sha256 + settings.split + settings.outside + (settings.filter_empty ? "f" : "a"));
-    for (const Record& r : source_.records) id.update(std::to_string(r.image->id) + ":" + std::to_string(r.length) + ",");
+    for (const Record& r : source_.records)
+      id.update(std::to_string(r.image->id) + ":" + std::to_string(r.length) + ",");
     pack_id_ = id.hex().substr(0, 16);
     category_map_ = "[";
     for (std::size_t k = 0; k < source_.categories.size(); ++k)
-      category_map_ += (k ? ", {\"id\": " : "{\"id\": ") + std::to_string(source_.categories[k].id) + ", \"name\": " + json_text(source_.categories[k].name) + "}";
+      category_map_ += (k ? ", {\"id\": " : "{\"id\": ") + std::to_string(source_.categories[k].id) +
+                       ", \"name\": " + json_text(source_.categories[k].name) + "}";
     category_map_ += "]";
   }
 
@@ -205,7 +229,8 @@ class Packer {
   void run(PackResult& result, std::vector<std::string>& written) {
     result.shards = static_cast<std::int64_t>(shards_.size());
     for (std::size_t s = 0; s < shards_.size(); ++s) {
-      const std::string path = settings_.out + "/" + shard_name(settings_.split, static_cast<std::int64_t>(s), result.shards);
+      const std::string path =
+          settings_.out + "/" + shard_name(settings_.split, static_cast<std::int64_t>(s), result.shards);
       write_shard(s, path, result);
       written.push_back(path);
     }
@@ -215,7 +240,8 @@ class Packer {
   void write_shard(std::size_t s, const std::string& path, PackResult& result) {
     const auto [begin, end] = shards_[s];
     ShardIndex index;
-    for (const coco::Category& c : source_.categories) index.category_id.push_back(c.id), index.category_name.push_back(c.name);
+    for (const coco::Category& c : source_.categories)
+      index.category_id.push_back(c.id), index.category_name.push_back(c.name);
     std::uint64_t total = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const Record& r = source_.records[i];
@@ -242,18 +268,13 @@ class Packer {
     check_index(index, total, path);
     result.bytes += total;
     writer.finish(index,
-                  {{"split", settings_.split},
-                   {"pack_id", pack_id_},
-                   {"source_file", fs::path(settings_.annotations).filename().string()},
-                   {"source_sha256", source_.sha256},
-                   {"packer", settings_.packer},
-                   {"created_utc", utc_now()},
-                   {"jpeg_policy", "verbatim"},
-                   {"category_map", category_map_},
-                   {"license", "Images and annotations keep the licences of their source; packing changes neither."}},
-                  {{"shard_index", static_cast<std::int64_t>(s)},
-                   {"shard_count", result.shards},
-                   {"n_source_images", static_cast<std::int64_t>(source_.dataset.images.size())}});
+        {{"split", settings_.split}, {"pack_id", pack_id_},
+            {"source_file", fs::path(settings_.annotations).filename().string()}, {"source_sha256", source_.sha256},
+            {"packer", settings_.packer}, {"created_utc", utc_now()}, {"jpeg_policy", "verbatim"},
+            {"category_map", category_map_},
+            {"license", "Images and annotations keep the licences of their source; packing changes neither."}},
+        {{"shard_index", static_cast<std::int64_t>(s)}, {"shard_count", result.shards},
+            {"n_source_images", static_cast<std::int64_t>(source_.dataset.images.size())}});
   }
 
   static constexpr std::size_t kChunk = 64;  // images between two progress reports
@@ -272,10 +293,12 @@ PackResult pack(const PackSettings& settings) {
   Source source = plan(settings, result);
   std::error_code error;
   fs::create_directories(settings.out, error);
-  if (!fs::is_directory(settings.out)) throw UsageError("The folder " + settings.out + " cannot be made (" + error.message() + "): choose another --out.");
+  if (!fs::is_directory(settings.out))
+    throw UsageError("The folder " + settings.out + " cannot be made (" + error.message() + "): choose another --out.");
   std::vector<std::string> old = find_shards(settings.out, settings.split);
   if (!old.empty() && !settings.overwrite)
-    throw UsageError("The folder " + settings.out + " already has shards of split '" + settings.split + "': choose another --out or say --overwrite.");
+    throw UsageError("The folder " + settings.out + " already has shards of split '" + settings.split +
+                     "': choose another --out or say --overwrite.");
   for (const std::string& name : old) fs::remove(settings.out + "/" + name);
   std::vector<std::string> written;
   try {

@@ -11,18 +11,18 @@
 namespace ttt::data {
 
 struct PackSettings {
-  std::string images;       // folder of the JPEGs
-  std::string annotations;  // instances JSON
-  std::string out;          // folder of the shards, made where missing
-  std::string split;        // their name: letters, digits, '_', '-', '.'
+  std::string images;         // folder of the JPEGs
+  std::string annotations;    // instances JSON
+  std::string out;            // folder of the shards, made where missing
+  std::string split;          // their name: letters, digits, '_', '-', '.'
   bool filter_empty = false;  // MLPerf's training set: drop images without a box wider and higher than 1
   std::uint64_t shard_bytes = 384ull << 20;
   // An annotation whose box or polygon leaves its image by more than kOutsideTolerance: error, clip or skip.
   std::string outside = "error";
   bool follow_outside = false;  // take images whose path or symbolic link leads out of `images`
-  bool overwrite = false;   // replace shards of the same split
+  bool overwrite = false;       // replace shards of the same split
   int threads = 1;
-  std::string packer;       // who packs, for the shards' attributes: version and commit
+  std::string packer;  // who packs, for the shards' attributes: version and commit
   std::function<void(std::int64_t done, std::int64_t all)> progress;  // images; called from the calling thread
 };
 
@@ -32,9 +32,9 @@ struct PackResult {
   std::uint64_t bytes = 0;
 };
 
-// Every JPEG is decoded once, and its size compared with the JSON's. Throws UsageError (a missing file or folder, shards
-// already there), DataError (a corrupt JPEG, an image outside its folder, an annotation outside its image, an id given twice) naming file, image and annotation, or
-// Error (disk full); then no shard of this packing is left.
+// Every JPEG is decoded once, and its size compared with the JSON's. Throws UsageError (a missing file or folder,
+// shards already there), DataError (a corrupt JPEG, an image outside its folder, an annotation outside its image, an id
+// given twice) naming file, image and annotation, or Error (disk full); then no shard of this packing is left.
 PackResult pack(const PackSettings& settings);
 
 // The part of pack that judges annotations: those of one image, as they go into the shard.
@@ -42,6 +42,7 @@ struct JudgedAnnotations {
   std::vector<coco::Annotation> kept;
   std::int64_t clipped = 0, skipped = 0;
 };
-JudgedAnnotations judge_annotations(const coco::Image& image, const std::vector<const coco::Annotation*>& annotations, const std::string& outside);
+JudgedAnnotations judge_annotations(
+    const coco::Image& image, const std::vector<const coco::Annotation*>& annotations, const std::string& outside);
 
 }  // namespace ttt::data

@@ -13,7 +13,8 @@ bool inside(double low, double high, double extent) {
 }
 
 bool is_inside(const coco::Annotation& a, const coco::Image& image) {
-  if (!inside(a.bbox[0], a.bbox[0] + a.bbox[2], image.width) || !inside(a.bbox[1], a.bbox[1] + a.bbox[3], image.height)) return false;
+  if (!inside(a.bbox[0], a.bbox[0] + a.bbox[2], image.width) || !inside(a.bbox[1], a.bbox[1] + a.bbox[3], image.height))
+    return false;
   if (const auto* polygons = std::get_if<std::vector<coco::Polygon>>(&a.segmentation))
     for (const coco::Polygon& p : *polygons)
       for (std::size_t v = 0; v + 1 < p.size(); v += 2)
@@ -24,7 +25,8 @@ bool is_inside(const coco::Annotation& a, const coco::Image& image) {
 // What cannot be repaired by cutting.
 void refuse_nonsense(const coco::Annotation& a, const coco::Image& image) {
   const auto refuse = [&](const std::string& what) {
-    throw DataError("Annotation " + std::to_string(a.id) + " of image " + std::to_string(image.id) + " " + what + ": correct the annotations' file.");
+    throw DataError("Annotation " + std::to_string(a.id) + " of image " + std::to_string(image.id) + " " + what +
+                    ": correct the annotations' file.");
   };
   if (!std::all_of(a.bbox.begin(), a.bbox.end(), [](double v) { return std::isfinite(v); }) || !std::isfinite(a.area))
     refuse("has a box or area that is not a finite number");
@@ -32,8 +34,8 @@ void refuse_nonsense(const coco::Annotation& a, const coco::Image& image) {
   if (a.bbox[2] < 0 || a.bbox[3] < 0) refuse("has a box of negative width or height");
   if (const auto* rle = std::get_if<coco::Rle>(&a.segmentation)) {
     if (rle->height != image.height || rle->width != image.width)
-      refuse("has a mask of " + std::to_string(rle->height) + " x " + std::to_string(rle->width) + " pixels in an image of " +
-             std::to_string(image.height) + " x " + std::to_string(image.width));
+      refuse("has a mask of " + std::to_string(rle->height) + " x " + std::to_string(rle->width) +
+             " pixels in an image of " + std::to_string(image.height) + " x " + std::to_string(image.width));
     std::uint64_t filled = 0;
     for (const std::uint32_t run : rle->counts) filled += run;
     if (filled != std::uint64_t{image.height} * image.width) refuse("has run lengths that do not fill its image");
@@ -57,7 +59,8 @@ bool clip(coco::Annotation& a, const coco::Image& image) {
 
 }  // namespace
 
-JudgedAnnotations judge_annotations(const coco::Image& image, const std::vector<const coco::Annotation*>& annotations, const std::string& outside) {
+JudgedAnnotations judge_annotations(
+    const coco::Image& image, const std::vector<const coco::Annotation*>& annotations, const std::string& outside) {
   JudgedAnnotations out;
   for (const coco::Annotation* a : annotations) {
     refuse_nonsense(*a, image);
@@ -66,8 +69,9 @@ JudgedAnnotations judge_annotations(const coco::Image& image, const std::vector<
       continue;
     }
     if (outside == "error")
-      throw DataError("Annotation " + std::to_string(a->id) + " leaves image " + std::to_string(image.id) + " (" + std::to_string(image.width) + " x " +
-                      std::to_string(image.height) + " pixels) by more than a pixel: correct it, or pack with --outside clip or --outside skip.");
+      throw DataError("Annotation " + std::to_string(a->id) + " leaves image " + std::to_string(image.id) + " (" +
+                      std::to_string(image.width) + " x " + std::to_string(image.height) +
+                      " pixels) by more than a pixel: correct it, or pack with --outside clip or --outside skip.");
     coco::Annotation cut = *a;
     if (outside == "clip" && clip(cut, image)) {
       out.kept.push_back(std::move(cut));

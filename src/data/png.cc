@@ -41,7 +41,9 @@ std::string encode_png(const RgbImage& image) {
 RgbImage decode_png(std::span<const std::uint8_t> bytes) {
   Image png;
   RgbImage out;
-  const auto refuse = [&] { throw DataError(std::string("is not a whole PNG that can be decoded (") + png->message + "): get the file again."); };
+  const auto refuse = [&] {
+    throw DataError(std::string("is not a whole PNG that can be decoded (") + png->message + "): get the file again.");
+  };
   if (!png_image_begin_read_from_memory(png.get(), bytes.data(), bytes.size())) refuse();
   png->format = PNG_FORMAT_RGB;
   out.width = static_cast<std::int32_t>(png->width), out.height = static_cast<std::int32_t>(png->height);

@@ -30,7 +30,8 @@ std::size_t digits(Digest d) { return d == Digest::kCrc32c ? 8 : 64; }
 std::string seal_text(const SealKind& kind, int version, const std::string& digest, std::uint64_t bytes) {
   char size[32];
   std::snprintf(size, sizeof size, "%020llu", static_cast<unsigned long long>(bytes));
-  std::string text = kind.magic + " " + std::to_string(version) + "\n" + digest_name(kind.digest) + " " + digest + "\nbytes " + size + "\n";
+  std::string text = kind.magic + " " + std::to_string(version) + "\n" + digest_name(kind.digest) + " " + digest +
+                     "\nbytes " + size + "\n";
   text.resize(kSealBytes, '\0');
   return text;
 }
@@ -62,9 +63,12 @@ std::string digest_of(int descriptor, const SealKind& kind, int version, std::ui
   sum.add(head.data(), head.size());
   std::vector<char> buffer(4 << 20);
   for (std::uint64_t at = kSealBytes; at < bytes;) {
-    const ssize_t n = ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
+    const ssize_t n =
+        ::pread(descriptor, buffer.data(), std::min<std::uint64_t>(buffer.size(), bytes - at), static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) throw DataError(quoted(kind, path) + "cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). " + kind.remedy);
+    if (n <= 0)
+      throw DataError(
+          quoted(kind, path) + "cannot be read (" + (n < 0 ? why(errno) : "it ends too early") + "). " + kind.remedy);
     sum.add(buffer.data(), static_cast<std::size_t>(n));
     at += static_cast<std::uint64_t>(n);
   }
@@ -87,19 +91,26 @@ int check_seal(const std::string& path, const SealKind& kind) {
   if (!fs::is_regular_file(path)) throw UsageError(what + "is not a file. Name a file that exists.");
   const Descriptor file(path, O_RDONLY);
   std::array<char, kSealBytes> head{};
-  if (file.get() < 0) throw UsageError(what + "cannot be opened (" + why(errno) + "). Give this user the right to read it.");
+  if (file.get() < 0)
+    throw UsageError(what + "cannot be opened (" + why(errno) + "). Give this user the right to read it.");
   const ssize_t n = ::pread(file.get(), head.data(), head.size(), 0);
   if (n < 0) throw DataError(what + "cannot be read (" + why(errno) + ")." + remedy);
   int version = 0;
   char digest[65] = {};
   unsigned long long bytes = 0;
-  const std::string text(head.data(), static_cast<std::size_t>(n)), form = kind.magic + " %d\n" + digest_name(kind.digest) + " %64[0-9a-f]\nbytes %20llu\n";
+  const std::string text(head.data(), static_cast<std::size_t>(n)),
+      form = kind.magic + " %d\n" + digest_name(kind.digest) + " %64[0-9a-f]\nbytes %20llu\n";
   if (!text.starts_with(kind.magic + " ") || std::sscanf(text.c_str(), form.c_str(), &version, digest, &bytes) != 3)
-    throw DataError(what + "does not begin with the checksum of such a file: it is another file, or damaged or cut short there." + remedy);
+    throw DataError(
+        what + "does not begin with the checksum of such a file: it is another file, or damaged or cut short there." +
+        remedy);
   if (seal_text(kind, version, digest, bytes) != text) throw DataError(what + "is damaged in its head." + remedy);
   const std::uint64_t size = fs::file_size(path);
-  if (size != bytes) throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) + ": it was cut short or added to." + remedy);
-  if (digest_of(file.get(), kind, version, bytes, path) != digest) throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
+  if (size != bytes)
+    throw DataError(what + "has " + std::to_string(size) + " bytes of " + std::to_string(bytes) +
+                    ": it was cut short or added to." + remedy);
+  if (digest_of(file.get(), kind, version, bytes, path) != digest)
+    throw DataError(what + "does not match its checksum: bytes of it have changed." + remedy);
   return version;
 }
 

@@ -24,8 +24,8 @@ struct SealKind {
 // Writes the seal of a closed file that has a user block of kSealBytes. Throws Error where it cannot be written.
 void seal(const std::string& path, const SealKind& kind, int version);
 
-// Checks every byte and returns the seal's version. Throws UsageError (not a regular file, may not be read) or DataError
-// (no seal of this kind, damaged, cut short).
+// Checks every byte and returns the seal's version. Throws UsageError (not a regular file, may not be read) or
+// DataError (no seal of this kind, damaged, cut short).
 int check_seal(const std::string& path, const SealKind& kind);
 
 }  // namespace ttt::data

@@ -31,37 +31,52 @@ struct DataSettings {
   std::string read = "pread";
   std::string generated = "square";
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
-    v("resize", s.resize, "rule of the resized size: torchvision (both sides rounded down) or mlperf (short side exact)",
-      one_of({"torchvision", "mlperf"}));
-    v("short_side", s.short_side, "short side after the resize, where the long side allows it [pixel]", between(1, 16384));
+  template <class Self, class V> static void fields(Self& s, V&& v) {
+    v("resize", s.resize,
+        "rule of the resized size: torchvision (both sides rounded down) or mlperf (short side exact)",
+        one_of({"torchvision", "mlperf"}));
+    v("short_side", s.short_side, "short side after the resize, where the long side allows it [pixel]",
+        between(1, 16384));
     v("long_side", s.long_side, "the long side is at most this [pixel]", between(1, 16384));
-    v("antialias", s.antialias, "shrinking averages over all source pixels, as PIL does (MLPerf); false: two taps, as torchvision");
-    v("scaled_decode", s.scaled_decode, "decode at 1/2, 1/4 or 1/8 where the target is no larger; faster, other pixels");
+    v("antialias", s.antialias,
+        "shrinking averages over all source pixels, as PIL does (MLPerf); false: two taps, as torchvision");
+    v("scaled_decode", s.scaled_decode,
+        "decode at 1/2, 1/4 or 1/8 where the target is no larger; faster, other pixels");
     v("flip", s.flip, "probability of a horizontal flip in training", between(0, 1));
     v("channels", s.channels, "order of the channels", one_of({"rgb", "bgr"}));
-    v("pixel_divisor", s.pixel_divisor, "bytes are divided by this before the mean is taken off (255, or 1 for MLPerf)", between(1e-6, 1e6));
+    v("pixel_divisor", s.pixel_divisor, "bytes are divided by this before the mean is taken off (255, or 1 for MLPerf)",
+        between(1e-6, 1e6));
     v("mean", s.mean, "taken off each channel, in the order of the channels", between(-1e6, 1e6).count(3, 3));
     v("std", s.std, "divides each channel, in the order of the channels", between(1e-6, 1e6).count(3, 3));
-    v("boxes", s.boxes, "plain: x2 = x + w; legacy (MLPerf): x2 = x + max(w - 1, 0), borders at width - 1", one_of({"plain", "legacy"}));
-    v("gt_capacity", s.gt_capacity, "room for objects per image; 0: the most in the shards, up to a multiple of 8", between(0, 65536));
+    v("boxes", s.boxes, "plain: x2 = x + w; legacy (MLPerf): x2 = x + max(w - 1, 0), borders at width - 1",
+        one_of({"plain", "legacy"}));
+    v("gt_capacity", s.gt_capacity, "room for objects per image; 0: the most in the shards, up to a multiple of 8",
+        between(0, 65536));
     v("transform", s.transform,
-      "who resizes, flips and normalises: host (the workers) or device (a kernel, with the same results; decoded bytes are copied to it, where images are not shrunk a quarter of the size or less)",
-      one_of({"host", "device"}));
-    v("padding", s.padding, "padded size: fixed (one), two (landscape and portrait; needs group_by_aspect), batch (its largest image)",
-      one_of({"fixed", "two", "batch"}));
-    v("pad_height", s.pad_height, "padded height (of landscape with two); 0: from short_side and long_side [pixel]", between(0, 16384));
-    v("pad_width", s.pad_width, "padded width (of landscape with two); 0: from short_side and long_side [pixel]", between(0, 16384));
+        "who resizes, flips and normalises: host (the workers) or device (a kernel, with the same results; decoded "
+        "bytes "
+        "are copied to it, where images are not shrunk a quarter of the size or less)",
+        one_of({"host", "device"}));
+    v("padding", s.padding,
+        "padded size: fixed (one), two (landscape and portrait; needs group_by_aspect), batch (its largest image)",
+        one_of({"fixed", "two", "batch"}));
+    v("pad_height", s.pad_height, "padded height (of landscape with two); 0: from short_side and long_side [pixel]",
+        between(0, 16384));
+    v("pad_width", s.pad_width, "padded width (of landscape with two); 0: from short_side and long_side [pixel]",
+        between(0, 16384));
     v("pad_multiple", s.pad_multiple, "computed padded sizes are multiples of this [pixel]", between(1, 1024));
     v("group_by_aspect", s.group_by_aspect, "a global batch has only landscape (height < width) or only other images");
-    v("last_batch", s.last_batch, "images left over at the end of an epoch: drop, or wrap (fill from the epoch's beginning)",
-      one_of({"drop", "wrap"}));
+    v("last_batch", s.last_batch,
+        "images left over at the end of an epoch: drop, or wrap (fill from the epoch's beginning)",
+        one_of({"drop", "wrap"}));
     v("workers", s.workers, "threads that read, decode and resize; 0: the caller does it", between(0, 256));
     v("prefetch", s.prefetch, "batches made ready ahead of the one in use", between(1, 64));
     v("read", s.read, "how records are read: pread beside the library, or through HDF5", one_of({"pread", "hdf5"}));
     v("generated", s.generated,
-      "images of the generated data set, used where --data names no other: square, mixed (half 4:3, half 3:4), or no: --data is required", one_of({"no", "square", "mixed"}));
+        "images of the generated data set, used where --data names no other: square, mixed (half 4:3, half 3:4), or "
+        "no: "
+        "--data is required",
+        one_of({"no", "square", "mixed"}));
   }
 };
 

@@ -25,7 +25,9 @@ namespace {
 constexpr int kGeneratorVersion = 1;
 constexpr int kQuality = 95;
 
-int threads_of(const ShapesSettings& s) { return s.threads > 0 ? s.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+int threads_of(const ShapesSettings& s) {
+  return s.threads > 0 ? s.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 // Whole numbers are written as such, so that the file is short and does not depend on how doubles are printed.
 void number(std::string& out, double v) { out += std::to_string(static_cast<std::int64_t>(v)); }
@@ -58,7 +60,8 @@ void segmentation(std::string& out, const coco::Annotation& a) {
 }
 
 std::string annotation_json(const coco::Annotation& a) {
-  std::string out = "{\"id\": " + std::to_string(a.id) + ", \"image_id\": " + std::to_string(a.image_id) + ", \"category_id\": " + std::to_string(a.category_id) +
+  std::string out = "{\"id\": " + std::to_string(a.id) + ", \"image_id\": " + std::to_string(a.image_id) +
+                    ", \"category_id\": " + std::to_string(a.category_id) +
                     ", \"iscrowd\": " + (a.iscrowd ? "1" : "0") + ", \"bbox\": [";
   for (int i = 0; i < 4; ++i) {
     if (i) out += ", ";
@@ -88,15 +91,18 @@ void make_split(const ShapesSettings& settings, int split, const std::string& ou
     const ShapesImage drawn = draw_shapes(settings, split, i);
     const std::vector<std::uint8_t> jpeg = encode_jpeg(drawn.pixels, kQuality);
     write_file(out + "/" + name + "/" + drawn.info.file_name, reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
-    images[i] = "{\"id\": " + std::to_string(drawn.info.id) + ", \"file_name\": \"" + drawn.info.file_name + "\", \"height\": " + std::to_string(drawn.info.height) +
+    images[i] = "{\"id\": " + std::to_string(drawn.info.id) + ", \"file_name\": \"" + drawn.info.file_name +
+                "\", \"height\": " + std::to_string(drawn.info.height) +
                 ", \"width\": " + std::to_string(drawn.info.width) + "}";
-    for (const coco::Annotation& a : drawn.annotations) annotations[i] += (annotations[i].empty() ? "" : ",\n") + annotation_json(a);
+    for (const coco::Annotation& a : drawn.annotations)
+      annotations[i] += (annotations[i].empty() ? "" : ",\n") + annotation_json(a);
   });
-  std::string json = "{\"info\": {\"description\": \"Shapes, seed " + std::to_string(settings.seed) + ", generator version " + std::to_string(kGeneratorVersion) +
-                     "\"},\n\"categories\": [";
+  std::string json = "{\"info\": {\"description\": \"Shapes, seed " + std::to_string(settings.seed) +
+                     ", generator version " + std::to_string(kGeneratorVersion) + "\"},\n\"categories\": [";
   const std::vector<coco::Category> categories = shape_categories(settings.classes);
   for (std::size_t k = 0; k < categories.size(); ++k)
-    json += (k ? ", {\"id\": " : "{\"id\": ") + std::to_string(categories[k].id) + ", \"name\": \"" + categories[k].name + "\"}";
+    json += (k ? ", {\"id\": " : "{\"id\": ") + std::to_string(categories[k].id) + ", \"name\": \"" +
+            categories[k].name + "\"}";
   json += "],\n\"images\": [\n";
   for (std::int64_t i = 0; i < count; ++i) json += (i ? ",\n" : "") + images[i];
   json += "],\n\"annotations\": [\n";
@@ -115,13 +121,14 @@ class FolderLock {
  public:
   explicit FolderLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
     int status = -1;
-    if (descriptor_ >= 0)
-      do status = ::flock(descriptor_, LOCK_EX);
+    if (descriptor_ >= 0) do
+        status = ::flock(descriptor_, LOCK_EX);
       while (status != 0 && errno == EINTR);
     if (status == 0) return;
     const std::string reason = std::strerror(errno);
     if (descriptor_ >= 0) ::close(descriptor_);
-    throw Error("The cache's lock " + path + " cannot be taken (" + reason + "): name a cache folder on a file system with locks.");
+    throw Error("The cache's lock " + path + " cannot be taken (" + reason +
+                "): name a cache folder on a file system with locks.");
   }
   ~FolderLock() { ::close(descriptor_); }
   FolderLock(const FolderLock&) = delete;
@@ -135,23 +142,26 @@ void make_and_pack(const ShapesSettings& settings, const std::string& folder, co
   make_shapes(settings, folder);
   for (const std::string split : {"train", "val"})
     pack({.images = folder + "/" + split,
-          .annotations = folder + "/instances_" + split + ".json",
-          .out = folder,
-          .split = split,
-          .threads = threads_of(settings),
-          .packer = packer});
+        .annotations = folder + "/instances_" + split + ".json",
+        .out = folder,
+        .split = split,
+        .threads = threads_of(settings),
+        .packer = packer});
 }
 
 }  // namespace
 
 void make_shapes(const ShapesSettings& settings, const std::string& out) {
-  if (settings.train < 1 || settings.val < 1) throw UsageError("make_shapes needs at least one image in train and in val: raise --train or --val.");
+  if (settings.train < 1 || settings.val < 1)
+    throw UsageError("make_shapes needs at least one image in train and in val: raise --train or --val.");
   std::error_code error;
   fs::create_directories(out, error);
-  if (!fs::is_directory(out)) throw UsageError("The folder " + out + " cannot be made (" + error.message() + "): choose another.");
+  if (!fs::is_directory(out))
+    throw UsageError("The folder " + out + " cannot be made (" + error.message() + "): choose another.");
   for (const std::string split : {"train", "val"})
     if (const std::string json = out + "/instances_" + split + ".json"; !settings.overwrite && fs::exists(json))
-      throw UsageError("'" + json + "' exists already. Replace the data set with --overwrite, or name another folder with --out.");
+      throw UsageError(
+          "'" + json + "' exists already. Replace the data set with --overwrite, or name another folder with --out.");
   for (const int split : {0, 1}) make_split(settings, split, out);
 }
 
@@ -159,13 +169,15 @@ std::string cache_folder() {
   const char* named = std::getenv("TTT_CACHE");
   if (named != nullptr && *named != '\0') return named;
   const char* home = std::getenv("HOME");
-  if (home == nullptr || *home == '\0') throw UsageError("There is no home folder for the cache: set TTT_CACHE to a folder.");
+  if (home == nullptr || *home == '\0')
+    throw UsageError("There is no home folder for the cache: set TTT_CACHE to a folder.");
   return std::string(home) + "/.cache/ttt";
 }
 
 std::string default_dataset_folder(const std::string& cache, const ShapesSettings& s) {
-  const std::string key = "shapes-v" + std::to_string(kGeneratorVersion) + "-" + std::to_string(kShardVersion) + "-n" + std::to_string(s.train) + "-" + std::to_string(s.val) +
-                          "-s" + std::to_string(s.size) + "-c" + std::to_string(s.classes) + "-seed" + std::to_string(s.seed) +
+  const std::string key = "shapes-v" + std::to_string(kGeneratorVersion) + "-" + std::to_string(kShardVersion) + "-n" +
+                          std::to_string(s.train) + "-" + std::to_string(s.val) + "-s" + std::to_string(s.size) + "-c" +
+                          std::to_string(s.classes) + "-seed" + std::to_string(s.seed) +
                           (s.aspects == "square" ? "" : "-" + s.aspects);
   return cache + "/" + key;
 }
@@ -176,7 +188,8 @@ std::string default_dataset(const std::string& cache, const ShapesSettings& s, c
   if (fs::is_directory(folder)) return folder;
   std::error_code error;
   fs::create_directories(cache, error);
-  if (!fs::is_directory(cache)) throw UsageError("The cache folder " + cache + " cannot be made (" + error.message() + "): name another.");
+  if (!fs::is_directory(cache))
+    throw UsageError("The cache folder " + cache + " cannot be made (" + error.message() + "): name another.");
   const FolderLock lock(folder + ".lock");
   if (fs::is_directory(folder)) return folder;  // another process made it while this one waited
   // Only the holder of the lock has a temporary folder: any that stands there was left by a killed process.

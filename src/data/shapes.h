@@ -14,7 +14,7 @@ inline constexpr int kShapeKinds = 10;
 
 struct ShapesSettings {
   std::int64_t train = 1600, val = 200;
-  std::int64_t size = 128;  // longer side of the images
+  std::int64_t size = 128;         // longer side of the images
   std::string aspects = "square";  // or mixed: half of the images 4:3, half 3:4
   std::uint64_t seed = 0;
   std::int64_t classes = 6;  // of kShapeKinds
@@ -47,7 +47,8 @@ std::string cache_folder();
 // and settings. It holds the output of make_shapes and the shards of splits "train" and "val". Any number of
 // processes may call it at the same moment: one works, the others wait for it. What a killed attempt left is removed.
 // `packer`: see PackSettings. Throws Error or UsageError where the cache cannot be written.
-std::string default_dataset(const std::string& cache, const ShapesSettings& settings = {}, const std::string& packer = "");
+std::string default_dataset(
+    const std::string& cache, const ShapesSettings& settings = {}, const std::string& packer = "");
 // Its name, whether it is there or not. Where it is there, it is whole.
 std::string default_dataset_folder(const std::string& cache, const ShapesSettings& settings = {});
 

@@ -13,7 +13,8 @@ namespace {
 
 using Colour = std::array<double, 3>;
 
-constexpr const char* kNames[kShapeKinds] = {"circle", "square", "triangle", "star", "cross", "ring", "half_disk", "hourglass", "arrow", "crescent"};
+constexpr const char* kNames[kShapeKinds] = {
+    "circle", "square", "triangle", "star", "cross", "ring", "half_disk", "hourglass", "arrow", "crescent"};
 
 bool in_polygon(const double (*corner)[2], int corners, double x, double y) {
   bool inside = false;
@@ -39,7 +40,8 @@ struct Star {
 bool in_shape(int kind, double x, double y) {
   static constexpr double kTriangle[3][2] = {{0, -1}, {0.95, 0.8}, {-0.95, 0.8}};
   static constexpr double kHourglass[4][2] = {{-0.8, -1}, {0.8, -1}, {-0.8, 1}, {0.8, 1}};
-  static constexpr double kArrow[7][2] = {{1, 0}, {0.1, -0.9}, {0.1, -0.35}, {-1, -0.35}, {-1, 0.35}, {0.1, 0.35}, {0.1, 0.9}};
+  static constexpr double kArrow[7][2] = {
+      {1, 0}, {0.1, -0.9}, {0.1, -0.35}, {-1, -0.35}, {-1, 0.35}, {0.1, 0.35}, {0.1, 0.9}};
   static const Star kStar;
   const double r2 = x * x + y * y;
   switch (kind) {
@@ -103,7 +105,8 @@ class Canvas {
       for (std::int32_t x = 0; x < extent_.width; ++x) {
         const double u = static_cast<double>(x) * kGrid / size_, v = static_cast<double>(y) * kGrid / size_;
         const int i = static_cast<int>(v), j = static_cast<int>(u);
-        const double t = (patch[i][j] * (j + 1 - u) + patch[i][j + 1] * (u - j)) * (i + 1 - v) + (patch[i + 1][j] * (j + 1 - u) + patch[i + 1][j + 1] * (u - j)) * (v - i);
+        const double t = (patch[i][j] * (j + 1 - u) + patch[i][j + 1] * (u - j)) * (i + 1 - v) +
+                         (patch[i + 1][j] * (j + 1 - u) + patch[i + 1][j + 1] * (u - j)) * (v - i);
         for (int c = 0; c < 3; ++c) colour_[3 * at(y, x) + c] = low[c] + (high[c] - low[c]) * t;
       }
   }
@@ -113,7 +116,8 @@ class Canvas {
     for (;;) {
       Colour colour{};
       double distance = 0;
-      for (int c = 0; c < 3; ++c) colour[c] = draw.uniform(10, 245), distance += (colour[c] - mean_[c]) * (colour[c] - mean_[c]);
+      for (int c = 0; c < 3; ++c)
+        colour[c] = draw.uniform(10, 245), distance += (colour[c] - mean_[c]) * (colour[c] - mean_[c]);
       if (distance >= 100 * 100) return colour;
     }
   }
@@ -152,11 +156,12 @@ class Canvas {
  private:
   std::int32_t at(std::int32_t y, std::int32_t x) const { return y * extent_.width + x; }
 
-  template <class F>
-  void visit(const Shape& s, F&& f) const {
+  template <class F> void visit(const Shape& s, F&& f) const {
     const double cosine = std::cos(s.angle), sine = std::sin(s.angle), reach = s.radius * 1.45;
     const auto low = [](double v) { return std::max(0, static_cast<std::int32_t>(std::floor(v))); };
-    const auto high = [](double v, std::int32_t end) { return std::min(end, static_cast<std::int32_t>(std::ceil(v)) + 1); };
+    const auto high = [](double v, std::int32_t end) {
+      return std::min(end, static_cast<std::int32_t>(std::ceil(v)) + 1);
+    };
     for (std::int32_t y = low(s.y - reach); y < high(s.y + reach, extent_.height); ++y)
       for (std::int32_t x = low(s.x - reach); x < high(s.x + reach, extent_.width); ++x) {
         const Coverage c = coverage(s, y, x, cosine, sine);
@@ -174,8 +179,8 @@ class Canvas {
 class Scene {
  public:
   Scene(const ShapesSettings& settings, int split, std::int64_t index)
-      : settings_(settings),
-        draw_(random_bits(settings.seed, Purpose::kShapes, static_cast<std::uint64_t>(split), static_cast<std::uint64_t>(index))),
+      : settings_(settings), draw_(random_bits(settings.seed, Purpose::kShapes, static_cast<std::uint64_t>(split),
+                                 static_cast<std::uint64_t>(index))),
         canvas_(extent(settings, draw_), static_cast<std::int32_t>(settings.size)),
         scale_(static_cast<double>(settings.size) / 128) {
     canvas_.ground(draw_);
@@ -211,7 +216,9 @@ class Scene {
     // Only circles and squares can cover that much.
     s.kind = static_cast<int>(draw_.below(large ? 2 : static_cast<std::uint64_t>(settings_.classes)));
     // Half of the objects are of COCO's size "small" (under 32 x 32 pixels), half "medium".
-    s.radius = scale_ * (large ? draw_.uniform(57, 62) : draw_.uniform() < 0.5 ? draw_.uniform(8.5, 15) : draw_.uniform(18, 34));
+    s.radius = scale_ * (large                      ? draw_.uniform(57, 62)
+                            : draw_.uniform() < 0.5 ? draw_.uniform(8.5, 15)
+                                                    : draw_.uniform(18, 34));
     // A square that may stand on its corner would be a diamond; turned by little it stays what it is.
     s.angle = s.kind == 1 ? draw_.uniform(-0.2, 0.2) : draw_.uniform(0, 2 * std::numbers::pi);
     if (large) s.angle = 0;
@@ -234,7 +241,8 @@ class Scene {
       for (const std::int32_t p : pixels)
         if (canvas_.owner(p) >= 0) ++hidden[canvas_.owner(p)];
       bool fits = !pixels.empty();
-      for (std::size_t i = 0; i < hidden.size(); ++i) fits &= hidden[i] * 10 <= total_[i] * 3 && !(crowd_[i] && hidden[i] > 0);
+      for (std::size_t i = 0; i < hidden.size(); ++i)
+        fits &= hidden[i] * 10 <= total_[i] * 3 && !(crowd_[i] && hidden[i] > 0);
       if (!fits) continue;
       hidden_ = hidden;
       canvas_.paint(s, static_cast<std::int32_t>(kind_.size()));
@@ -246,12 +254,15 @@ class Scene {
   // Many small shapes of one kind close together, annotated as one region.
   void crowd() {
     const auto kind = static_cast<int>(draw_.below(static_cast<std::uint64_t>(settings_.classes)));
-    const double x = draw_.uniform(0.25, 0.75) * canvas_.extent().width, y = draw_.uniform(0.25, 0.75) * canvas_.extent().height;
+    const double x = draw_.uniform(0.25, 0.75) * canvas_.extent().width,
+                 y = draw_.uniform(0.25, 0.75) * canvas_.extent().height;
     const Colour colour = canvas_.contrasting_colour(draw_);
     const int members = static_cast<int>(8 + draw_.below(7));
     for (int i = 0; i < members; ++i) {
       const double angle = draw_.uniform(0, 2 * std::numbers::pi), away = draw_.uniform(0, 20) * scale_;
-      canvas_.paint({kind, x + away * std::cos(angle), y + away * std::sin(angle), draw_.uniform(3.5, 5.5) * scale_, 0.0, colour}, 0);
+      canvas_.paint(
+          {kind, x + away * std::cos(angle), y + away * std::sin(angle), draw_.uniform(3.5, 5.5) * scale_, 0.0, colour},
+          0);
     }
     add(kind, true, 0);
   }
@@ -267,13 +278,15 @@ class Scene {
 
 coco::Annotation annotate(const Bitmap& mask, bool run_lengths) {
   coco::Annotation a;
-  const coco::Rle rle = coco::encode_box(mask.bits.data(), 0, 0, mask.width, mask.height, static_cast<std::uint32_t>(mask.height), static_cast<std::uint32_t>(mask.width));
+  const coco::Rle rle = coco::encode_box(mask.bits.data(), 0, 0, mask.width, mask.height,
+      static_cast<std::uint32_t>(mask.height), static_cast<std::uint32_t>(mask.width));
   // coco::bounding_box would give a mask that touches the lower border and, one column on, the upper one full height.
   std::int32_t x1 = mask.width, y1 = mask.height, x2 = 0, y2 = 0;
   for (std::int32_t y = 0; y < mask.height; ++y)
     for (std::int32_t x = 0; x < mask.width; ++x)
       if (mask.at(y, x)) x1 = std::min(x1, x), y1 = std::min(y1, y), x2 = std::max(x2, x + 1), y2 = std::max(y2, y + 1);
-  a.bbox = {static_cast<double>(x1), static_cast<double>(y1), static_cast<double>(x2 - x1), static_cast<double>(y2 - y1)};
+  a.bbox = {
+      static_cast<double>(x1), static_cast<double>(y1), static_cast<double>(x2 - x1), static_cast<double>(y2 - y1)};
   a.area = static_cast<double>(coco::area(rle));
   const auto polygons = run_lengths ? std::nullopt : outline(mask);
   if (polygons) {
@@ -294,14 +307,17 @@ std::vector<coco::Category> shape_categories(std::int64_t classes) {
 
 ShapesImage draw_shapes(const ShapesSettings& settings, int split, std::int64_t index) {
   if (settings.classes < 1 || settings.classes > kShapeKinds || settings.size < 64 || settings.size > 4096)
-    throw UsageError("make_shapes draws 1 to " + std::to_string(kShapeKinds) + " classes in images of 64 to 4096 pixels: change classes or size.");
+    throw UsageError("make_shapes draws 1 to " + std::to_string(kShapeKinds) +
+                     " classes in images of 64 to 4096 pixels: change classes or size.");
   if (settings.aspects != "square" && settings.aspects != "mixed")
-    throw UsageError("make_shapes knows the aspects square and mixed, not '" + settings.aspects + "': choose one of them.");
+    throw UsageError(
+        "make_shapes knows the aspects square and mixed, not '" + settings.aspects + "': choose one of them.");
   Scene scene(settings, split, index);
   ShapesImage out;
   // Ids of the two splits do not meet, as in COCO.
   out.info.id = index + 1 + (split == 0 ? 0 : 1'000'000);
-  out.info.height = static_cast<std::uint32_t>(scene.extent().height), out.info.width = static_cast<std::uint32_t>(scene.extent().width);
+  out.info.height = static_cast<std::uint32_t>(scene.extent().height),
+  out.info.width = static_cast<std::uint32_t>(scene.extent().width);
   char name[32];
   std::snprintf(name, sizeof(name), "%012lld.jpg", static_cast<long long>(out.info.id));
   out.info.file_name = name;

@@ -6,7 +6,8 @@ namespace ttt::data {
 namespace {
 
 // Walks the boundary with the object on the right hand, from corner to corner of the pixel grid. Directions: 0 right,
-// 1 down, 2 left, 3 up. Where two object pixels touch only at a corner the walk turns right, which keeps to its own part.
+// 1 down, 2 left, 3 up. Where two object pixels touch only at a corner the walk turns right, which keeps to its own
+// part.
 struct Walker {
   const Bitmap& bitmap;
   std::int32_t x, y;
@@ -14,7 +15,9 @@ struct Walker {
 
   static constexpr std::int32_t kStepX[4] = {1, 0, -1, 0}, kStepY[4] = {0, 1, 0, -1};
   // The pixels to the right and left of the edge that leaves (x, y) in direction d.
-  bool right_of(int d) const { return bitmap.at(y + (d == 2 || d == 3 ? -1 : 0), x + (d == 1 || d == 2 ? -1 : 0)) != 0; }
+  bool right_of(int d) const {
+    return bitmap.at(y + (d == 2 || d == 3 ? -1 : 0), x + (d == 1 || d == 2 ? -1 : 0)) != 0;
+  }
   bool left_of(int d) const { return bitmap.at(y + (d == 0 || d == 3 ? -1 : 0), x + (d == 2 || d == 3 ? -1 : 0)) != 0; }
   void step() {
     x += kStepX[direction], y += kStepY[direction];
@@ -47,7 +50,8 @@ std::optional<std::vector<coco::Polygon>> outline(const Bitmap& bitmap) {
         const int direction = walker.direction;
         walker.step();
         doubled_area += static_cast<std::int64_t>(from_x) * walker.y - static_cast<std::int64_t>(walker.x) * from_y;
-        if (walker.direction != direction) polygon.insert(polygon.end(), {static_cast<double>(walker.x), static_cast<double>(walker.y)});
+        if (walker.direction != direction)
+          polygon.insert(polygon.end(), {static_cast<double>(walker.x), static_cast<double>(walker.y)});
       } while (walker.x != x || walker.y != y || walker.direction != 0);
       if (doubled_area < 0) return std::nullopt;  // walked the other way round: the boundary of a hole
       polygons.push_back(std::move(polygon));

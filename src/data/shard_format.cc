@@ -9,9 +9,9 @@
 namespace ttt::data {
 namespace {
 
-template <class T>
-bool starts_are_sound(const std::vector<T>& starts, std::size_t items, std::size_t end) {
-  return starts.size() == items + 1 && starts.front() == 0 && starts.back() == end && std::is_sorted(starts.begin(), starts.end());
+template <class T> bool starts_are_sound(const std::vector<T>& starts, std::size_t items, std::size_t end) {
+  return starts.size() == items + 1 && starts.front() == 0 && starts.back() == end &&
+         std::is_sorted(starts.begin(), starts.end());
 }
 
 // NaN is outside. The rasteriser's integers are sized for coordinates of an image.
@@ -21,27 +21,36 @@ bool is_inside(double v, double extent) { return v >= -kOutsideTolerance && v <=
 
 std::uint32_t index_crc32c(const ShardIndex& index) {
   std::uint32_t crc = 0;
-  for_each_array(index, [&](const char*, const auto& array, int) { crc = crc32c(array.data(), array.size() * sizeof(array[0]), crc); });
+  for_each_array(index,
+      [&](const char*, const auto& array, int) { crc = crc32c(array.data(), array.size() * sizeof(array[0]), crc); });
   for (const std::string& name : index.category_name) crc = crc32c(name.c_str(), name.size() + 1, crc);
   return crc;
 }
 
 void check_index(const ShardIndex& s, std::uint64_t total_bytes, const std::string& path) {
   const auto refuse = [&](const std::string& what) {
-    throw DataError("The index of " + path + " contradicts itself (" + what + "): the file is damaged; copy or pack it again.");
+    throw DataError(
+        "The index of " + path + " contradicts itself (" + what + "): the file is damaged; copy or pack it again.");
   };
   const std::size_t n = s.image_id.size(), m = s.ann_id.size();
-  if (s.offset.size() != n || s.length.size() != n || s.crc32c.size() != n || s.width.size() != n || s.height.size() != n) refuse("/img");
+  if (s.offset.size() != n || s.length.size() != n || s.crc32c.size() != n || s.width.size() != n ||
+      s.height.size() != n)
+    refuse("/img");
   if (!starts_are_sound(s.ann_start, n, m)) refuse("/ann/start");
-  if (s.category.size() != m || s.bbox.size() != 4 * m || s.area.size() != m || s.iscrowd.size() != m || s.rle_hw.size() != 2 * m) refuse("/ann");
-  if (s.poly_start.empty() || !starts_are_sound(s.poly_ann_start, m, s.poly_start.size() - 1)) refuse("/poly/ann_start");
-  if (s.poly_xy.size() % 2 != 0 || !starts_are_sound(s.poly_start, s.poly_start.size() - 1, s.poly_xy.size() / 2)) refuse("/poly/start");
+  if (s.category.size() != m || s.bbox.size() != 4 * m || s.area.size() != m || s.iscrowd.size() != m ||
+      s.rle_hw.size() != 2 * m)
+    refuse("/ann");
+  if (s.poly_start.empty() || !starts_are_sound(s.poly_ann_start, m, s.poly_start.size() - 1))
+    refuse("/poly/ann_start");
+  if (s.poly_xy.size() % 2 != 0 || !starts_are_sound(s.poly_start, s.poly_start.size() - 1, s.poly_xy.size() / 2))
+    refuse("/poly/start");
   if (!starts_are_sound(s.rle_ann_start, m, s.rle_counts.size())) refuse("/rle/ann_start");
   if (s.category_id.size() > 256 || s.category_name.size() != s.category_id.size() ||
       std::adjacent_find(s.category_id.begin(), s.category_id.end(), std::greater_equal<>()) != s.category_id.end())
     refuse("/category");
   for (std::size_t i = 0; i < n; ++i) {
-    if (s.offset[i] > total_bytes || s.length[i] > total_bytes - s.offset[i]) refuse("record " + std::to_string(i) + " lies outside /bytes");
+    if (s.offset[i] > total_bytes || s.length[i] > total_bytes - s.offset[i])
+      refuse("record " + std::to_string(i) + " lies outside /bytes");
     if (s.width[i] == 0 || s.height[i] == 0) refuse("record " + std::to_string(i) + " has no pixels");
   }
   for (std::size_t a = 0; a < m; ++a) {
@@ -79,7 +88,8 @@ void append_image(ShardIndex& s, const coco::Image& image, const std::vector<con
     std::uint16_t hw[2] = {0, 0};
     if (const auto* polygons = std::get_if<std::vector<coco::Polygon>>(&a->segmentation)) {
       for (const coco::Polygon& p : *polygons) {
-        s.poly_xy.insert(s.poly_xy.end(), p.begin(), p.end() - static_cast<long>(p.size() % 2));  // COCO ignores a last odd number
+        // COCO ignores a last odd number
+        s.poly_xy.insert(s.poly_xy.end(), p.begin(), p.end() - static_cast<long>(p.size() % 2));
         s.poly_start.push_back(static_cast<std::uint32_t>(s.poly_xy.size() / 2));
       }
     } else if (const auto* rle = std::get_if<coco::Rle>(&a->segmentation)) {
@@ -101,7 +111,8 @@ std::vector<coco::Polygon> polygons_at(const ShardIndex& s, std::int64_t a) {
 }
 
 coco::Rle rle_at(const ShardIndex& s, std::int64_t a) {
-  return {s.rle_hw[2 * a], s.rle_hw[2 * a + 1], {s.rle_counts.begin() + s.rle_ann_start[a], s.rle_counts.begin() + s.rle_ann_start[a + 1]}};
+  return {s.rle_hw[2 * a], s.rle_hw[2 * a + 1],
+      {s.rle_counts.begin() + s.rle_ann_start[a], s.rle_counts.begin() + s.rle_ann_start[a + 1]}};
 }
 
 coco::Annotation annotation_at(const ShardIndex& s, std::int64_t a, std::int64_t image_id) {

@@ -27,23 +27,30 @@ std::vector<std::string> find_shards(const std::string& folder, const std::strin
   return names;
 }
 
-ShardSet::ShardSet(const std::string& folder, const std::string& split, ShardFile::Path preferred) : folder_(folder), split_(split) {
-  if (!fs::is_directory(folder)) throw UsageError("There is no data folder " + folder + ": name a folder that pack_coco wrote.");
+ShardSet::ShardSet(const std::string& folder, const std::string& split, ShardFile::Path preferred)
+    : folder_(folder), split_(split) {
+  if (!fs::is_directory(folder))
+    throw UsageError("There is no data folder " + folder + ": name a folder that pack_coco wrote.");
   const std::vector<std::string> names = find_shards(folder, split);
   if (names.empty())
-    throw UsageError("The folder " + folder + " has no shards of split '" + split + "': check the split's name or run pack_coco.");
+    throw UsageError(
+        "The folder " + folder + " has no shards of split '" + split + "': check the split's name or run pack_coco.");
   const auto count = static_cast<std::int64_t>(names.size());
   for (std::int64_t s = 0; s < count; ++s) {
-    if (names[s] != shard_name(split, s, std::stoll(names[s].substr(names[s].size() - 8, 5))) || !names[s].ends_with(shard_name("", s, count).substr(6)))
-      throw DataError("The shards of split '" + split + "' in " + folder + " are not complete (found " + names[s] + " among " + std::to_string(count) +
-                      "): copy the missing ones or pack again.");
+    if (names[s] != shard_name(split, s, std::stoll(names[s].substr(names[s].size() - 8, 5))) ||
+        !names[s].ends_with(shard_name("", s, count).substr(6)))
+      throw DataError("The shards of split '" + split + "' in " + folder + " are not complete (found " + names[s] +
+                      " among " + std::to_string(count) + "): copy the missing ones or pack again.");
     shards_.push_back(std::make_unique<ShardFile>(folder + "/" + names[s], preferred));
     const ShardFile& shard = *shards_.back();
-    if (shard.string_attribute("pack_id") != shards_[0]->string_attribute("pack_id") || shard.index().category_id != shards_[0]->index().category_id)
-      throw DataError(shard.path() + " belongs to another packing than " + shards_[0]->path() + ": pack the split again into an empty folder.");
+    if (shard.string_attribute("pack_id") != shards_[0]->string_attribute("pack_id") ||
+        shard.index().category_id != shards_[0]->index().category_id)
+      throw DataError(shard.path() + " belongs to another packing than " + shards_[0]->path() +
+                      ": pack the split again into an empty folder.");
   }
   const ShardIndex& first = shards_[0]->index();
-  for (std::size_t k = 0; k < first.category_id.size(); ++k) categories_.push_back({first.category_id[k], first.category_name[k]});
+  for (std::size_t k = 0; k < first.category_id.size(); ++k)
+    categories_.push_back({first.category_id[k], first.category_name[k]});
   for (std::uint32_t s = 0; s < shards_.size(); ++s)
     for (std::uint32_t r = 0; r < shards_[s]->index().images(); ++r) place_.push_back({s, r});
   for (std::int64_t i = 0; i < size(); ++i) max_objects_ = std::max(max_objects_, objects(i));
@@ -81,8 +88,10 @@ coco::Dataset ShardSet::ground_truth() const {
     const std::int64_t r = record_of(i);
     char name[32];
     std::snprintf(name, sizeof(name), "%012lld.jpg", static_cast<long long>(index.image_id[r]));
-    out.images.push_back({.id = index.image_id[r], .height = index.height[r], .width = index.width[r], .file_name = name});
-    for (std::uint32_t a = index.ann_start[r]; a < index.ann_start[r + 1]; ++a) out.annotations.push_back(annotation_at(index, a, index.image_id[r]));
+    out.images.push_back(
+        {.id = index.image_id[r], .height = index.height[r], .width = index.width[r], .file_name = name});
+    for (std::uint32_t a = index.ann_start[r]; a < index.ann_start[r + 1]; ++a)
+      out.annotations.push_back(annotation_at(index, a, index.image_id[r]));
   }
   return out;
 }

@@ -25,7 +25,8 @@ void sync_to_disk(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
   // Some file systems cannot sync a folder (EINVAL); they need no syncing either.
   if (file.get() < 0 || (::fsync(file.get()) != 0 && errno != EINVAL))
-    throw Error(path + " could not be written to the disk (" + std::strerror(errno) + "): free space or choose another folder.");
+    throw Error(path + " could not be written to the disk (" + std::strerror(errno) +
+                "): free space or choose another folder.");
 }
 
 ShardWriter::ShardWriter(const std::string& path, std::uint64_t total_bytes)
@@ -38,7 +39,9 @@ ShardWriter::ShardWriter(const std::string& path, std::uint64_t total_bytes)
     file_->create_bytes("/bytes", total_bytes);
     file_->flush();
     const auto offset = file_->byte_offset("/bytes");
-    if (!offset) throw Error("HDF5 gave " + temporary_ + " no place for its records: this library cannot write shards; use HDF5 1.10 or newer.");
+    if (!offset)
+      throw Error("HDF5 gave " + temporary_ +
+                  " no place for its records: this library cannot write shards; use HDF5 1.10 or newer.");
     bytes_at_ = *offset;
     reserve(bytes_at_ + total_bytes + kMetadataReserve);
   } catch (...) {
@@ -57,7 +60,8 @@ ShardWriter::~ShardWriter() {
 }
 
 void ShardWriter::fail(const std::string& what, int error) {
-  throw Error("The shard " + path_ + " " + what + " (" + std::strerror(error) + "): free space or choose another folder.");
+  throw Error(
+      "The shard " + path_ + " " + what + " (" + std::strerror(error) + "): free space or choose another folder.");
 }
 
 void ShardWriter::reserve(std::uint64_t bytes) {
@@ -68,19 +72,23 @@ void ShardWriter::reserve(std::uint64_t bytes) {
 }
 
 void ShardWriter::put(std::uint64_t offset, std::span<const std::uint8_t> bytes) {
-  if (offset > total_bytes_ || bytes.size() > total_bytes_ - offset) throw std::out_of_range("record outside the shard");
+  if (offset > total_bytes_ || bytes.size() > total_bytes_ - offset)
+    throw std::out_of_range("record outside the shard");
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t wrote = ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(bytes_at_ + offset + done));
+    const ssize_t wrote =
+        ::pwrite(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(bytes_at_ + offset + done));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) fail("cannot be written", wrote == 0 ? ENOSPC : errno);
     done += static_cast<std::size_t>(wrote);
   }
 }
 
-void ShardWriter::finish(const ShardIndex& index, const std::map<std::string, std::string>& texts, const std::map<std::string, std::int64_t>& numbers) {
+void ShardWriter::finish(const ShardIndex& index, const std::map<std::string, std::string>& texts,
+    const std::map<std::string, std::int64_t>& numbers) {
   for_each_array(index, [&](const char* name, const auto& array, int columns) {
     using T = typename std::remove_cvref_t<decltype(array)>::value_type;
-    const h5::Dims dims = columns == 1 ? h5::Dims{array.size()} : h5::Dims{array.size() / columns, static_cast<std::uint64_t>(columns)};
+    const h5::Dims dims =
+        columns == 1 ? h5::Dims{array.size()} : h5::Dims{array.size() / columns, static_cast<std::uint64_t>(columns)};
     file_->write<T>(name, array, dims);
   });
   file_->write_strings("/category/name", index.category_name);

@@ -26,7 +26,8 @@ class ShardWriter {
 
   void put(std::uint64_t offset, std::span<const std::uint8_t> bytes);
   // Writes index and attributes (format, version and checksum are added), closes, syncs and renames.
-  void finish(const ShardIndex& index, const std::map<std::string, std::string>& texts, const std::map<std::string, std::int64_t>& numbers);
+  void finish(const ShardIndex& index, const std::map<std::string, std::string>& texts,
+      const std::map<std::string, std::int64_t>& numbers);
 
  private:
   [[noreturn]] void fail(const std::string& what, int error);

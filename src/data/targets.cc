@@ -16,15 +16,18 @@ std::vector<std::int32_t> nearest_sources(std::int32_t in, std::int32_t out) {
 }
 
 // The outputs [first, end) whose source lies in [low, high).
-std::pair<std::int32_t, std::int32_t> outputs_of(const std::vector<std::int32_t>& source, std::int32_t low, std::int32_t high) {
-  const auto first = std::lower_bound(source.begin(), source.end(), low), end = std::lower_bound(first, source.end(), high);
+std::pair<std::int32_t, std::int32_t> outputs_of(
+    const std::vector<std::int32_t>& source, std::int32_t low, std::int32_t high) {
+  const auto first = std::lower_bound(source.begin(), source.end(), low),
+             end = std::lower_bound(first, source.end(), high);
   return {static_cast<std::int32_t>(first - source.begin()), static_cast<std::int32_t>(end - source.begin())};
 }
 
 class Maker {
  public:
   Maker(const TargetGeometry& g, ImageTargets& out)
-      : g_(g), out_(out), columns_(nearest_sources(g.in.width, g.out.width)), lines_(nearest_sources(g.in.height, g.out.height)) {
+      : g_(g), out_(out), columns_(nearest_sources(g.in.width, g.out.width)),
+        lines_(nearest_sources(g.in.height, g.out.height)) {
     ratio_x_ = static_cast<float>(g.out.width) / static_cast<float>(g.in.width);
     ratio_y_ = static_cast<float>(g.out.height) / static_cast<float>(g.in.height);
   }
@@ -40,7 +43,8 @@ class Maker {
       x1 = static_cast<float>(xywh[0]), y1 = static_cast<float>(xywh[1]);
       x2 = static_cast<float>(xywh[0] + xywh[2]), y2 = static_cast<float>(xywh[1] + xywh[3]);
     }
-    const float right = static_cast<float>(g_.in.width - (g_.legacy ? 1 : 0)), bottom = static_cast<float>(g_.in.height - (g_.legacy ? 1 : 0));
+    const float right = static_cast<float>(g_.in.width - (g_.legacy ? 1 : 0)),
+                bottom = static_cast<float>(g_.in.height - (g_.legacy ? 1 : 0));
     x1 = std::clamp(x1, 0.0f, right), x2 = std::clamp(x2, 0.0f, right);
     y1 = std::clamp(y1, 0.0f, bottom), y2 = std::clamp(y2, 0.0f, bottom);
     if (!(x2 > x1 && y2 > y1)) return false;
@@ -75,7 +79,9 @@ class Maker {
     auto [left, right] = outputs_of(columns_, x, x + w);
     auto [top, bottom] = outputs_of(lines_, y, y + h);
     // Shrinking may step over the outermost pixels: tighten until each side has one.
-    const auto hit = [&](std::int32_t u, std::int32_t v) { return crop_[static_cast<std::size_t>(lines_[v] - y) * w + (columns_[u] - x)] != 0; };
+    const auto hit = [&](std::int32_t u, std::int32_t v) {
+      return crop_[static_cast<std::size_t>(lines_[v] - y) * w + (columns_[u] - x)] != 0;
+    };
     const auto line_hit = [&, &left = left, &right = right](std::int32_t v) {
       for (std::int32_t u = left; u < right; ++u)
         if (hit(u, v)) return true;
@@ -95,10 +101,13 @@ class Maker {
   }
 
  private:
-  float mirror(float x) const { return g_.legacy ? static_cast<float>(g_.out.width) - x - 1.0f : static_cast<float>(g_.out.width) - x; }
+  float mirror(float x) const {
+    return g_.legacy ? static_cast<float>(g_.out.width) - x - 1.0f : static_cast<float>(g_.out.width) - x;
+  }
   void empty_bitmap() { out_.bitmap_box.insert(out_.bitmap_box.end(), {0, 0, 0, 0}); }
 
-  void place_bitmap(std::int32_t left, std::int32_t top, std::int32_t width, std::int32_t height, std::int32_t x, std::int32_t y, std::int32_t w) {
+  void place_bitmap(std::int32_t left, std::int32_t top, std::int32_t width, std::int32_t height, std::int32_t x,
+      std::int32_t y, std::int32_t w) {
     out_.bitmap_box.insert(out_.bitmap_box.end(), {g_.flip ? g_.out.width - left - width : left, top, width, height});
     const std::size_t begin = out_.bitmap_bytes.size();
     out_.bitmap_bytes.resize(begin + static_cast<std::size_t>(width) * height);
@@ -129,7 +138,8 @@ void ImageTargets::clear() {
 void make_targets(const ShardIndex& index, std::int64_t record, const TargetGeometry& geometry, ImageTargets& out) {
   out.clear();
   Maker maker(geometry, out);
-  const auto height = static_cast<std::uint32_t>(geometry.in.height), width = static_cast<std::uint32_t>(geometry.in.width);
+  const auto height = static_cast<std::uint32_t>(geometry.in.height),
+             width = static_cast<std::uint32_t>(geometry.in.width);
   for (std::uint32_t a = index.ann_start[record]; a < index.ann_start[record + 1]; ++a) {
     if (index.iscrowd[a] || !maker.box(&index.bbox[4 * a])) continue;
     out.label.push_back(index.category[a] + 1);

@@ -19,7 +19,8 @@ Quad load(const float* p) {
 void store(float* p, Quad q) { std::memcpy(p, &q, sizeof(q)); }
 
 // dst = a * wa + b * wb. The compiler makes vectors of it; products are not fused, so every CPU gives the same bits.
-void mix_rows(const float* __restrict a, const float* __restrict b, float wa, float wb, std::int64_t count, float* __restrict dst) {
+void mix_rows(const float* __restrict a, const float* __restrict b, float wa, float wb, std::int64_t count,
+    float* __restrict dst) {
   for (std::int64_t i = 0; i < count; ++i) dst[i] = a[i] * wa + b[i] * wb;
 }
 
@@ -28,8 +29,11 @@ void mix_rows(const float* __restrict a, const float* __restrict b, float wa, fl
 Size resized_size(const DataSettings& settings, Size original) {
   const std::int32_t low = std::min(original.height, original.width), high = std::max(original.height, original.width);
   if (settings.resize == "torchvision") {
-    const double scale = std::min(static_cast<double>(settings.short_side) / low, static_cast<double>(settings.long_side) / high);
-    const auto scaled = [&](std::int32_t side) { return std::max(1, static_cast<std::int32_t>(std::floor(side * scale))); };
+    const double scale =
+        std::min(static_cast<double>(settings.short_side) / low, static_cast<double>(settings.long_side) / high);
+    const auto scaled = [&](std::int32_t side) {
+      return std::max(1, static_cast<std::int32_t>(std::floor(side * scale)));
+    };
     return {scaled(original.height), scaled(original.width)};
   }
   auto size = static_cast<double>(settings.short_side);
@@ -52,7 +56,8 @@ PixelValues pixel_values(const DataSettings& settings) {
   return values;
 }
 
-ImageTransform::ImageTransform(const DataSettings& settings) : antialias_(settings.antialias), value_(pixel_values(settings)) {
+ImageTransform::ImageTransform(const DataSettings& settings)
+    : antialias_(settings.antialias), value_(pixel_values(settings)) {
   for (int c = 0; c < 3; ++c) source_channel_[c] = settings.channels == "bgr" ? 2 - c : c;
 }
 
@@ -101,7 +106,8 @@ void ImageTransform::widen_row(const RgbImage& image, std::int32_t y, const std:
 
 // Widening comes first, on source rows, of which there are fewer than output rows; two of them are kept.
 void ImageTransform::two_tap(const RgbImage& image, const Placement& to) {
-  const std::vector<TwoTaps> columns = pairs(image.width, to.out.width, to.flip), lines = pairs(image.height, to.out.height, false);
+  const std::vector<TwoTaps> columns = pairs(image.width, to.out.width, to.flip),
+                             lines = pairs(image.height, to.out.height, false);
   expanded_.resize(static_cast<std::size_t>(image.width) * 4);
   for (std::vector<float>& row : rows_) row.resize(static_cast<std::size_t>(to.out.width) * 3 + 1);
   std::int32_t held[2] = {-1, -1};  // row y lies in rows_[y % 2]
@@ -113,7 +119,8 @@ void ImageTransform::two_tap(const RgbImage& image, const Placement& to) {
     }
     const float* a = rows_[lines[y].at[0] % 2].data();
     const float* b = rows_[lines[y].at[1] % 2].data();
-    mix_rows(a, b, lines[y].weight[0], lines[y].weight[1], static_cast<std::int64_t>(to.out.width) * 3, to.pixels + y * to.row_stride);
+    mix_rows(a, b, lines[y].weight[0], lines[y].weight[1], static_cast<std::int64_t>(to.out.width) * 3,
+        to.pixels + y * to.row_stride);
   }
 }
 
@@ -129,7 +136,8 @@ ImageTransform::Axis ImageTransform::triangle(std::int32_t in, std::int32_t out,
 }
 
 void ImageTransform::many_tap(const RgbImage& image, const Placement& to) {
-  const Axis columns = triangle(image.width, to.out.width, to.flip), lines = triangle(image.height, to.out.height, false);
+  const Axis columns = triangle(image.width, to.out.width, to.flip),
+             lines = triangle(image.height, to.out.height, false);
   expanded_.resize(static_cast<std::size_t>(image.width) * 4);
   const std::int64_t stride = static_cast<std::int64_t>(to.out.width) * 3;
   wide_.resize(static_cast<std::size_t>(image.height * stride + 1));
@@ -138,7 +146,8 @@ void ImageTransform::many_tap(const RgbImage& image, const Placement& to) {
     float* out = wide_.data() + y * stride;
     for (const Taps& t : columns.taps) {
       Quad sum = {0, 0, 0, 0};
-      for (std::int32_t k = 0; k < t.count; ++k) sum += load(expanded_.data() + 4 * (t.first + k)) * columns.weights[t.first_weight + k];
+      for (std::int32_t k = 0; k < t.count; ++k)
+        sum += load(expanded_.data() + 4 * (t.first + k)) * columns.weights[t.first_weight + k];
       store(out, sum);
       out += 3;
     }

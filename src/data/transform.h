@@ -19,7 +19,8 @@ struct Size {
 // Size after the resize.
 //   mlperf: maskrcnn-benchmark's transforms.py (short side exact, the other truncated; short = round(L * min / max),
 //   half to even, where the long side would exceed L).
-//   torchvision: scale = min(S / min, L / max) in float64, both sides floor(side * scale), as its eager (not scripted) code has it.
+// torchvision: scale = min(S / min, L / max) in float64, both sides floor(side * scale), as its eager (not scripted)
+// code has it.
 Size resized_size(const DataSettings& settings, Size original);
 
 // What a byte becomes: [channel of the output][byte], (byte / pixel_divisor - mean) / std in float32.
@@ -28,14 +29,15 @@ PixelValues pixel_values(const DataSettings& settings);
 
 // An image in a batch: where its pixels go and how.
 struct Placement {
-  Size out;               // after the resize
+  Size out;  // after the resize
   bool flip = false;
-  float* pixels = nullptr;        // [out.height, row_stride] of which 3 * out.width floats are written in each row
-  std::int64_t row_stride = 0;    // floats
+  float* pixels = nullptr;      // [out.height, row_stride] of which 3 * out.width floats are written in each row
+  std::int64_t row_stride = 0;  // floats
 };
 
-// One per thread: holds tables and row buffers. Bilinear (core/resample.h): two taps, or with antialias, where an axis shrinks, a triangle that widens
-// with the scale. Equal size: only normalised, exact to the bit. kernels/preprocess has the same results, pixel by pixel.
+// One per thread: holds tables and row buffers. Bilinear (core/resample.h): two taps, or with antialias, where an axis
+// shrinks, a triangle that widens with the scale. Equal size: only normalised, exact to the bit. kernels/preprocess has
+// the same results, pixel by pixel.
 class ImageTransform {
  public:
   explicit ImageTransform(const DataSettings& settings);
@@ -61,9 +63,9 @@ class ImageTransform {
   bool antialias_;
   std::array<int, 3> source_channel_;
   PixelValues value_;
-  std::vector<float> expanded_;                  // one source row, 4 floats per pixel, normalised
-  std::vector<float> rows_[2];                   // two source rows at the output's width
-  std::vector<float> wide_;                      // many_tap: all source rows at the output's width
+  std::vector<float> expanded_;  // one source row, 4 floats per pixel, normalised
+  std::vector<float> rows_[2];   // two source rows at the output's width
+  std::vector<float> wide_;      // many_tap: all source rows at the output's width
 };
 
 }  // namespace ttt::data

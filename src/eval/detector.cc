@@ -13,7 +13,8 @@ model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& devi
   const auto move = [&](at::Tensor* t) { *t = t->to(device); };
   move(&b.image_size), move(&b.image_id);
   if (!b.raw.defined()) move(&b.images);
-  else for (at::Tensor* t : b.raw.tensors()) move(t);
+  else
+    for (at::Tensor* t : b.raw.tensors()) move(t);
   place(b);
   return b;
 }
@@ -21,12 +22,13 @@ model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& devi
 }  // namespace
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
-  const model::Prediction prediction = model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device)));
+  const model::Prediction prediction =
+      model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device)));
   return detections_of(prediction, batch, model.ops(), category_of, legacy_boxes);
 }
 
-std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,
-                                                  const std::string& name) const {
+std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::RgbImage& image,
+    const data::DataSettings& settings, const std::string& name) const {
   return (*this)(model, data::image_batch(image, settings, name));
 }
 

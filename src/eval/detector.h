@@ -17,13 +17,14 @@ struct Detector {
   std::vector<std::int64_t> category_of;  // [label - 1]: COCO's id
   bool legacy_boxes = false;              // a box covers x2 - x1 + 1 pixels
   at::Device device{at::kCPU};
-  data::DataSettings data;                // of the batches
+  data::DataSettings data;  // of the batches
 
   // Of all images of a batch, image by image, each with falling score.
   std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const;
-  // Of one image by itself; image id 0. Throws UsageError where it does not fit the settings' padded size; `name` begins the sentence.
-  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::RgbImage& image, const data::DataSettings& settings,
-                                          const std::string& name) const;
+  // Of one image by itself; image id 0. Throws UsageError where it does not fit the settings' padded size; `name`
+  // begins the sentence.
+  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::RgbImage& image,
+      const data::DataSettings& settings, const std::string& name) const;
 };
 
 }  // namespace ttt::eval

@@ -5,15 +5,18 @@
 
 namespace ttt::eval {
 
-Evaluator::Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads, const at::Device& device)
-    : images_(images), config_(config), comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .data = config.data}, threads_(threads) {
+Evaluator::Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads,
+    const at::Device& device)
+    : images_(images), config_(config),
+      comm_(comm), detector_{.legacy_boxes = config.legacy_boxes, .device = device, .data = config.data},
+      threads_(threads) {
   for (const ttt::coco::Category& c : images.categories()) detector_.category_of.push_back(c.id);
   if (comm.rank() == 0) truth_ = std::make_unique<coco::GroundTruth>(images.ground_truth());
 }
 
 std::vector<coco::Detection> Evaluator::detect(const model::MaskRcnn& model) {
-  const auto order = std::make_shared<data::EvalOrder>(
-      images_, data::OrderSettings{.global_batch = config_.batch * comm_.size(), .rank = comm_.rank(), .ranks = comm_.size()});
+  const auto order = std::make_shared<data::EvalOrder>(images_,
+      data::OrderSettings{.global_batch = config_.batch * comm_.size(), .rank = comm_.rank(), .ranks = comm_.size()});
   data::Loader loader(images_, config_.data, order, {.targets = false});
   std::vector<coco::Detection> mine;
   while (const data::HostBatch* host = loader.next()) {
@@ -36,11 +39,13 @@ void Evaluator::start(const model::MaskRcnn& model) {
     // By image, as one rank alone would list them: ties in score are broken by this order.
     std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.image_id < b.image_id; });
     return AveragePrecision{.bbox = coco::evaluate(*truth_, all, coco::IouType::kBbox, {.threads = threads_}).stats,
-                            .segm = coco::evaluate(*truth_, all, coco::IouType::kSegm, {.threads = threads_}).stats};
+        .segm = coco::evaluate(*truth_, all, coco::IouType::kSegm, {.threads = threads_}).stats};
   });
 }
 
-bool Evaluator::scored() const { return !scoring_.valid() || scoring_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+bool Evaluator::scored() const {
+  return !scoring_.valid() || scoring_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
 
 AveragePrecision Evaluator::finish() {
   AveragePrecision ap;

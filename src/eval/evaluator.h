@@ -26,16 +26,18 @@ struct EvaluatorConfig {
   data::DataSettings data;
   std::int64_t batch = 8;
   bool legacy_boxes = false;
-  std::atomic<std::int64_t>* batches_done = nullptr;  // grows with each batch that was predicted, for other threads to see; null: none asks
+  // grows with each batch that was predicted, for other threads to see; null: none asks
+  std::atomic<std::int64_t>* batches_done = nullptr;
 };
 
-// Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP, which does
-// therefore not depend on the number of ranks; every rank returns the same numbers. AP is computed on threads of rank 0's, beside whatever the caller does
-// between start() and finish().
+// Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP,
+// which does therefore not depend on the number of ranks; every rank returns the same numbers. AP is computed on
+// threads of rank 0's, beside whatever the caller does between start() and finish().
 class Evaluator {
  public:
   // `comm` is used within the collective calls only. threads: that compute AP.
-  Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads, const at::Device& device);
+  Evaluator(const data::ShardSet& images, const EvaluatorConfig& config, comm::Communicator& comm, int threads,
+      const at::Device& device);
   // Collective. When it returns, the model may change.
   void start(const model::MaskRcnn& model);
   // Whether finish() would not wait; on ranks other than 0 always.

@@ -10,10 +10,10 @@
 
 namespace ttt::eval {
 
-// Boxes are scaled from the resized image to the file's size, masks pasted there (probability > 0.5) and run-length encoded, by `ops`, where the
-// prediction lies. category_of[label - 1] is the COCO id. Images with id -1, which fill a short batch up, give nothing.
-// legacy: a box covers x2 - x1 + 1 pixels.
-std::vector<coco::Detection> detections_of(const model::Prediction& prediction, const data::HostBatch& batch, const model::DetectionOps& ops,
-                                           const std::vector<std::int64_t>& category_of, bool legacy);
+// Boxes are scaled from the resized image to the file's size, masks pasted there (probability > 0.5) and run-length
+// encoded, by `ops`, where the prediction lies. category_of[label - 1] is the COCO id. Images with id -1, which fill a
+// short batch up, give nothing. legacy: a box covers x2 - x1 + 1 pixels.
+std::vector<coco::Detection> detections_of(const model::Prediction& prediction, const data::HostBatch& batch,
+    const model::DetectionOps& ops, const std::vector<std::int64_t>& category_of, bool legacy);
 
 }  // namespace ttt::eval

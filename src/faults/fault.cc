@@ -42,7 +42,8 @@ static_assert([] {
   return true;
 }());
 
-constexpr std::array<std::pair<std::string_view, int>, 3> kSignals = {{{"TERM", SIGTERM}, {"USR1", SIGUSR1}, {"INT", SIGINT}}};
+constexpr std::array<std::pair<std::string_view, int>, 3> kSignals = {
+    {{"TERM", SIGTERM}, {"USR1", SIGUSR1}, {"INT", SIGINT}}};
 
 const std::vector<std::string> kKeys = {"rank", "kind", "step", "epoch", "at", "ms", "factor", "bit", "signal"};
 
@@ -50,7 +51,9 @@ const std::vector<std::string> kKeys = {"rank", "kind", "step", "epoch", "at", "
 class Refusal {
  public:
   explicit Refusal(const std::string& text) : text_(text) {}
-  [[noreturn]] void operator()(const std::string& sentences) const { throw UsageError("--inject " + text_ + ": " + sentences); }
+  [[noreturn]] void operator()(const std::string& sentences) const {
+    throw UsageError("--inject " + text_ + ": " + sentences);
+  }
 
  private:
   const std::string& text_;
@@ -77,15 +80,15 @@ std::map<std::string, std::string> pairs_of(const std::string& text, const Refus
     const std::string key = pair.substr(0, equals);
     if (equals == std::string::npos) refuse("'" + pair + "' is not key=value. Write it as rank=3,step=40,kind=kill.");
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      refuse("there is no key '" + key + "'. The nearest is '" + nearest(key, kKeys) + "'; there are " + list(kKeys) + ".");
+      refuse("there is no key '" + key + "'. The nearest is '" + nearest(key, kKeys) + "'; there are " + list(kKeys) +
+             ".");
     if (!pairs.emplace(key, pair.substr(equals + 1)).second) refuse("'" + key + "' is given twice. Give it once.");
     begin = end + 1;
   }
   return pairs;
 }
 
-template <class T>
-T number(const std::string& key, const std::string& value, T lo, T hi, const Refusal& refuse) {
+template <class T> T number(const std::string& key, const std::string& value, T lo, T hi, const Refusal& refuse) {
   T x{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), x);
   if (error != std::errc() || end != value.data() + value.size() || !(x >= lo && x <= hi)) {
@@ -99,7 +102,8 @@ T number(const std::string& key, const std::string& value, T lo, T hi, const Ref
 FaultKind kind_from(const std::string& name, const Refusal& refuse) {
   for (const Kind& k : kKinds)
     if (k.name == name) return k.kind;
-  refuse("there is no kind '" + name + "'. The nearest is '" + nearest(name, kind_names()) + "'; there are " + list(kind_names()) + ".");
+  refuse("there is no kind '" + name + "'. The nearest is '" + nearest(name, kind_names()) + "'; there are " +
+         list(kind_names()) + ".");
 }
 
 int signal_from(const std::string& name, const Refusal& refuse) {
@@ -117,8 +121,10 @@ std::string decimal(double x) {
 void check(const Fault& f, const std::map<std::string, std::string>& given, const Refusal& refuse) {
   const Kind& kind = entry(f.kind);
   const std::string name(kind.name);
-  if (given.contains("step") == given.contains("epoch")) refuse("say when: step=N (from 0) or epoch=N (from 1), one of the two.");
-  if (f.in_evaluation && !kind.in_evaluation) refuse("kind=" + name + " strikes in a step only. Leave at=evaluation out.");
+  if (given.contains("step") == given.contains("epoch"))
+    refuse("say when: step=N (from 0) or epoch=N (from 1), one of the two.");
+  if (f.in_evaluation && !kind.in_evaluation)
+    refuse("kind=" + name + " strikes in a step only. Leave at=evaluation out.");
   const auto only_with = [&](const char* key, bool fits) {
     if (given.contains(key) && !fits) refuse(std::string(key) + " has no meaning for kind=" + name + ". Leave it out.");
   };
@@ -126,7 +132,8 @@ void check(const Fault& f, const std::map<std::string, std::string>& given, cons
   only_with("factor", f.kind == FaultKind::kSlow);
   only_with("bit", f.kind == FaultKind::kCorrupt);
   only_with("signal", f.kind == FaultKind::kSignal || f.kind == FaultKind::kSignalTwice);
-  if (f.kind == FaultKind::kSlow && given.contains("ms") == given.contains("factor")) refuse("kind=slow needs ms=... or factor=..., one of the two.");
+  if (f.kind == FaultKind::kSlow && given.contains("ms") == given.contains("factor"))
+    refuse("kind=slow needs ms=... or factor=..., one of the two.");
 }
 
 }  // namespace
@@ -150,7 +157,8 @@ Fault parse_fault(const std::string& text) {
     if (key == "factor") f.factor = number<double>(key, value, 1, 1e6, refuse);
     if (key == "bit") f.bit = number<std::int64_t>(key, value, 0, 31, refuse);
     if (key == "signal") f.signal = signal_from(value, refuse);
-    if (key == "at" && value != "step" && value != "evaluation") refuse("at=" + value + " is neither step nor evaluation. Choose one of them.");
+    if (key == "at" && value != "step" && value != "evaluation")
+      refuse("at=" + value + " is neither step nor evaluation. Choose one of them.");
     if (key == "at") f.in_evaluation = value == "evaluation";
   }
   check(f, given, refuse);
@@ -158,7 +166,8 @@ Fault parse_fault(const std::string& text) {
 }
 
 std::string fault_text(const Fault& f) {
-  std::string text = "rank=" + std::to_string(f.rank) + (f.step >= 0 ? ",step=" + std::to_string(f.step) : ",epoch=" + std::to_string(f.epoch));
+  std::string text = "rank=" + std::to_string(f.rank) +
+                     (f.step >= 0 ? ",step=" + std::to_string(f.step) : ",epoch=" + std::to_string(f.epoch));
   if (f.in_evaluation) text += ",at=evaluation";
   text += ",kind=" + std::string(kind_name(f.kind));
   if (f.kind == FaultKind::kSlow) text += f.factor > 0 ? ",factor=" + decimal(f.factor) : ",ms=" + decimal(f.ms);
@@ -174,14 +183,18 @@ std::vector<Fault> parse_faults(const std::vector<std::string>& texts, int ranks
     const Refusal refuse(text);
     faults.push_back(parse_fault(text));
     if (faults.back().rank >= ranks)
-      refuse("there is no rank " + std::to_string(faults.back().rank) + ": the run's ranks are 0 to " + std::to_string(ranks - 1) + ". Name one of them.");
+      refuse("there is no rank " + std::to_string(faults.back().rank) + ": the run's ranks are 0 to " +
+             std::to_string(ranks - 1) + ". Name one of them.");
   }
   return faults;
 }
 
 std::string fault_help() {
-  std::string text = "Break the run on purpose, to see what happens: rank=3,step=40,kind=kill (or epoch=2, with at=evaluation in its evaluation); may be repeated. Kinds: ";
-  for (const Kind& k : kKinds) text += std::string(k.name) + " (" + std::string(k.what) + ")" + (&k == &kKinds.back() ? "" : "; ");
+  std::string text =
+      "Break the run on purpose, to see what happens: rank=3,step=40,kind=kill (or epoch=2, with at=evaluation in its "
+      "evaluation); may be repeated. Kinds: ";
+  for (const Kind& k : kKinds)
+    text += std::string(k.name) + " (" + std::string(k.what) + ")" + (&k == &kKinds.back() ? "" : "; ");
   return text;
 }
 

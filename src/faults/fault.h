@@ -1,4 +1,5 @@
-// A fault that a user plants in a run of his own, to see what his installation makes of it: --inject rank=3,step=40,kind=kill
+// A fault that a user plants in a run of his own, to see what his installation makes of it: --inject
+// rank=3,step=40,kind=kill
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,30 @@
 
 namespace ttt::train {
 
-enum class FaultKind { kKill, kExit, kSegfault, kStop, kHang, kHangLoader, kSlow, kThrow, kOom, kNan, kCorrupt, kDiskFull, kSignal, kSignalTwice };
+enum class FaultKind {
+  kKill,
+  kExit,
+  kSegfault,
+  kStop,
+  kHang,
+  kHangLoader,
+  kSlow,
+  kThrow,
+  kOom,
+  kNan,
+  kCorrupt,
+  kDiskFull,
+  kSignal,
+  kSignalTwice
+};
 
 struct Fault {
   int rank = 0;
   FaultKind kind = FaultKind::kKill;
   bool in_evaluation = false;
   // One of the two; -1: not given.
-  std::int64_t step = -1;   // from 0, as in the result; in_evaluation: in the first evaluation after so many steps or more
+  // from 0, as in the result; in_evaluation: in the first evaluation after so many steps or more
+  std::int64_t step = -1;
   std::int64_t epoch = -1;  // from 1: in its first step; in_evaluation: in the evaluation after it
   double ms = 0;            // kSlow: milliseconds longer in each step from there on
   double factor = 0;        // kSlow: so many times as long, in place of ms

@@ -34,7 +34,8 @@ void announce(const Fault& fault, const std::string& where) {
 // A step that takes longer, or whose images are not numbers.
 class FaultyStep final : public Step {
  public:
-  FaultyStep(std::unique_ptr<Step> inner, std::vector<Fault> faults, const std::int64_t& now) : inner_(std::move(inner)), faults_(std::move(faults)), now_(now) {}
+  FaultyStep(std::unique_ptr<Step> inner, std::vector<Fault> faults, const std::int64_t& now)
+      : inner_(std::move(inner)), faults_(std::move(faults)), now_(now) {}
 
   std::vector<Stage> stages(StepState& s) override {
     std::vector<Stage> all = inner_->stages(s);
@@ -58,7 +59,8 @@ class FaultyStep final : public Step {
  private:
   void strike_slow() const {
     for (const Fault& f : faults_)  // a factor is of the step before
-      if (f.kind == FaultKind::kSlow && now_ >= f.step && f.step >= 0) sleep_s(f.factor > 0 ? (f.factor - 1) * last_s_ : f.ms * 1e-3);
+      if (f.kind == FaultKind::kSlow && now_ >= f.step && f.step >= 0)
+        sleep_s(f.factor > 0 ? (f.factor - 1) * last_s_ : f.ms * 1e-3);
   }
   static void spoil(at::Tensor& images) {
     images = images.clone();
@@ -74,7 +76,8 @@ class FaultyStep final : public Step {
 // One bit of the sum over ranks is another on this rank: of the greatest gradient, so that no rounding hides it.
 class CorruptReducer final : public Reducer {
  public:
-  CorruptReducer(std::unique_ptr<Reducer> inner, std::span<float> gradients, std::vector<Fault> faults, const std::int64_t& now)
+  CorruptReducer(
+      std::unique_ptr<Reducer> inner, std::span<float> gradients, std::vector<Fault> faults, const std::int64_t& now)
       : inner_(std::move(inner)), gradients_(gradients), faults_(std::move(faults)), now_(now) {}
   void ready(std::size_t parameter) override { inner_->ready(parameter); }
   void launch() override { inner_->launch(); }
@@ -84,13 +87,15 @@ class CorruptReducer final : public Reducer {
       if (f.step == now_) flip(f);
   }
   ReducerTraits traits() const override {
-    return {.overlaps_backward = inner_->traits().overlaps_backward, .not_capturable = "a fault is to strike in the gradients of a step (--inject)"};
+    return {.overlaps_backward = inner_->traits().overlaps_backward,
+        .not_capturable = "a fault is to strike in the gradients of a step (--inject)"};
   }
   result::Json describe() const override { return inner_->describe(); }
 
  private:
   void flip(const Fault& f) {
-    float& victim = *std::max_element(gradients_.begin(), gradients_.end(), [](float a, float b) { return std::abs(a) < std::abs(b); });
+    float& victim = *std::max_element(
+        gradients_.begin(), gradients_.end(), [](float a, float b) { return std::abs(a) < std::abs(b); });
     announce(f, "in the reduced gradient of step " + std::to_string(now_));
     victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ (std::uint32_t{1} << f.bit));
   }
@@ -101,11 +106,12 @@ class CorruptReducer final : public Reducer {
   const std::int64_t& now_;
 };
 
-// The worker that makes this batch stays in the call, as it would in a read that never returns. A loader asks for each batch twice: ahead of
-// time, to announce what it will read, and when it makes the batch.
+// The worker that makes this batch stays in the call, as it would in a read that never returns. A loader asks for each
+// batch twice: ahead of time, to announce what it will read, and when it makes the batch.
 class HangingOrder final : public data::BatchOrder {
  public:
-  HangingOrder(std::shared_ptr<const data::BatchOrder> inner, const Fault& fault) : inner_(std::move(inner)), fault_(fault) {}
+  HangingOrder(std::shared_ptr<const data::BatchOrder> inner, const Fault& fault)
+      : inner_(std::move(inner)), fault_(fault) {}
   std::int64_t batches() const override { return inner_->batches(); }
   std::int64_t per_rank() const override { return inner_->per_rank(); }
   data::BatchPlan at(std::int64_t batch) const override {
@@ -141,7 +147,9 @@ void Injector::plant(Parts& parts) {
   if (!of_step.empty()) parts.step = std::make_unique<FaultyStep>(std::move(parts.step), of_step, step_);
   if (of_gradients.empty()) return;
   at::Tensor& flat = parts.model->parameters().flat_gradients();
-  if (!flat.is_cpu()) throw NotSupported("--inject kind=corrupt changes gradients in host memory, and this run's are on " + flat.device().str() + ". Try it with --device cpu.");
+  if (!flat.is_cpu())
+    throw NotSupported("--inject kind=corrupt changes gradients in host memory, and this run's are on " +
+                       flat.device().str() + ". Try it with --device cpu.");
   const std::span<float> gradients(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
   parts.set_reducer(std::make_unique<CorruptReducer>(std::move(parts.reducer), gradients, of_gradients, step_));
 }

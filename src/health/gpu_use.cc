@@ -12,8 +12,7 @@ namespace {
 constexpr double kWorthTelling = 0.01;  // of the looks: less does not show in a time
 
 // {least, mean, most} of what was told; null where nothing was.
-template <class Of>
-result::Json spread(const std::vector<cuda::GpuMoment>& looks, Of of) {
+template <class Of> result::Json spread(const std::vector<cuda::GpuMoment>& looks, Of of) {
   double least = 0, most = 0, sum = 0;
   std::int64_t told = 0;
   for (const cuda::GpuMoment& look : looks) {
@@ -28,7 +27,8 @@ result::Json spread(const std::vector<cuda::GpuMoment>& looks, Of of) {
 
 }  // namespace
 
-GpuUse::GpuUse(std::unique_ptr<cuda::GpuMeter> meter, double every_s, Names names, comm::Communicator& comm, result::RunRecorder& recorder)
+GpuUse::GpuUse(std::unique_ptr<cuda::GpuMeter> meter, double every_s, Names names, comm::Communicator& comm,
+    result::RunRecorder& recorder)
     : meter_(std::move(meter)), every_s_(every_s), names_(std::move(names)), comm_(comm), recorder_(recorder) {}
 
 GpuUse::~GpuUse() { stop(); }
@@ -64,7 +64,8 @@ result::Json GpuUse::own() const {
   for (const cuda::GpuMoment& look : looks_)
     for (const std::string& reason : look.slowed_by) ++slowed[reason];
   for (auto& [reason, share] : slowed) share /= static_cast<double>(looks_.size());
-  result::Json j = {{"rank", comm_.rank()}, {"node", names_.node}, {"gpu", names_.gpu}, {"looks", looks_.size()}, {"slowed_by", slowed}};
+  result::Json j = {{"rank", comm_.rank()}, {"node", names_.node}, {"gpu", names_.gpu}, {"looks", looks_.size()},
+      {"slowed_by", slowed}};
   const auto add = [&](const char* key, result::Json value) {
     if (!value.is_null()) j[key] = std::move(value);
   };
@@ -88,8 +89,11 @@ void GpuUse::run_ended(const Ending&) {
     all_told = all_told && rank.contains("energy_j");
     energy_j += rank.value("energy_j", 0.0);
     for (const auto& [reason, share] : rank["slowed_by"].items())
-      if (share.get<double>() >= kWorthTelling) recorder_.warn("The GPU of rank " + rank["rank"].dump() + " on node " + rank["node"].get<std::string>() + " was slowed down (" + reason + ") in " +
-                     std::to_string(static_cast<int>(100 * share.get<double>() + 0.5)) + " % of the looks at it: the times of this run are not those of a device in order.");
+      if (share.get<double>() >= kWorthTelling)
+        recorder_.warn("The GPU of rank " + rank["rank"].dump() + " on node " + rank["node"].get<std::string>() +
+                       " was slowed down (" + reason + ") in " +
+                       std::to_string(static_cast<int>(100 * share.get<double>() + 0.5)) +
+                       " % of the looks at it: the times of this run are not those of a device in order.");
     ranks.push_back(std::move(rank));
   }
   result::Json gpus = {{"every_s", every_s_}, {"ranks", ranks}};

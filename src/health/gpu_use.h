@@ -19,7 +19,8 @@ class GpuUse final : public Listener {
   struct Names {
     std::string gpu, node;
   };
-  GpuUse(std::unique_ptr<cuda::GpuMeter> meter, double every_s, Names names, comm::Communicator& comm, result::RunRecorder& recorder);
+  GpuUse(std::unique_ptr<cuda::GpuMeter> meter, double every_s, Names names, comm::Communicator& comm,
+      result::RunRecorder& recorder);
   ~GpuUse() override;
 
   void run_started(const Position& at) override;

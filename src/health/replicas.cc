@@ -14,7 +14,8 @@ std::uint64_t hash_floats(const float* values, std::int64_t count) {
   return hash64(std::as_bytes(std::span(values, static_cast<std::size_t>(count))));
 }
 
-// Whether all ranks have the same 64 bits: two exact halves, each with its negative, so that one maximum gives the minimum too.
+// Whether all ranks have the same 64 bits: two exact halves, each with its negative, so that one maximum gives the
+// minimum too.
 bool equal_on_all(comm::Communicator& comm, std::uint64_t hash) {
   const auto high = static_cast<double>(hash >> 32), low = static_cast<double>(hash & 0xffffffffu);
   double extremes[4] = {high, low, -high, -low};
@@ -30,8 +31,8 @@ std::vector<std::uint64_t> unpack(const std::string& bytes) {
 
 }  // namespace
 
-ReplicaCheck::ReplicaCheck(std::int64_t every, model::ParameterStore& store, const Optimizer& optimizer, comm::Communicator& comm,
-                           result::RunRecorder& recorder, std::vector<std::string> nodes)
+ReplicaCheck::ReplicaCheck(std::int64_t every, model::ParameterStore& store, const Optimizer& optimizer,
+    comm::Communicator& comm, result::RunRecorder& recorder, std::vector<std::string> nodes)
     : every_(every), store_(store), optimizer_(optimizer), comm_(comm), recorder_(recorder), nodes_(std::move(nodes)) {
   for (const model::Parameter& p : store.all())
     if (!p.buffer) weights_.push_back(&p);
@@ -90,8 +91,10 @@ void ReplicaCheck::check(const Position& at) {
   total_s_ += now_s() - start_s;
   ++checks_;
   if (!equal)
-    throw Incorrect("The replicas differ after step " + std::to_string(at.step - 1) + " (after " + std::to_string(equal_at_) + " steps they were equal): " +
-                    describe(own) + ". Look for a fault in that node's memory or network, or for a race in the reduction (train.reducer.kind=blocking has none).");
+    throw Incorrect("The replicas differ after step " + std::to_string(at.step - 1) + " (after " +
+                    std::to_string(equal_at_) + " steps they were equal): " + describe(own) +
+                    ". Look for a fault in that node's memory or network, or for a race in the reduction "
+                    "(train.reducer.kind=blocking has none).");
   equal_at_ = at.step;
 }
 
@@ -101,8 +104,11 @@ std::string ReplicaCheck::describe(const std::vector<std::uint64_t>& own) {
   for (const std::string& one : comm_.gather(bytes, 0)) all.push_back(unpack(one));
   std::string text;
   if (const auto d = find_disagreement(all)) {
-    for (const int r : d->ranks) text += (text.empty() ? "rank " : ", rank ") + std::to_string(r) + " (node " + nodes_.at(static_cast<std::size_t>(r)) + ")";
-    text += d->majority ? " against the other " + std::to_string(all.size() - d->ranks.size()) + " ranks" : " against rank 0, without a majority";
+    for (const int r : d->ranks)
+      text += (text.empty() ? "rank " : ", rank ") + std::to_string(r) + " (node " +
+              nodes_.at(static_cast<std::size_t>(r)) + ")";
+    text += d->majority ? " against the other " + std::to_string(all.size() - d->ranks.size()) + " ranks"
+                        : " against rank 0, without a majority";
     text += ", first in " + part_name(d->first);
   }
   return comm::broadcast_text(comm_, text);
@@ -117,8 +123,8 @@ void ReplicaCheck::run_ended(const Ending&) {
     else count += t.value.numel();
   for (const model::Parameter* p : weights_) count += p->count * (p->trainable ? flat : 1);
   recorder_.update([&](result::RunRecord& record) {
-    record.health["replica_checks"] = {{"every_steps", every_}, {"checks", checks_}, {"bytes", count * static_cast<std::int64_t>(sizeof(float))},
-                                       {"hash_s", hash_s_}, {"total_s", total_s_}};
+    record.health["replica_checks"] = {{"every_steps", every_}, {"checks", checks_},
+        {"bytes", count * static_cast<std::int64_t>(sizeof(float))}, {"hash_s", hash_s_}, {"total_s", total_s_}};
   });
 }
 

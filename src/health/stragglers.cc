@@ -15,12 +15,15 @@ double middle(std::vector<double> v) {
   return *at;
 }
 
-std::string warning(int rank, const std::string& node, const Position& at, std::int64_t window, double index, double own_s, double middle_s) {
+std::string warning(int rank, const std::string& node, const Position& at, std::int64_t window, double index,
+    double own_s, double middle_s) {
   char text[400];
   std::snprintf(text, sizeof text,
-                "Rank %d on node %s is slow: in steps %lld to %lld its own work took %.2f times as long as the middle rank's (%.1f ms against %.1f ms a step), "
-                "and every rank waits for it. Look at that node's clocks, temperature, memory and other processes.",
-                rank, node.c_str(), static_cast<long long>(at.step - window), static_cast<long long>(at.step - 1), index, own_s * 1e3, middle_s * 1e3);
+      "Rank %d on node %s is slow: in steps %lld to %lld its own work took %.2f times as long as the middle "
+      "rank's (%.1f ms against %.1f ms a step), "
+      "and every rank waits for it. Look at that node's clocks, temperature, memory and other processes.",
+      rank, node.c_str(), static_cast<long long>(at.step - window), static_cast<long long>(at.step - 1), index,
+      own_s * 1e3, middle_s * 1e3);
   return text;
 }
 
@@ -34,9 +37,10 @@ std::vector<double> straggler_indices(std::span<const double> medians_s) {
   return indices;
 }
 
-Stragglers::Stragglers(const StragglerConfig& config, comm::Communicator& comm, result::RunRecorder& recorder, Names names,
-                       std::function<void(const std::string&)> note)
-    : config_(config), comm_(comm), recorder_(recorder), names_(std::move(names)), note_(std::move(note)), found_(static_cast<std::size_t>(comm.size())) {}
+Stragglers::Stragglers(const StragglerConfig& config, comm::Communicator& comm, result::RunRecorder& recorder,
+    Names names, std::function<void(const std::string&)> note)
+    : config_(config), comm_(comm), recorder_(recorder), names_(std::move(names)), note_(std::move(note)),
+      found_(static_cast<std::size_t>(comm.size())) {}
 
 void Stragglers::step_ended(const Position& at, const result::StepSample& sample) {
   if (config_.window == 0 || comm_.size() == 1) return;
@@ -59,7 +63,9 @@ void Stragglers::judge(const Position& at) {
     f.last_step = at.step - 1;
     if (f.windows++ > 0) continue;  // said once
     f.first_step = at.step - config_.window;
-    const auto say = [&](const std::string& node) { return warning(static_cast<int>(r), node, at, config_.window, indices[r], medians[r], middle(medians)); };
+    const auto say = [&](const std::string& node) {
+      return warning(static_cast<int>(r), node, at, config_.window, indices[r], medians[r], middle(medians));
+    };
     recorder_.warn(say(names_.nodes[r]));
     if (note_) note_(say(names_.hosts[r]));
   }
@@ -70,9 +76,11 @@ void Stragglers::run_ended(const Ending&) {
   result::Json ranks = result::Json::array();
   for (std::size_t r = 0; r < found_.size(); ++r)
     if (const Found& f = found_[r]; f.windows > 0)
-      ranks.push_back({{"rank", r}, {"node", names_.nodes[r]}, {"windows", f.windows}, {"first_step", f.first_step}, {"last_step", f.last_step}, {"index", f.index}});
+      ranks.push_back({{"rank", r}, {"node", names_.nodes[r]}, {"windows", f.windows}, {"first_step", f.first_step},
+          {"last_step", f.last_step}, {"index", f.index}});
   recorder_.update([&](result::RunRecord& record) {
-    record.health["stragglers"] = {{"window_steps", config_.window}, {"windows", windows_}, {"index", config_.index}, {"ranks", ranks}};
+    record.health["stragglers"] = {
+        {"window_steps", config_.window}, {"windows", windows_}, {"index", config_.index}, {"ranks", ranks}};
   });
 }
 

@@ -36,7 +36,10 @@ double usual_silence_s(const comm::Heartbeat& heartbeat, std::size_t ranks) {
   return 0.15 + heartbeat.interval_s() * std::ceil(std::log2(std::max<double>(2, static_cast<double>(ranks))));
 }
 
-bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed) || s.stage == comm::kDeviceStage; }
+bool waits(const comm::Sign& s) {
+  return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed) ||
+         s.stage == comm::kDeviceStage;
+}
 
 }  // namespace
 
@@ -58,29 +61,29 @@ bool is_silent(const comm::Sign& s, double silent_s) {
 }
 
 std::string silence_text(const comm::Sign& s) {
-  const std::string what = s.process == comm::Process::kGone      ? "is gone"
-                           : s.process == comm::Process::kStopped ? "is stopped, since " + seconds(s.silent_s)
-                                                                  : "has given no sign of life for " + seconds(s.silent_s);
+  const std::string what = s.process == comm::Process::kGone ? "is gone"
+                           : s.process == comm::Process::kStopped
+                               ? "is stopped, since " + seconds(s.silent_s)
+                               : "has given no sign of life for " + seconds(s.silent_s);
   return what + ", was last seen in " + place_text(s);
 }
 
 }  // namespace
 
-std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s) {
+std::string describe_stand(
+    const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s) {
   std::string silent, busy;
   std::multimap<std::int64_t, std::string> at_work;  // by step
   std::map<std::string, std::vector<int>> waiting;   // by place
   for (std::size_t r = 0; r < signs.size(); ++r) {
     const comm::Sign& s = signs[r];
     const std::string name = "rank " + std::to_string(r) + " (node " + nodes.at(r) + ")";
-    if (is_silent(s, silent_s))
-      silent += (silent.empty() ? "" : "; ") + name + " " + silence_text(s);
-    else if (waits(s))
-      waiting[place_text(s)].push_back(static_cast<int>(r));
-    else
-      at_work.emplace(s.step, name + " has been in " + place_text(s) + " for " + seconds(s.still_s));
+    if (is_silent(s, silent_s)) silent += (silent.empty() ? "" : "; ") + name + " " + silence_text(s);
+    else if (waits(s)) waiting[place_text(s)].push_back(static_cast<int>(r));
+    else at_work.emplace(s.step, name + " has been in " + place_text(s) + " for " + seconds(s.still_s));
   }
-  // Who is a step behind comes first: where a device's queue is full, those ahead stand wherever they wanted to put more into it.
+  // Who is a step behind comes first: where a device's queue is full, those ahead stand wherever they wanted to put
+  // more into it.
   for (const auto& [step, one] : at_work) busy += (busy.empty() ? "" : "; ") + one;
   // Where a rank is silent, those that are not in a collective yet will be: they are not its cause.
   std::string text = silent;
@@ -111,7 +114,8 @@ void Watchdog::run_ended(const Ending&) {
   stop();
   if (!settings_.recorder) return;
   settings_.recorder->update([this](result::RunRecord& r) {
-    r.health["watchdog"] = {{"limit_s", settings_.limit_s}, {"heartbeat_s", heartbeat_.interval_s()}, {"heartbeat_cpu_s", heartbeat_.cpu_s()}};
+    r.health["watchdog"] = {{"limit_s", settings_.limit_s}, {"heartbeat_s", heartbeat_.interval_s()},
+        {"heartbeat_cpu_s", heartbeat_.cpu_s()}};
   });
 }
 
@@ -150,7 +154,8 @@ void Watchdog::watch() {
     if (before > 0 && (!wait(2 + 0.01 * before) || !stands_still())) continue;
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", settings_.limit_s);
-    settings_.give_up("No rank has got on for train.watchdog_s = " + std::string(limit) + " s: " + describe_stand(signs, settings_.nodes, silent_s) +
+    settings_.give_up("No rank has got on for train.watchdog_s = " + std::string(limit) +
+                      " s: " + describe_stand(signs, settings_.nodes, silent_s) +
                       ". Look at the first that is named, or raise train.watchdog_s where it is only slow.");
     return;
   }
@@ -159,13 +164,15 @@ void Watchdog::watch() {
 std::string Watchdog::diagnosis() const {
   const std::vector<comm::Sign> signs = heartbeat_.signs();
   const double silent_s = usual_silence_s(heartbeat_, signs.size());
-  const bool silent = std::any_of(signs.begin(), signs.end(), [&](const comm::Sign& s) { return is_silent(s, silent_s); });
+  const bool silent =
+      std::any_of(signs.begin(), signs.end(), [&](const comm::Sign& s) { return is_silent(s, silent_s); });
   const bool still = std::all_of(signs.begin(), signs.end(), [](const comm::Sign& s) { return s.still_s > 2; });
   if (!silent && !still) return {};
   std::string text = describe_stand(signs, settings_.nodes, silent_s);
   text[0] = 'R';
   // With a node that is gone, a call of MPI may not return: then nobody can be heard, and those elsewhere may be well.
-  if (signs.at(static_cast<std::size_t>(settings_.rank)).silent_s > silent_s) text += "; this rank's own heartbeat is held up in MPI";
+  if (signs.at(static_cast<std::size_t>(settings_.rank)).silent_s > silent_s)
+    text += "; this rank's own heartbeat is held up in MPI";
   return text + ".";
 }
 

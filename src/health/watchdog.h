@@ -20,18 +20,21 @@ namespace ttt::train {
 // "data_wait of step 40", "the evaluation after 64 steps", "the device's work of step 40"
 std::string place_text(const comm::Sign& sign);
 
-// What the signs of a run that stands still say: which ranks are silent (a process or a node that is gone), or at work, and who waits for
-// them, where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after `silent_s`, or where its process is gone.
-std::string describe_stand(const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s);
+// What the signs of a run that stands still say: which ranks are silent (a process or a node that is gone), or at work,
+// and who waits for them, where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after
+// `silent_s`, or where its process is gone.
+std::string describe_stand(
+    const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s);
 
 class Watchdog final : public Listener {
  public:
   struct Settings {
-    double limit_s = 0;                                // no rank has moved for so long: the run ends
-    int rank = 0;                                      // this one
-    std::vector<std::string> nodes;                    // by rank
-    result::RunRecorder* recorder = nullptr;          // gets health.watchdog at the end; null: nobody does
-    std::function<void(const std::string&)> give_up;  // on the watchdog's thread: writes the reason into the result, ends all ranks
+    double limit_s = 0;                       // no rank has moved for so long: the run ends
+    int rank = 0;                             // this one
+    std::vector<std::string> nodes;           // by rank
+    result::RunRecorder* recorder = nullptr;  // gets health.watchdog at the end; null: nobody does
+    // on the watchdog's thread: writes the reason into the result, ends all ranks
+    std::function<void(const std::string&)> give_up;
   };
   // Watches from run_started() to run_ended() (or its own end). `heartbeat` and `place` outlive it.
   Watchdog(Settings settings, comm::Heartbeat& heartbeat, comm::Place& place);
@@ -44,11 +47,12 @@ class Watchdog final : public Listener {
   void evaluation_started(const Position&) override;
   void run_ended(const Ending&) override;
 
-  // Collective: nothing is watched any more, and the heartbeat ends. Where run_ended() was called, there is nothing left to do.
+  // Collective: nothing is watched any more, and the heartbeat ends. Where run_ended() was called, there is nothing
+  // left to do.
   void stop();
 
-  // For a signal that ends the run in the middle: a sentence about the ranks that are silent, or that the others wait for. "" where nothing
-  // is amiss. From any thread.
+  // For a signal that ends the run in the middle: a sentence about the ranks that are silent, or that the others wait
+  // for. "" where nothing is amiss. From any thread.
   std::string diagnosis() const;
 
  private:

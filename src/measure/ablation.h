@@ -52,14 +52,14 @@ struct Setting {
 // The ranks, cores and device that an ablation would run with.
 struct Capabilities {
   int ranks = 1;
-  int cores = 1;          // that a process may use, the least over ranks
+  int cores = 1;  // that a process may use, the least over ranks
   int nodes = 1;
   std::string device = "cpu";
 };
 
 // Time to target: each variant is trained from several seeds, and the epochs are compared.
 struct Convergence {
-  std::int64_t seeds = 0;  // trainings of each variant; 0: this is a comparison of steps
+  std::int64_t seeds = 0;                      // trainings of each variant; 0: this is a comparison of steps
   std::function<void(train::Recipe&)> change;  // for both sides: target, epochs, interval of evaluations
 };
 
@@ -68,9 +68,9 @@ struct Ablation {
   std::string claim = {}, source = {};  // the published claim under test and who made it; "none known" has no source
   std::string expectation;
   Promise promise = Promise::kBitwise;
-  double rtol = 0;                 // of kClose: largest relative difference of a loss; the file gives the reason
-  std::vector<Variant> variants;   // the first is the baseline that the others are compared with
-  std::vector<Setting> settings;   // empty: the recipe as it is
+  double rtol = 0;                // of kClose: largest relative difference of a loss; the file gives the reason
+  std::vector<Variant> variants;  // the first is the baseline that the others are compared with
+  std::vector<Setting> settings;  // empty: the recipe as it is
   Convergence convergence;
   // For ablations that test the measuring: repeat the measurement, build both sides alike, and load the machine with
   // another process for part of the time.
@@ -78,8 +78,8 @@ struct Ablation {
   bool built_alike = false, under_load = false;
   double half_width = harness::PairedSettings().half_width;  // precise enough: half the interval's width
   double limit_s = harness::PairedSettings().limit_s;        // time limit of a comparison
-  int block_steps = 0;   // steps of one side's turn; 0: PairedSettings decides
-  int settle_steps = 0;  // uncounted first steps of a turn: queues filled during the other side's turn
+  int block_steps = 0;                                       // steps of one side's turn; 0: PairedSettings decides
+  int settle_steps = 0;   // uncounted first steps of a turn: queues filled during the other side's turn
   std::string file = {};  // below benchmarks/ablations; filled in by all_ablations()
   // The reason why it cannot run here, or "". The row states it.
   std::function<std::string(const Capabilities&)> unsupported = [](const Capabilities&) { return std::string(); };

@@ -9,10 +9,12 @@ namespace ttt::ablations {
 Usage Usage::now() {
   rusage u{};
   ::getrusage(RUSAGE_SELF, &u);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return {.cpu_s = seconds(u.ru_utime) + seconds(u.ru_stime),
-          .page_faults = static_cast<double>(u.ru_minflt + u.ru_majflt),
-          .preemptions = static_cast<double>(u.ru_nivcsw)};
+      .page_faults = static_cast<double>(u.ru_minflt + u.ru_majflt),
+      .preemptions = static_cast<double>(u.ru_nivcsw)};
 }
 
 Usage& Usage::operator+=(const Usage& other) {
@@ -33,12 +35,9 @@ Counters operators_of(int steps, const std::function<void()>& work) {
     counts = counter.counts();
   }
   const auto mean = [&](std::int64_t n) { return static_cast<double>(n) / steps; };
-  return {{"operator_calls", mean(counts.calls)},
-          {"flops", mean(counts.flops)},
-          {"sync_points", mean(counts.sync_total())},
-          {"allocations", mean(counts.allocations)},
-          {"allocated_bytes", mean(counts.allocated_bytes)},
-          {"peak_bytes", static_cast<double>(counts.peak_bytes)}};
+  return {{"operator_calls", mean(counts.calls)}, {"flops", mean(counts.flops)},
+      {"sync_points", mean(counts.sync_total())}, {"allocations", mean(counts.allocations)},
+      {"allocated_bytes", mean(counts.allocated_bytes)}, {"peak_bytes", static_cast<double>(counts.peak_bytes)}};
 }
 
 Counters sum_over_ranks(const Counters& mine, comm::Communicator& comm) {

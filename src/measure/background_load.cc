@@ -14,7 +14,8 @@ namespace ttt::ablations {
 
 BackgroundLoad::BackgroundLoad(bool on) {
   if (!on) return;
-  char shell[] = "sh", flag[] = "-c", loop[] = "while kill -0 $PPID 2>/dev/null; do :; done";  // not for longer than this program
+  // not for longer than this program
+  char shell[] = "sh", flag[] = "-c", loop[] = "while kill -0 $PPID 2>/dev/null; do :; done";
   char* arguments[] = {shell, flag, loop, nullptr};
   if (::posix_spawn(&process_, "/bin/sh", nullptr, nullptr, arguments, environ) != 0)
     throw Error("The process that is to load the machine could not be started. Allow one more process.");
@@ -44,7 +45,8 @@ void BackgroundLoad::end_process() {
 
 void BackgroundLoad::alternate() {
   std::unique_lock lock(mutex_);
-  for (bool running = true; !end_.wait_for(lock, std::chrono::seconds(running ? 2 : 3), [this] { return ending_; }); running = !running)
+  for (bool running = true; !end_.wait_for(lock, std::chrono::seconds(running ? 2 : 3), [this] { return ending_; });
+       running = !running)
     ::kill(process_, running ? SIGSTOP : SIGCONT);
 }
 

@@ -3,39 +3,54 @@
 namespace ttt::ablations {
 namespace {
 
-result::Training train_once(const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context) {
+result::Training train_once(
+    const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context) {
   Components components = components_of(recipe);
   if (variant.components) variant.components(components);
   Run run = assemble(recipe, components, world.team(), context);
   if (variant.enter) variant.enter();
   result::RunRecorder recorder;
   result::RunClock clock;
-  const train::Observer observer{.recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
+  const train::Observer observer{
+      .recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
   const double images = static_cast<double>(run.train_images->size());
-  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(
+      run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   const result::Evaluation last = recorder.snapshot().accuracy.back();
   double seconds = last.wall_s;
   run.control->broadcast(&seconds, sizeof seconds, 0);
-  return {.variant = variant.name, .seed = recipe.seed, .reached = ending.verdict == result::Verdict::kPassed,
-          .epochs = static_cast<double>(last.images) / images, .seconds = seconds, .box_ap = last.bbox[0], .mask_ap = last.segm[0]};
+  return {.variant = variant.name,
+      .seed = recipe.seed,
+      .reached = ending.verdict == result::Verdict::kPassed,
+      .epochs = static_cast<double>(last.images) / images,
+      .seconds = seconds,
+      .box_ap = last.bbox[0],
+      .mask_ap = last.segm[0]};
 }
 
 std::string training_text(const Ablation& a, const result::Training& t) {
   char text[240];
-  std::snprintf(text, sizeof text, "%s: %s, seed %lld: %s after %.2f epochs, %.1f s (box AP %.3f, mask AP %.3f)", a.name.c_str(), t.variant.c_str(),
-                static_cast<long long>(t.seed), t.reached ? "target reached" : "target NOT reached", t.epochs, t.seconds, t.box_ap, t.mask_ap);
+  std::snprintf(text, sizeof text, "%s: %s, seed %lld: %s after %.2f epochs, %.1f s (box AP %.3f, mask AP %.3f)",
+      a.name.c_str(), t.variant.c_str(), static_cast<long long>(t.seed),
+      t.reached ? "target reached" : "target NOT reached", t.epochs, t.seconds, t.box_ap, t.mask_ap);
   return text;
 }
 
 }  // namespace
 
 void train_to_target(const Ablation& ablation, const train::Recipe& recipe, const comm::World& world,
-                     const harness::RunContext& context, const std::function<void(const std::string&)>& say, result::ConvergenceRow& row) {
+    const harness::RunContext& context, const std::function<void(const std::string&)>& say,
+    result::ConvergenceRow& row) {
   train::Recipe base = recipe;
   if (ablation.convergence.change) ablation.convergence.change(base);
-  row = {.ablation = ablation.name, .question = ablation.question, .expectation = ablation.expectation, .baseline = ablation.variants[0].name,
-         .target_box_ap = base.train.target_box_ap, .target_mask_ap = base.train.target_mask_ap, .eval_every_epochs = base.train.eval_every_epochs};
+  row = {.ablation = ablation.name,
+      .question = ablation.question,
+      .expectation = ablation.expectation,
+      .baseline = ablation.variants[0].name,
+      .target_box_ap = base.train.target_box_ap,
+      .target_mask_ap = base.train.target_mask_ap,
+      .eval_every_epochs = base.train.eval_every_epochs};
   for (std::int64_t i = 0; i < ablation.convergence.seeds; ++i)
     for (const Variant& variant : ablation.variants) {
       train::Recipe one = base;

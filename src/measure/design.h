@@ -18,19 +18,20 @@ struct Pairing {
   bool built_alike = false, under_load = false;
   int block_steps = 0, settle_steps = 0;
   std::int64_t repetition = 0, repetitions = 1;  // which, of how many
-  std::string unsupported;           // the reason, or ""
+  std::string unsupported;                       // the reason, or ""
 };
 
-// one_off: each variant against its ablation's baseline, under each setting. Of the others, an ablation is a factor, off (its baseline) or on
-// (its second variant):
+// one_off: each variant against its ablation's baseline, under each setting. Of the others, an ablation is a factor,
+// off (its baseline) or on (its second variant):
 //   leave_one_out: all on, against all but one; so many comparisons as factors
-//   ladder: one after the other is added, each rung against the one before, in the order in which they were named; last, all against none
+// ladder: one after the other is added, each rung against the one before, in the order in which they were named; last,
+// all against none
 //   factorial: every combination against none, of at most four factors
 //   null: each baseline against itself, under each of its settings
 // Combinations are made under each setting of the ablation that has some.
-// Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe (by a setting, too) or exchange
-// the same part, and two with settings of their own.
-std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here, std::int64_t repetitions,
-                              const train::Recipe& recipe);
+// Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe
+// (by a setting, too) or exchange the same part, and two with settings of their own.
+std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design,
+    const Capabilities& here, std::int64_t repetitions, const train::Recipe& recipe);
 
 }  // namespace ttt::ablations

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "measure/design.h"
 #include "app/app.h"
+#include "measure/design.h"
 #include "result/comparison.h"
 
 namespace ttt::ablations {
@@ -13,7 +13,8 @@ class Judgement {
  public:
   void add(const Pairing& pairing, const result::Comparison& row);
   void add(const result::ConvergenceRow& row);
-  // passed: every row was measured or says why not, every promise was kept, and the measuring found what it had to find.
+  // passed: every row was measured or says why not, every promise was kept, and the measuring found what it had to
+  // find.
   harness::Outcome outcome() const;
 
  private:

@@ -27,11 +27,11 @@ struct Tape {
 thread_local Tape tape;
 
 bool is_ours(const at::RecordFunction& call) { return std::string_view(call.name()).starts_with("ttt::"); }
-bool counts(const at::RecordFunction& call) { return call.operator_name() || is_ours(call); }  // else a node of autograd
+// else a node of autograd
+bool counts(const at::RecordFunction& call) { return call.operator_name() || is_ours(call); }
 
 // Visits every tensor of an argument, those in lists too.
-template <class Visit>
-void each_tensor(const c10::IValue& v, const Visit& visit) {
+template <class Visit> void each_tensor(const c10::IValue& v, const Visit& visit) {
   if (v.isTensor()) {
     if (v.toTensor().defined()) visit(v.toTensor());
   } else if (v.isTensorList()) {
@@ -42,19 +42,23 @@ void each_tensor(const c10::IValue& v, const Visit& visit) {
 }
 
 // Whether the first argument is written without being read.
-bool overwrites(std::string_view name) { return name == "aten::copy_" || name == "aten::zero_" || name == "aten::fill_"; }
+bool overwrites(std::string_view name) {
+  return name == "aten::copy_" || name == "aten::zero_" || name == "aten::fill_";
+}
 
 bool writes_arguments(const at::RecordFunction& call) {
   const auto name = call.operator_name();
   const auto schema = name ? c10::Dispatcher::singleton().findSchema(*name) : std::nullopt;
   if (!schema) return true;  // a kernel of ours
   const auto& arguments = schema->schema().arguments();
-  return std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& a) { return a.alias_info() && a.alias_info()->isWrite(); });
+  return std::any_of(arguments.begin(), arguments.end(),
+      [](const c10::Argument& a) { return a.alias_info() && a.alias_info()->isWrite(); });
 }
 
 void add(OpCost& cost, const at::Tensor& t) {
   // What is expanded is read from where it lies: no more than its storage.
-  const auto bytes = std::min<std::int64_t>(t.numel() * static_cast<std::int64_t>(t.itemsize()), static_cast<std::int64_t>(t.storage().nbytes()));
+  const auto bytes = std::min<std::int64_t>(
+      t.numel() * static_cast<std::int64_t>(t.itemsize()), static_cast<std::int64_t>(t.storage().nbytes()));
   (t.scalar_type() == at::kFloat ? cost.float_bytes : cost.other_bytes) += bytes;
 }
 
@@ -90,10 +94,9 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction& call) {
   try {
     if (tape.depth == 1) open(call);
     if (tape.flops_depth > 0 || is_ours(call)) return nullptr;
-    if (const auto flops = op_flops(call.name(), call.inputs())) tape.open.flops += *flops, tape.flops_depth = tape.depth;
-  } catch (const std::exception& e) {
-    tape.error = std::string(call.name()) + ": " + e.what();
-  }
+    if (const auto flops = op_flops(call.name(), call.inputs()))
+      tape.open.flops += *flops, tape.flops_depth = tape.depth;
+  } catch (const std::exception& e) { tape.error = std::string(call.name()) + ": " + e.what(); }
   return nullptr;
 }
 
@@ -105,17 +108,17 @@ void end(const at::RecordFunction& call, at::ObserverContext*) {
     if (tape.open.name.starts_with("aten::empty") || moves_nothing(call)) return;
     for (const c10::IValue& v : call.outputs()) each_tensor(v, [](const at::Tensor& t) { add(tape.open, t); });
     tape.costs.push_back(std::move(tape.open));
-  } catch (const std::exception& e) {
-    tape.error = std::string(call.name()) + ": " + e.what();
-  }
+  } catch (const std::exception& e) { tape.error = std::string(call.name()) + ": " + e.what(); }
 }
 
 }  // namespace
 
 OpCosts::OpCosts() {
-  if (tape.on) throw Error("Two recorders of operators at a time would record the same calls twice. Destroy the first one first.");
+  if (tape.on)
+    throw Error("Two recorders of operators at a time would record the same calls twice. Destroy the first one first.");
   tape = {.on = true};
-  handle_ = at::addThreadLocalCallback(at::RecordFunctionCallback(begin, end).needsInputs(true).needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
+  handle_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(begin, end).needsInputs(true).needsOutputs(true).scopes({at::RecordScope::FUNCTION}));
 }
 
 OpCosts::~OpCosts() {

@@ -32,17 +32,15 @@ Tally& tally() {
   return t;
 }
 
-// Where this thread stands among nested operators: depth 1 is an outermost call. `flops` and `sync` are the depths at which a counted operator began, 0: none.
-thread_local struct {
-  int depth = 0, flops = 0, sync = 0;
-} nesting;
+// Where this thread stands among nested operators: depth 1 is an outermost call. `flops` and `sync` are the depths at
+// which a counted operator began, 0: none.
+thread_local struct { int depth = 0, flops = 0, sync = 0; } nesting;
 
 // The size of an output or the host's next decision depends on values. A boolean mask as an index calls nonzero.
 bool needs_value(std::string_view name) {
-  static const std::unordered_set<std::string_view> names = {
-      "aten::item",    "aten::_local_scalar_dense", "aten::is_nonzero", "aten::equal",     "aten::allclose",   "aten::nonzero",
-      "aten::argwhere", "aten::masked_select",      "aten::_unique",    "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive",
-      "aten::bincount"};
+  static const std::unordered_set<std::string_view> names = {"aten::item", "aten::_local_scalar_dense",
+      "aten::is_nonzero", "aten::equal", "aten::allclose", "aten::nonzero", "aten::argwhere", "aten::masked_select",
+      "aten::_unique", "aten::_unique2", "aten::unique_dim", "aten::unique_consecutive", "aten::bincount"};
   return names.contains(name);
 }
 
@@ -81,7 +79,8 @@ void end_operator(const at::RecordFunction& call, at::ObserverContext*) {
   --nesting.depth;
 }
 
-// LibTorch's allocators report to the one that is current on the allocating thread; autograd's threads inherit it with the caller's state.
+// LibTorch's allocators report to the one that is current on the allocating thread; autograd's threads inherit it with
+// the caller's state.
 class MemoryReporter : public c10::MemoryReportingInfoBase {
  public:
   bool memoryProfilingEnabled() const override { return true; }
@@ -105,14 +104,17 @@ std::int64_t OpCounts::sync_total() const {
 
 OpCounter::OpCounter() {
   Tally& t = tally();
-  if (t.taken.exchange(true)) throw Error("Two operator counters at a time would count the same calls twice. Destroy the first one first.");
+  if (t.taken.exchange(true))
+    throw Error("Two operator counters at a time would count the same calls twice. Destroy the first one first.");
   {
     const std::lock_guard lock(t.mutex);
     t.counts = {}, t.live_bytes = 0, t.error.clear();
   }
-  // LibTorch warns of every thousandth block that was there before and is freed now: what is counted is what was allocated since.
+  // LibTorch warns of every thousandth block that was there before and is freed now: what is counted is what was
+  // allocated since.
   t.log_level = std::exchange(FLAGS_caffe2_log_level, static_cast<int>(c10::GLOG_ERROR));
-  memory_ = std::make_unique<c10::DebugInfoGuard>(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryReporter>());
+  memory_ =
+      std::make_unique<c10::DebugInfoGuard>(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryReporter>());
   handle_ = at::addGlobalCallback(
       at::RecordFunctionCallback(begin_operator, end_operator).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
 }

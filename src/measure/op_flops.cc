@@ -12,7 +12,9 @@ namespace {
 
 using Arguments = c10::ArrayRef<const c10::IValue>;
 
-std::int64_t product(c10::IntArrayRef shape) { return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()); }
+std::int64_t product(c10::IntArrayRef shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
 
 c10::IntArrayRef shape(const c10::IValue& tensor) { return tensor.toTensor().sizes(); }
 
@@ -23,8 +25,10 @@ struct Positions {
 };
 
 std::int64_t convolution(Arguments a, const Positions& at) {
-  const auto stride = a[at.stride].toDimVector(), padding = a[at.padding].toDimVector(), dilation = a[at.dilation].toDimVector();
-  return convolution_flops(shape(a[0]), shape(a[1]), stride, padding, dilation, at.transposed && a[*at.transposed].toBool());
+  const auto stride = a[at.stride].toDimVector(), padding = a[at.padding].toDimVector(),
+             dilation = a[at.dilation].toDimVector();
+  return convolution_flops(
+      shape(a[0]), shape(a[1]), stride, padding, dilation, at.transposed && a[*at.transposed].toBool());
 }
 
 // (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)
@@ -46,8 +50,8 @@ std::int64_t product_added(Arguments a) { return matrices(a[1], a[2]); }
 
 }  // namespace
 
-std::int64_t convolution_flops(c10::IntArrayRef input, c10::IntArrayRef weight, c10::IntArrayRef stride, c10::IntArrayRef padding,
-                               c10::IntArrayRef dilation, bool transposed) {
+std::int64_t convolution_flops(c10::IntArrayRef input, c10::IntArrayRef weight, c10::IntArrayRef stride,
+    c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed) {
   // A list of one number stands for every dimension.
   const auto of = [](c10::IntArrayRef list, std::size_t d) { return list[list.size() == 1 ? 0 : d]; };
   std::int64_t positions = 1;
@@ -61,16 +65,10 @@ std::int64_t convolution_flops(c10::IntArrayRef input, c10::IntArrayRef weight, 
 std::optional<std::int64_t> op_flops(std::string_view name, Arguments arguments) {
   // An operator that calls another of these is here beside it: the outermost counts.
   static const std::unordered_map<std::string_view, Formula> formulas = {{"aten::convolution", general},
-                                                                         {"aten::_convolution", general},
-                                                                         {"aten::convolution_overrideable", general},
-                                                                         {"aten::mkldnn_convolution", onednn},
-                                                                         {"aten::convolution_backward", convolution_backward},
-                                                                         {"aten::mm", product_of_first},
-                                                                         {"aten::bmm", product_of_first},
-                                                                         {"aten::addmm", product_added},
-                                                                         {"aten::addmm_", product_added},
-                                                                         {"aten::baddbmm", product_added},
-                                                                         {"aten::baddbmm_", product_added}};
+      {"aten::_convolution", general}, {"aten::convolution_overrideable", general},
+      {"aten::mkldnn_convolution", onednn}, {"aten::convolution_backward", convolution_backward},
+      {"aten::mm", product_of_first}, {"aten::bmm", product_of_first}, {"aten::addmm", product_added},
+      {"aten::addmm_", product_added}, {"aten::baddbmm", product_added}, {"aten::baddbmm_", product_added}};
   const auto found = formulas.find(name);
   if (found == formulas.end()) return std::nullopt;
   return found->second(arguments);

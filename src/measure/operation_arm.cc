@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "measure/train_arm.h"
 #include "core/allocator.h"
 #include "core/error.h"
+#include "measure/train_arm.h"
 
 namespace ttt::ablations {
 namespace {
@@ -24,7 +24,8 @@ std::map<std::string, double> on_every_rank(const std::map<std::string, double>&
 }  // namespace
 
 OperationArm::OperationArm(const Bench& bench, Operation operation)
-    : control_(bench.world.communicator()), operation_(std::move(operation)), threads_(threads_of_rank(bench.recipe.train.threads, bench.world.team())) {
+    : control_(bench.world.communicator()), operation_(std::move(operation)),
+      threads_(threads_of_rank(bench.recipe.train.threads, bench.world.team())) {
   if (bench.recipe.train.keep_memory) keep_freed_memory();  // as a training rank does
 }
 
@@ -68,7 +69,8 @@ std::vector<double> AloneArm::block(int steps) {
     }
   seconds.push_back(error.empty() ? 0 : 1);
   control_->all_reduce_max(seconds.data(), seconds.size());
-  if (seconds.back() > 0) throw Incorrect(error.empty() ? "The rank that trains alone has a loss that is not finite." : error);
+  if (seconds.back() > 0)
+    throw Incorrect(error.empty() ? "The rank that trains alone has a loss that is not finite." : error);
   seconds.pop_back();
   phases_.assign(static_cast<std::size_t>(steps), {});
   if (inner_) phases_ = inner_->phases();
@@ -95,6 +97,8 @@ Counters AloneArm::usage() {
   return all;
 }
 
-Counters AloneArm::operators(int steps) { return on_every_rank(inner_ ? inner_->operators(steps) : Counters(), *control_); }
+Counters AloneArm::operators(int steps) {
+  return on_every_rank(inner_ ? inner_->operators(steps) : Counters(), *control_);
+}
 
 }  // namespace ttt::ablations

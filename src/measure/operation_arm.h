@@ -7,8 +7,9 @@ namespace ttt::ablations {
 
 struct Operation {
   result::Json description;
-  std::function<void(std::int64_t step)> run;      // the work of one step; on both sides the same for the same number
-  std::function<std::vector<double>()> outputs;    // of the last step: what the gate compares. Asked after each turn, not timed
+  std::function<void(std::int64_t step)> run;  // the work of one step; on both sides the same for the same number
+  // of the last step: what the gate compares. Asked after each turn, not timed
+  std::function<std::vector<double>()> outputs;
 };
 
 // Runs the operation on every rank at the same time; a step takes what the slowest rank takes.
@@ -19,7 +20,9 @@ class OperationArm final : public Arm {
   std::vector<double> block(int steps) override;
   result::Json describe() const override { return operation_.description; }
   const std::vector<double>& outputs() const override { return outputs_; }
-  std::string place_of(std::size_t output) const override { return "turn " + std::to_string(output * turns_ / std::max<std::size_t>(1, outputs_.size())); }
+  std::string place_of(std::size_t output) const override {
+    return "turn " + std::to_string(output * turns_ / std::max<std::size_t>(1, outputs_.size()));
+  }
   comm::Communicator& control() override { return *control_; }
   void start_counting() override { usage_ = {}, counted_ = 0; }
   Counters usage() override { return sum_over_ranks(usage_.per(counted_), *control_); }

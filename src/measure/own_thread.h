@@ -1,6 +1,7 @@
-// A side on a thread of its own, for what LibTorch keeps by thread: the plan that it chose for a convolution of one shape, whichever setting it was
-// chosen under. It asks whether to time its choices (at::Context::benchmarkCuDNN) only where it has no plan (ATen/native/cudnn/Conv_v8.cpp,
-// run_single_conv), so that on one thread both sides would run what the first had chosen.
+// A side on a thread of its own, for what LibTorch keeps by thread: the plan that it chose for a convolution of one
+// shape, whichever setting it was chosen under. It asks whether to time its choices (at::Context::benchmarkCuDNN) only
+// where it has no plan (ATen/native/cudnn/Conv_v8.cpp, run_single_conv), so that on one thread both sides would run
+// what the first had chosen.
 #pragma once
 
 #include <condition_variable>
@@ -21,8 +22,7 @@ class WorkThread {
   WorkThread& operator=(const WorkThread&) = delete;
 
   // What `work` returns; what it throws is thrown here.
-  template <class Work>
-  auto run(Work&& work) -> decltype(work()) {
+  template <class Work> auto run(Work&& work) -> decltype(work()) {
     // Shared: the thread may still be within it when the result is here.
     const auto task = std::make_shared<std::packaged_task<decltype(work())()>>(std::forward<Work>(work));
     auto result = task->get_future();
@@ -42,7 +42,8 @@ class WorkThread {
 
 class OwnThreadArm final : public Arm {
  public:
-  // `make` is called on the thread, as everything of the side it makes is. Its backward passes stay there, which have threads of their own otherwise.
+  // `make` is called on the thread, as everything of the side it makes is. Its backward passes stay there, which have
+  // threads of their own otherwise.
   explicit OwnThreadArm(const std::function<std::unique_ptr<Arm>()>& make);
   ~OwnThreadArm() override;
 

@@ -56,8 +56,8 @@ bool kept(const Pairing& p, const Difference& d) {
 }
 
 // Each build has a seed of its own: other batches, other random numbers, the same on both sides.
-std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, const train::Recipe& recipe, std::int64_t build, const comm::World& world,
-                              const harness::RunContext& context) {
+std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, const train::Recipe& recipe,
+    std::int64_t build, const comm::World& world, const harness::RunContext& context) {
   train::Recipe set = recipe;
   set.seed += build;
   if (pairing.setting.change) pairing.setting.change(set);
@@ -75,7 +75,8 @@ class SideMeans {
   void add(const std::map<std::string, double>& a, const std::map<std::string, double>& b, double weight) {
     weight_ += weight;
     for (const auto& [name, value] : a)
-      if (const auto other = b.find(name); other != b.end()) sums_[name][0] += weight * value, sums_[name][1] += weight * other->second;
+      if (const auto other = b.find(name); other != b.end())
+        sums_[name][0] += weight * value, sums_[name][1] += weight * other->second;
   }
   void write(Json& out) const {
     for (const auto& [name, sums] : sums_) out[name] = {sums[0] / weight_, sums[1] / weight_};
@@ -94,16 +95,20 @@ struct Refused {
 
 class PairRun final : public harness::Builder {
  public:
-  PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world, const harness::RunContext& context)
-      : pairing_(pairing), recipe_(recipe), limits_(limits), world_(world), context_(context), control_(world.communicator()), row_(empty_row(pairing)) {}
+  PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world,
+      const harness::RunContext& context)
+      : pairing_(pairing), recipe_(recipe), limits_(limits), world_(world), context_(context),
+        control_(world.communicator()), row_(empty_row(pairing)) {}
 
   Comparison run() {
     try {
       row_.samples = harness::measure_pairs(*this, limits_.timing);
       // Both are collective: one after the other, in the same order on every rank.
-      const Counters operators_a = a_->operators(limits_.observed_steps), operators_b = b_->operators(limits_.observed_steps);
+      const Counters operators_a = a_->operators(limits_.observed_steps),
+                     operators_b = b_->operators(limits_.observed_steps);
       for (const auto& [phase, s] : row_.samples.phases)
-        row_.phases[phase] = {sum(s.baseline_s) / static_cast<double>(s.baseline_s.size()), sum(s.variant_s) / static_cast<double>(s.variant_s.size())};
+        row_.phases[phase] = {sum(s.baseline_s) / static_cast<double>(s.baseline_s.size()),
+            sum(s.variant_s) / static_cast<double>(s.variant_s.size())};
       usage_.write(row_.counters);
       SideMeans operators;
       operators.add(operators_a, operators_b, 1);
@@ -122,7 +127,8 @@ class PairRun final : public harness::Builder {
     if (!variant_first) b_ = make_arm(pairing_, pairing_.variant, recipe_, number, world_, context_);
     if (number == 0) {
       row_.built = built_difference(a_->describe(), b_->describe());
-      if (row_.built.empty() && !pairing_.built_alike) throw Refused{"same_build", "both sides were built alike: the change reached no part"};
+      if (row_.built.empty() && !pairing_.built_alike)
+        throw Refused{"same_build", "both sides were built alike: the change reached no part"};
     }
     gate(number == 0 ? limits_.gate_steps : 1);
     double seconds = now_s() - start_s;
@@ -135,7 +141,9 @@ class PairRun final : public harness::Builder {
   void measured(std::int64_t rounds) override {
     if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
       row_.largest_difference = d.largest;
-      throw Refused{"promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) + " differed during the measurement, promised were the same bits in every step"};
+      throw Refused{
+          "promise_broken", "a number of " + (d.first.empty() ? "another rank" : d.first) +
+                                " differed during the measurement, promised were the same bits in every step"};
     }
     const auto weight = static_cast<double>(rounds);
     const Counters usage_a = a_->usage(), usage_b = b_->usage();
@@ -149,7 +157,8 @@ class PairRun final : public harness::Builder {
   }
 
  private:
-  // The first steps of every build, before any is timed: several of the first; of the others, which differ from it by their seed alone, one.
+  // The first steps of every build, before any is timed: several of the first; of the others, which differ from it by
+  // their seed alone, one.
   void gate(int steps) {
     row_.gate_steps = std::max<std::int64_t>(row_.gate_steps, steps);
     step_s_ = (a_->block(steps).back() + b_->block(steps).back()) / 2;
@@ -157,8 +166,8 @@ class PairRun final : public harness::Builder {
     if (pairing_.promise != Promise::kOtherWork) row_.largest_difference = std::max(row_.largest_difference, d.largest);
     if (kept(pairing_, d)) return;
     char text[160];
-    std::snprintf(text, sizeof text, "the numbers of the first %d steps differ by up to %.2g, promised was %s", steps, d.largest,
-                  pairing_.promise == Promise::kBitwise ? "the same bits" : "less");
+    std::snprintf(text, sizeof text, "the numbers of the first %d steps differ by up to %.2g, promised was %s", steps,
+        d.largest, pairing_.promise == Promise::kBitwise ? "the same bits" : "less");
     throw Refused{"promise_broken", text};
   }
 
@@ -177,13 +186,21 @@ class PairRun final : public harness::Builder {
 }  // namespace
 
 result::Comparison empty_row(const Pairing& p) {
-  return {.ablation = p.ablation, .question = p.question, .expectation = p.expectation, .baseline = p.baseline.name, .variant = p.variant.name,
-          .setting = p.setting.name, .design = p.design, .factors = p.factors, .repetition = p.repetition, .promise = promise_name(p.promise),
-          .promised_difference = p.promise == Promise::kClose ? p.rtol : 0};
+  return {.ablation = p.ablation,
+      .question = p.question,
+      .expectation = p.expectation,
+      .baseline = p.baseline.name,
+      .variant = p.variant.name,
+      .setting = p.setting.name,
+      .design = p.design,
+      .factors = p.factors,
+      .repetition = p.repetition,
+      .promise = promise_name(p.promise),
+      .promised_difference = p.promise == Promise::kClose ? p.rtol : 0};
 }
 
-result::Comparison run_pair(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world,
-                            const harness::RunContext& context) {
+result::Comparison run_pair(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits,
+    const comm::World& world, const harness::RunContext& context) {
   return PairRun(pairing, recipe, limits, world, context).run();
 }
 

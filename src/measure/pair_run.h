@@ -14,8 +14,8 @@ struct PairLimits {
 };
 
 // Collective.
-result::Comparison run_pair(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world,
-                            const harness::RunContext& context);
+result::Comparison run_pair(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits,
+    const comm::World& world, const harness::RunContext& context);
 // The row of a pairing that was not measured, without status and reason.
 result::Comparison empty_row(const Pairing& pairing);
 

@@ -24,7 +24,8 @@ Block block_of(Arm& arm, int steps) {
 class Rounds {
  public:
   // Of a block's `length` steps the first `settle` do not count.
-  Rounds(const Sides& sides, int length, int settle, std::int64_t build) : sides_(sides), length_(length), settle_(settle), build_(build) {}
+  Rounds(const Sides& sides, int length, int settle, std::int64_t build)
+      : sides_(sides), length_(length), settle_(settle), build_(build) {}
 
   // One block of each side that does not count. Seconds.
   double warm_up() {
@@ -38,7 +39,8 @@ class Rounds {
   double run(std::int64_t round, result::PairedSamples& samples) {
     const bool b_begins = begins() != (counted_++ % 2 == 1);
     const auto [first, second] = in_order(b_begins);
-    const Block f1 = block_of(first, length_), s1 = block_of(second, length_), s2 = block_of(second, length_), f2 = block_of(first, length_);
+    const Block f1 = block_of(first, length_), s1 = block_of(second, length_), s2 = block_of(second, length_),
+                f2 = block_of(first, length_);
     const Block &a1 = b_begins ? s1 : f1, &b1 = b_begins ? f1 : s1, &a2 = b_begins ? s2 : f2, &b2 = b_begins ? f2 : s2;
     add(samples, round, 0, b_begins, a1.step_s, b1.step_s);
     add(samples, round, 1, !b_begins, a2.step_s, b2.step_s);
@@ -51,13 +53,15 @@ class Rounds {
   struct Order {
     Arm &first, &second;
   };
-  // Whether the variant begins. Of two builds with the same side made first, each side begins one, warm-up included: a block that follows one of its
-  // own side finds its data in the caches, and which side has more of these depends on who began.
+  // Whether the variant begins. Of two builds with the same side made first, each side begins one, warm-up included: a
+  // block that follows one of its own side finds its data in the caches, and which side has more of these depends on
+  // who began.
   bool begins() const { return build_ / 2 % 2 == 1; }
   Order in_order(bool b_begins) const {
     return b_begins ? Order{sides_.variant, sides_.baseline} : Order{sides_.baseline, sides_.variant};
   }
-  void add(result::PairedSamples& s, std::int64_t round, int half, bool variant_first, const std::vector<double>& a, const std::vector<double>& b) const {
+  void add(result::PairedSamples& s, std::int64_t round, int half, bool variant_first, const std::vector<double>& a,
+      const std::vector<double>& b) const {
     for (int i = settle_; i < length_; ++i) {
       s.build.push_back(build_);
       s.round.push_back(round);
@@ -82,7 +86,8 @@ class Rounds {
     PhaseTimes m{};
     for (const Block* half : halves)
       for (int i = settle_; i < length_; ++i)
-        for (std::size_t p = 0; p < m.size(); ++p) m[p] += half->phase_s[static_cast<std::size_t>(i)][p] / (2 * (length_ - settle_));
+        for (std::size_t p = 0; p < m.size(); ++p)
+          m[p] += half->phase_s[static_cast<std::size_t>(i)][p] / (2 * (length_ - settle_));
     return m;
   }
 
@@ -113,23 +118,28 @@ class Looks {
 class Measurement {
  public:
   Measurement(Builder& builder, const PairedSettings& settings)
-      : builder_(builder), settings_(settings), looks_(settings.builds == 1 ? std::max(kFewestForInterval, settings.min_rounds) : settings.builds, settings.max_rounds) {}
+      : builder_(builder), settings_(settings),
+        looks_(settings.builds == 1 ? std::max(kFewestForInterval, settings.min_rounds) : settings.builds,
+            settings.max_rounds) {}
 
   result::PairedSamples run() {
     for (std::int64_t build = 0; samples_.stopped.empty(); ++build) {
       measure(build);
-      if (build + 1 >= settings_.builds && (build + 1) % kBuildTurns == 0) stop_if_known(build + 1, kBuildTurns * spent_s_ / static_cast<double>(build + 1));
+      if (build + 1 >= settings_.builds && (build + 1) % kBuildTurns == 0)
+        stop_if_known(build + 1, kBuildTurns * spent_s_ / static_cast<double>(build + 1));
     }
     return samples_;
   }
 
  private:
   void measure(std::int64_t build) {
-    const double begun_s = spent_s_, builds_left = static_cast<double>(std::max<std::int64_t>(1, settings_.builds - build));
+    const double begun_s = spent_s_,
+                 builds_left = static_cast<double>(std::max<std::int64_t>(1, settings_.builds - build));
     const double share_s = std::max(0.0, settings_.limit_s - spent_s_) / builds_left;
     const Sides sides = builder_.build(build, build % 2 == 1);
     spent_s_ += sides.seconds;
-    if (build == 0) block_steps_ = settings_.block_steps > 0 ? settings_.block_steps : (sides.step_s >= kLongStep_s ? 1 : 2);
+    if (build == 0)
+      block_steps_ = settings_.block_steps > 0 ? settings_.block_steps : (sides.step_s >= kLongStep_s ? 1 : 2);
     Rounds rounds(sides, settings_.settle_steps + block_steps_, settings_.settle_steps, build);
     warm_up(rounds, build == 0 ? settings_.limit_s / 4 : share_s / 2);
     builder_.warm();
@@ -157,7 +167,8 @@ class Measurement {
     }
   }
 
-  // Whatever ends a measurement, it has an interval. `n`: builds, or rounds of a single one; `next_s`: until this is asked again.
+  // Whatever ends a measurement, it has an interval. `n`: builds, or rounds of a single one; `next_s`: until this is
+  // asked again.
   void stop_if_known(std::int64_t n, double next_s) {
     const bool late = spent_s_ + next_s / 2 >= settings_.limit_s, last = late || rounds_ >= settings_.max_rounds;
     if (!last && !looks_.due(n)) return;
@@ -185,6 +196,8 @@ const std::vector<PhaseTimes>& Arm::phases() const {
   return kNone;
 }
 
-result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings) { return Measurement(builder, settings).run(); }
+result::PairedSamples measure_pairs(Builder& builder, const PairedSettings& settings) {
+  return Measurement(builder, settings).run();
+}
 
 }  // namespace ttt::harness

@@ -4,14 +4,16 @@
 // Drift of the machine then costs both alike, as does work between rounds. Samples of one step on both sides are a
 // pair.
 //
-// Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is for the life of a build and is
-// worth some tenths of a per cent of its steps: rounds of one build repeat that luck, however many they are, and only another build draws again.
-// So the interval is taken over builds (Kalibera and Jones, "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
+// Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is
+// for the life of a build and is worth some tenths of a per cent of its steps: rounds of one build repeat that luck,
+// however many they are, and only another build draws again. So the interval is taken over builds (Kalibera and Jones,
+// "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
 //
-// A measurement that ends when its interval is narrow prefers samples that happen to lie close together, and the more often it looks, the more its
-// interval misses. So it looks seldom, each time at twice as many builds, and shares the 5 % by which an interval may miss among the looks (Bonferroni;
-// Jennison and Turnbull, "Interim analyses: the repeated confidence interval approach", 1989): an interval at one of them holds the truth with 95 %
-// at least, whatever made it the last.
+// A measurement that ends when its interval is narrow prefers samples that happen to lie close together, and the more
+// often it looks, the more its interval misses. So it looks seldom, each time at twice as many builds, and shares the 5
+// % by which an interval may miss among the looks (Bonferroni; Jennison and Turnbull, "Interim analyses: the repeated
+// confidence interval approach", 1989): an interval at one of them holds the truth with 95 % at least, whatever made it
+// the last.
 #pragma once
 
 #include <array>
@@ -29,8 +31,8 @@ using PhaseTimes = std::array<double, result::kPhaseNames.size()>;
 class Arm {
  public:
   virtual ~Arm() = default;
-  // Runs the next `steps` steps and returns the seconds of each, all positive. Under several ranks: collective, and the same numbers on every
-  // rank, because the ranks decide by them when to stop.
+  // Runs the next `steps` steps and returns the seconds of each, all positive. Under several ranks: collective, and the
+  // same numbers on every rank, because the ranks decide by them when to stop.
   virtual std::vector<double> block(int steps) = 0;
   // Of the steps of the last block, mean over ranks; empty where steps have no phases. Not collective.
   virtual const std::vector<PhaseTimes>& phases() const;
@@ -49,22 +51,26 @@ class Builder {
   virtual ~Builder() = default;
   // The next build, the variant made first where `variant_first`. The sides of the build before are not used any more.
   virtual Sides build(std::int64_t number, bool variant_first) = 0;
-  virtual void warm() {}                                         // from here on, the build's rounds count
+  virtual void warm() {}                                          // from here on, the build's rounds count
   virtual void measured([[maybe_unused]] std::int64_t rounds) {}  // the build's last round is over; so many counted
-  virtual bool interrupted() { return false; }                   // asked after each round, alike on all ranks; true ends the measurement
+  // asked after each round, alike on all ranks; true ends the measurement
+  virtual bool interrupted() { return false; }
 };
 
-// Builds after which each side was made first and began first as often as the other, together too: measurements end after so many, or a multiple.
+// Builds after which each side was made first and began first as often as the other, together too: measurements end
+// after so many, or a multiple.
 inline constexpr std::int64_t kBuildTurns = 4;
 
 inline constexpr double kLongStep_s = 0.15;
 
 struct PairedSettings {
-  int block_steps = 0;        // 0: two, or one where a step takes kLongStep_s: a round of eight such steps would be a second or more
+  // 0: two, or one where a step takes kLongStep_s: a round of eight such steps would be a second or more
+  int block_steps = 0;
   int settle_steps = 0;       // first steps of a block that are run and not counted
   double half_width = 0.005;  // enough: the interval of the relative effect reaches so far to either side
   double limit_s = 45;        // building and warming up included; `builds` of `min_rounds` are measured in any case
-  std::int64_t builds = 8;    // at least, a multiple of kBuildTurns, six or more; 1: a single one, whose interval is over its rounds
+  // at least, a multiple of kBuildTurns, six or more; 1: a single one, whose interval is over its rounds
+  std::int64_t builds = 8;
   std::int64_t min_rounds = 1, max_rounds = 400;  // of a build at least; of all at most
   std::int64_t max_warmup_turns = 40;             // of a build
 };

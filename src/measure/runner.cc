@@ -6,12 +6,12 @@
 #include <set>
 #include <sstream>
 
-#include "measure/background_load.h"
-#include "measure/convergence.h"
-#include "measure/pair_run.h"
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/parallel.h"
+#include "measure/background_load.h"
+#include "measure/convergence.h"
+#include "measure/pair_run.h"
 
 namespace ttt::ablations {
 namespace {
@@ -22,7 +22,8 @@ using result::Comparison;
 Capabilities capabilities_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
   double minus_cores = -std::max(1, usable_cores());
   control.all_reduce_max(&minus_cores, 1);
-  return {.ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
+  return {
+      .ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
 }
 
 // A reason on one rank (its environment, its node) is a reason on all.
@@ -31,7 +32,8 @@ void agree(std::vector<Pairing>& pairings, comm::Communicator& control) {
   for (const Pairing& p : pairings) refused.push_back(p.unsupported.empty() ? 0 : 1);
   control.all_reduce_max(refused.data(), refused.size());
   for (std::size_t i = 0; i < pairings.size(); ++i)
-    if (refused[i] > 0 && pairings[i].unsupported.empty()) pairings[i].unsupported = "another rank cannot: its node or environment differs from this one's";
+    if (refused[i] > 0 && pairings[i].unsupported.empty())
+      pairings[i].unsupported = "another rank cannot: its node or environment differs from this one's";
 }
 
 Ablation of_one_variant(Ablation a, const std::string& name) {
@@ -43,7 +45,8 @@ Ablation of_one_variant(Ablation a, const std::string& name) {
     }
     known.push_back(a.variants[v].name);
   }
-  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" +
+                   nearest(name, known) + "'; ablate --list names all.");
 }
 
 Ablation find(const std::vector<Ablation>& all, const std::string& word) {
@@ -53,7 +56,8 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
     if (a.name == name) return word.size() > name.size() ? of_one_variant(a, word.substr(name.size() + 1)) : a;
     known.push_back(a.name);
   }
-  throw UsageError("There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError(
+      "There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
 }
 
 std::string heading(const Comparison& row, bool repeated) {
@@ -90,7 +94,9 @@ void make_steps_small(train::Recipe& r) {
 std::vector<Ablation> chosen(const RunnerConfig& config) {
   const std::vector<Ablation> all = all_ablations();
   std::vector<Ablation> out;
-  if (config.names.empty()) throw UsageError("Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
+  if (config.names.empty())
+    throw UsageError(
+        "Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
   if (config.names == "all") {
     for (const Ablation& a : all)
       if (a.repetitions == 1) out.push_back(a);
@@ -99,7 +105,9 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
   std::istringstream names(config.names);
   std::set<std::string> named;
   for (std::string word; std::getline(names, word, ',');) {
-    if (!named.insert(word).second) throw UsageError("'" + word + "' is named twice. Name each ablation once; ablate.limit_s is for how long each is measured.");
+    if (!named.insert(word).second)
+      throw UsageError(
+          "'" + word + "' is named twice. Name each ablation once; ablate.limit_s is for how long each is measured.");
     out.push_back(find(all, word));
   }
   return out;
@@ -117,7 +125,8 @@ double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
   return std::max(kUsual_s, proofs_s);
 }
 
-// cuDNN may add up a gradient of weights with atomics, in an order that changes from call to call: two equal steps differ in the last places.
+// cuDNN may add up a gradient of weights with atomics, in an order that changes from call to call: two equal steps
+// differ in the last places.
 void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
   constexpr double kRounding = 1e-3;  // what an ablation of cuDNN's algorithms promises, too
   if (here.device == "cpu") return;
@@ -127,7 +136,9 @@ void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
 
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world) {
   if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
-    throw UsageError("ablate.builds = " + std::to_string(n) + ": an interval over builds needs six, and four take turns in which side is made first and which begins. Give a multiple of four from eight on, or 1 for a quick look.");
+    throw UsageError("ablate.builds = " + std::to_string(n) +
+                     ": an interval over builds needs six, and four take turns in which side is made first and which "
+                     "begins. Give a multiple of four from eight on, or 1 for a quick look.");
   const auto control = world.communicator();
   const Capabilities here = capabilities_of(recipe, world, *control);
   Plan plan{.pairings = pairings(ablations, recipe.ablate.design, here, recipe.ablate.repetitions, recipe)};
@@ -142,28 +153,33 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   for (const Pairing& p : plan.pairings)
     if (p.unsupported.empty()) ++measured, limits_s += limit_s(p, recipe.ablate);
   for (const Ablation& a : plan.trainings) {
-    const auto n = static_cast<std::int64_t>(a.variants.size()) * (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+    const auto n = static_cast<std::int64_t>(a.variants.size()) *
+                   (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
     train::Recipe one = recipe;
     if (a.convergence.change) a.convergence.change(one);
     trainings += n, epochs += n * one.train.epochs, longest = std::max(longest, one.train.epochs);
   }
   char text[400];
   std::snprintf(text, sizeof text,
-                "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, less where intervals are narrow early, "
-                "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
-                ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured), plan.pairings.size() - static_cast<std::size_t>(measured),
-                std::ceil(std::min(plan.budget_s, limits_s) / 60), static_cast<long long>(recipe.ablate.builds));
+      "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, "
+      "less where intervals are narrow early, "
+      "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
+      ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured),
+      plan.pairings.size() - static_cast<std::size_t>(measured), std::ceil(std::min(plan.budget_s, limits_s) / 60),
+      static_cast<long long>(recipe.ablate.builds));
   plan.text = text;
   if (trainings > 0) {
     std::snprintf(text, sizeof text,
-                  "; before that, and not in these minutes, %lld trainings to a target, each of at most %lld epochs (%lld in all): how long an epoch takes is not known before",
-                  static_cast<long long>(trainings), static_cast<long long>(longest), static_cast<long long>(epochs));
+        "; before that, and not in these minutes, %lld trainings to a target, each of at most %lld epochs "
+        "(%lld in all): how long an epoch takes is not known before",
+        static_cast<long long>(trainings), static_cast<long long>(longest), static_cast<long long>(epochs));
     plan.text += text;
   }
   return plan;
 }
 
-void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener) {
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
+    const harness::RunContext& context, const Listener& listener) {
   const RunnerConfig& c = recipe.ablate;
   const double start_s = now_s();
   for (Ablation a : plan.trainings) {
@@ -186,31 +202,41 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
     listener.converged(row);
   }
   const auto control = world.communicator();
-  std::int64_t left = std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });
+  std::int64_t left =
+      std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });
   std::unique_ptr<BackgroundLoad> load;
   for (const Pairing& p : plan.pairings) {
     Comparison row = empty_row(p);
     if (!p.unsupported.empty()) {
       row.status = "not_supported", row.reason = p.unsupported;
     } else {
-      if (p.under_load != (load != nullptr)) load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
+      if (p.under_load != (load != nullptr))
+        load = p.under_load ? std::make_unique<BackgroundLoad>(world.rank() == 0) : nullptr;
       double share_s = (plan.budget_s - (now_s() - start_s)) / static_cast<double>(left--);
       control->all_reduce_max(&share_s, 1);  // the ranks' clocks differ; they must stop alike
-      const PairLimits limits{.timing = {.block_steps = p.block_steps, .settle_steps = p.settle_steps,
-                                         .half_width = c.half_width > 0 ? c.half_width : p.half_width,
-                                         .limit_s = std::min(std::max(share_s, 0.1), limit_s(p, c)), .builds = c.builds, .min_rounds = c.min_rounds, .max_rounds = c.max_rounds},
-                              .gate_steps = static_cast<int>(c.gate_steps), .observed_steps = static_cast<int>(c.observed_steps)};
+      const PairLimits limits{.timing = {.block_steps = p.block_steps,
+                                  .settle_steps = p.settle_steps,
+                                  .half_width = c.half_width > 0 ? c.half_width : p.half_width,
+                                  .limit_s = std::min(std::max(share_s, 0.1), limit_s(p, c)),
+                                  .builds = c.builds,
+                                  .min_rounds = c.min_rounds,
+                                  .max_rounds = c.max_rounds},
+          .gate_steps = static_cast<int>(c.gate_steps),
+          .observed_steps = static_cast<int>(c.observed_steps)};
       try {
         row = run_pair(p, recipe, limits, world, context);
-      } catch (const Incorrect& e) {  // agreed over the ranks (a loss that is not finite): the others can still be measured
+        // agreed over the ranks (a loss that is not finite): the others can still be measured
+      } catch (const Incorrect& e) {
         row.status = "incorrect", row.reason = e.what();
       } catch (const NotSupported& e) {  // of the data, which all ranks read alike
         row.status = "not_supported", row.reason = e.what();
       }
     }
-    listener.say(heading(row, p.repetitions > 1) + (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+    listener.say(heading(row, p.repetitions > 1) +
+                 (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
     listener.row(p, row);
-    if (row.samples.stopped == "interrupted") throw Interrupted("Interrupted. What was measured until then is in the result.");
+    if (row.samples.stopped == "interrupted")
+      throw Interrupted("Interrupted. What was measured until then is in the result.");
   }
 }
 
@@ -218,8 +244,8 @@ std::string effect_text(const Comparison& c) {
   const auto e = result::effect(c.samples);
   if (!e) return "too few builds for an interval";
   char text[160];
-  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s", 100 * e->estimate, 100 * e->low,
-                100 * e->high, c.samples.size(), c.samples.builds(), c.samples.stopped.c_str());
+  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s",
+      100 * e->estimate, 100 * e->low, 100 * e->high, c.samples.size(), c.samples.builds(), c.samples.stopped.c_str());
   return text;
 }
 

@@ -1,8 +1,8 @@
 // Runs ablations: shows that what was built differs, compares the numbers, and only then takes times.
 #pragma once
 
-#include "measure/design.h"
 #include "app/app.h"
+#include "measure/design.h"
 
 namespace ttt::ablations {
 
@@ -18,28 +18,56 @@ struct RunnerConfig {
   double target_box_ap = -1, target_mask_ap = -1;
   double peaks_s = 0.5;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
     v("names", s.names,
-      "which ablations, separated by commas; NAME=VARIANT: of that one, this variant alone; all: every one of --list but those that test the measuring");
+        "which ablations, separated by commas; NAME=VARIANT: of that one, this variant alone; all: every one of --list "
+        "but those that test the measuring");
     v("design", s.design,
-      "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the other is added; factorial: every combination against none; null: each baseline against itself. Each under every setting that --list names for it; of a combination, only one ablation may have some",
-      one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
-    v("half_width", s.half_width, "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the ablation says, 0.005 where it says nothing", between(0, 1));
-    v("limit_s", s.limit_s, "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the ablation says, 45 where it says nothing", between(0, 1e9));
-    v("budget_s", s.budget_s, "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or what those may take together that test the measuring, where that is more", between(0, 1e9));
+        "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the "
+        "other is added; factorial: every combination against none; null: each baseline against itself. Each under "
+        "every "
+        "setting that --list names for it; of a combination, only one ablation may have some",
+        one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
+    v("half_width", s.half_width,
+        "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the "
+        "ablation says, 0.005 where it says nothing",
+        between(0, 1));
+    v("limit_s", s.limit_s,
+        "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the "
+        "ablation "
+        "says, 45 where it says nothing",
+        between(0, 1e9));
+    v("budget_s", s.budget_s,
+        "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than "
+        "limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or what those may "
+        "take "
+        "together that test the measuring, where that is more",
+        between(0, 1e9));
     v("builds", s.builds,
-      "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to lie is worth some tenths of a per cent, which an interval over builds contains. 1: a quick look at a single build, whose interval leaves that out",
-      between(1, 1e4));
+        "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to "
+        "lie is worth some tenths of a per cent, which an interval over builds contains. 1: a quick look at a single "
+        "build, whose interval leaves that out",
+        between(1, 1e4));
     v("min_rounds", s.min_rounds, "rounds (A B B A) of a build at least", between(1, 1e6));
     v("max_rounds", s.max_rounds, "rounds at most, once there is an interval", between(6, 1e6));
-    v("gate_steps", s.gate_steps, "steps whose losses are compared before any time is taken, of the first build; of each other one", between(1, 1e6));
-    v("observed_steps", s.observed_steps, "steps after the measurement in which operators are counted; they are not timed", between(1, 1e6));
-    v("repetitions", s.repetitions, "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)", between(0, 1e4));
-    v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says", between(0, 1e4));
-    v("target_box_ap", s.target_box_ap, "box AP to which those trainings go; negative: as the ablation says", between(-1, 1));
-    v("target_mask_ap", s.target_mask_ap, "mask AP of the same evaluation; negative: as the ablation says", between(-1, 1));
-    v("peaks_s", s.peaks_s, "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not measured", between(0, 3600));
+    v("gate_steps", s.gate_steps,
+        "steps whose losses are compared before any time is taken, of the first build; of each other one",
+        between(1, 1e6));
+    v("observed_steps", s.observed_steps,
+        "steps after the measurement in which operators are counted; they are not timed", between(1, 1e6));
+    v("repetitions", s.repetitions,
+        "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)",
+        between(0, 1e4));
+    v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says",
+        between(0, 1e4));
+    v("target_box_ap", s.target_box_ap, "box AP to which those trainings go; negative: as the ablation says",
+        between(-1, 1));
+    v("target_mask_ap", s.target_mask_ap, "mask AP of the same evaluation; negative: as the ablation says",
+        between(-1, 1));
+    v("peaks_s", s.peaks_s,
+        "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not "
+        "measured",
+        between(0, 3600));
   }
 };
 
@@ -47,15 +75,14 @@ struct RunnerConfig {
 struct AblateRecipe : train::Recipe {
   RunnerConfig ablate;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
     train::Recipe::fields(s, v);
     v("ablate", s.ablate, "what is compared, and how long");
   }
 };
 
-// The ablations of RunnerConfig::names; one of which a variant is named has its baseline and that one left. Throws UsageError naming an unknown one and
-// the nearest known.
+// The ablations of RunnerConfig::names; one of which a variant is named has its baseline and that one left. Throws
+// UsageError naming an unknown one and the nearest known.
 std::vector<Ablation> chosen(const RunnerConfig& config);
 
 // Seconds of one comparison, and of all together.
@@ -73,13 +100,15 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
 
 // Who is told, as it happens.
 struct Listener {
-  std::function<void(const std::string& line)> say;                 // for people
-  std::function<void(const Pairing& pairing, const result::Comparison& row)> row;  // for the result: what was measured before an interruption stays
+  std::function<void(const std::string& line)> say;  // for people
+  // for the result: what was measured before an interruption stays
+  std::function<void(const Pairing& pairing, const result::Comparison& row)> row;
   std::function<void(const result::ConvergenceRow& row)> converged;
 };
 
 // Collective. Throws Interrupted after a signal.
-void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world, const harness::RunContext& context, const Listener& listener);
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
+    const harness::RunContext& context, const Listener& listener);
 
 // "step time -12.30 % (95 %: -12.90 to -11.80), 160 pairs in 10 builds, stopped: precise"
 std::string effect_text(const result::Comparison& comparison);

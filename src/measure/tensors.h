@@ -17,9 +17,10 @@ inline at::Tensor normal_tensor(at::IntArrayRef shape, std::uint64_t seed) {
   return at::randn(shape, at::make_generator<at::CPUGeneratorImpl>(seed), at::TensorOptions().dtype(at::kFloat));
 }
 
-// A number that changes with every element of `t` and with their order, whatever their layout in memory: what the gate compares. The inner
-// product with a random tensor, which is of the size of t's norm, plus ten times that norm: by chance it cannot come near zero, where rounding would
-// be all of it. Of a large tensor, the first entry of its first dimension (one image).
+// A number that changes with every element of `t` and with their order, whatever their layout in memory: what the gate
+// compares. The inner product with a random tensor, which is of the size of t's norm, plus ten times that norm: by
+// chance it cannot come near zero, where rounding would be all of it. Of a large tensor, the first entry of its first
+// dimension (one image).
 inline double signature(const at::Tensor& t) {
   at::NoGradGuard no_grad;
   const at::Tensor part = t.numel() > 1'000'000 ? t.narrow(0, 0, 1) : t;

@@ -17,8 +17,7 @@ Run build(const Bench& bench, const Variant& variant, const comm::Team& team) {
 }
 
 void wait_until(double moment_s) {
-  while (now_s() < moment_s) {
-  }
+  while (now_s() < moment_s) {}
 }
 
 }  // namespace
@@ -36,7 +35,8 @@ std::vector<double> TrainArm::block(int steps) {
   phases_.clear();
   set_process(run_.recipe);  // the other side may have set its own
   if (enter_) enter_();
-  run_.parts.loader->pause(false);  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
+  // it stands still during the other side's turn: it may neither work ahead nor take that side's time
+  run_.parts.loader->pause(false);
   run_.control->barrier();
   const Usage before = Usage::now();
   loop_.phases().start_step();
@@ -63,19 +63,22 @@ std::vector<double> TrainArm::block(int steps) {
   if (!phases_.empty()) run_.control->all_reduce_sum(phases_.front().data(), phases_.size() * phases_.front().size());
   for (harness::PhaseTimes& step : phases_)
     for (double& phase : step) phase /= run_.control->size();
-  // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where ranks do not wait for
-  // each other in every step.
+  // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where
+  // ranks do not wait for each other in every step.
   std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
   seconds.push_back(finite ? 0 : 1);
   run_.control->all_reduce_max(seconds.data(), seconds.size());
   if (seconds.back() > 0)
-    throw Incorrect("A loss is not finite, so what the steps would be timed for is no training. Lower train.schedule.lr or lengthen train.schedule.warmup_steps.");
+    throw Incorrect(
+        "A loss is not finite, so what the steps would be timed for is no training. Lower train.schedule.lr or "
+        "lengthen train.schedule.warmup_steps.");
   seconds.pop_back();
   std::adjacent_difference(seconds.begin(), seconds.end(), seconds.begin());
   return seconds;
 }
 
-// The sum over the block's steps of (the busiest rank's time / the mean over ranks), where waiting for other ranks is not being busy.
+// The sum over the block's steps of (the busiest rank's time / the mean over ranks), where waiting for other ranks is
+// not being busy.
 double TrainArm::straggler_indices(const std::vector<double>& busy) {
   std::vector<double> largest = busy, mean = busy;
   run_.control->all_reduce_max(largest.data(), largest.size());

@@ -10,16 +10,22 @@ using result::EventKind;
 using result::Json;
 using result::MllogType;
 
-MlperfLog::MlperfLog(const std::filesystem::path& path, bool force, const RunFacts& facts, const std::vector<Breach>& relaxed, std::int64_t start_ms)
+MlperfLog::MlperfLog(const std::filesystem::path& path, bool force, const RunFacts& facts,
+    const std::vector<Breach>& relaxed, std::int64_t start_ms)
     : file_(path, force), train_images_(facts.train_images), eval_images_(facts.eval_images) {
   submission(facts, start_ms);
   hyper_parameters(facts, unix_ms());
   relaxed_rules(relaxed, unix_ms());
 }
 
-void MlperfLog::put(std::int64_t time_ms, MllogType type, const char* key, Json value, Json metadata, std::source_location where) {
-  const bool written =
-      file_.write({.time_ms = time_ms, .type = type, .key = key, .value = std::move(value), .metadata = std::move(metadata), .where = where});
+void MlperfLog::put(
+    std::int64_t time_ms, MllogType type, const char* key, Json value, Json metadata, std::source_location where) {
+  const bool written = file_.write({.time_ms = time_ms,
+      .type = type,
+      .key = key,
+      .value = std::move(value),
+      .metadata = std::move(metadata),
+      .where = where});
   whole_ = whole_ && written;
 }
 
@@ -41,7 +47,8 @@ void MlperfLog::submission(const RunFacts& f, std::int64_t start_ms) {
 
 // The checker wants the batch before the learning rate, which it judges by it.
 void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
-  const StepDecay schedule(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
+  const StepDecay schedule(
+      f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
   point(at, "seed", f.seed);
   point(at, "global_batch_size", f.train.global_batch);
   point(at, "d_batch_size", f.train.images_per_rank);
@@ -69,9 +76,13 @@ bool MlperfLog::event(const Event& e) {
     case EventKind::kRunStart: run_start(e); break;
     case EventKind::kEpochStart: epoch_start(e); break;
     case EventKind::kEpochStop: epoch_stop(e); break;
-    case EventKind::kEvaluationStart: put(e.time_ms, MllogType::kStart, "eval_start", {}, {{"epoch_num", e.epoch}}); break;
+    case EventKind::kEvaluationStart:
+      put(e.time_ms, MllogType::kStart, "eval_start", {}, {{"epoch_num", e.epoch}});
+      break;
     case EventKind::kEvaluationStop: evaluation_stop(e); break;
-    case EventKind::kRunStop: put(e.time_ms, MllogType::kEnd, "run_stop", {}, {{"status", e.values.value("status", "aborted")}}); break;
+    case EventKind::kRunStop:
+      put(e.time_ms, MllogType::kEnd, "run_stop", {}, {{"status", e.values.value("status", "aborted")}});
+      break;
     default: break;  // the program's start is in the header; checkpoints have no key
   }
   return !before || whole_;
@@ -93,7 +104,8 @@ void MlperfLog::epoch_stop(const Event& e) {
   put(e.time_ms, MllogType::kEnd, "epoch_stop", {}, {{"epoch_num", e.epoch}});
   put(e.time_ms, MllogType::kEnd, "block_stop", {}, {{"first_epoch_num", e.epoch}});
   if (e.values.contains("images") && e.clock_s > epoch_start_s_)
-    put(e.time_ms, MllogType::kPoint, "throughput", e.values["images"].get<double>() / (e.clock_s - epoch_start_s_), {{"epoch_num", e.epoch}});
+    put(e.time_ms, MllogType::kPoint, "throughput", e.values["images"].get<double>() / (e.clock_s - epoch_start_s_),
+        {{"epoch_num", e.epoch}});
 }
 
 void MlperfLog::evaluation_stop(const Event& e) {

@@ -3,17 +3,19 @@
 
 #include <vector>
 
+#include "mlperf/rules.h"
 #include "result/event_log.h"
 #include "result/mllog.h"
-#include "mlperf/rules.h"
 
 namespace ttt::train {
 
 class MlperfLog {
  public:
-  // Writes the header: who and what, the seed, the hyper-parameters, and each relaxed rule. `start_ms`: start of the program, since the Unix epoch.
-  // Throws UsageError where the file exists and `force` is false, or where it cannot be written.
-  MlperfLog(const std::filesystem::path& path, bool force, const RunFacts& facts, const std::vector<Breach>& relaxed, std::int64_t start_ms);
+  // Writes the header: who and what, the seed, the hyper-parameters, and each relaxed rule. `start_ms`: start of the
+  // program, since the Unix epoch. Throws UsageError where the file exists and `force` is false, or where it cannot be
+  // written.
+  MlperfLog(const std::filesystem::path& path, bool force, const RunFacts& facts, const std::vector<Breach>& relaxed,
+      std::int64_t start_ms);
 
   // False once the file could no longer be written.
   bool event(const result::Event& event);
@@ -21,9 +23,10 @@ class MlperfLog {
 
  private:
   using Json = result::Json;
-  void put(std::int64_t time_ms, result::MllogType type, const char* key, Json value = {}, Json metadata = Json::object(),
-           std::source_location where = std::source_location::current());
-  void point(std::int64_t time_ms, const char* key, Json value, std::source_location where = std::source_location::current());
+  void put(std::int64_t time_ms, result::MllogType type, const char* key, Json value = {},
+      Json metadata = Json::object(), std::source_location where = std::source_location::current());
+  void point(
+      std::int64_t time_ms, const char* key, Json value, std::source_location where = std::source_location::current());
   void submission(const RunFacts& facts, std::int64_t start_ms);
   void hyper_parameters(const RunFacts& facts, std::int64_t time_ms);
   void relaxed_rules(const std::vector<Breach>& relaxed, std::int64_t time_ms);

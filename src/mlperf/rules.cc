@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "settings/json.h"
 #include "result/mlperf_limits.h"
+#include "settings/json.h"
 #include "train/schedules/step_decay.h"
 
 namespace ttt::train {
@@ -20,9 +20,10 @@ std::string text(double x) { return result::number_text(x); }
 // Settings of a group that differ from the reference's. Left out are settings that change no number of the training,
 // have a rule of their own, or that the rules leave free by name: the numerical format [Numerical formats: fp64 to
 // int8 are pre-approved; loss scaling].
-constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity", "data.padding", "data.pad_height",
-                                 "data.pad_width", "data.pad_multiple", "data.group_by_aspect", "data.workers", "data.prefetch", "data.read",
-                                 "data.generated", "data.transform", "model.classes", "model.precision", "model.shapes", "model.rpn.post_nms_train"};
+constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity",
+    "data.padding", "data.pad_height", "data.pad_width", "data.pad_multiple", "data.group_by_aspect", "data.workers",
+    "data.prefetch", "data.read", "data.generated", "data.transform", "model.classes", "model.precision",
+    "model.shapes", "model.rpn.post_nms_train"};
 
 std::string value_text(const result::FieldValue& value) {
   return std::visit([](const auto& v) { return result::Json(v).dump(); }, value);
@@ -46,8 +47,9 @@ StepDecay schedule_of(const RunFacts& f) {
 Found data_set(const RunFacts& f) {
   if (f.train_images == limits::kTrainImages && f.eval_images == limits::kEvalImages && f.categories == 80) return {};
   return {{.setting = "--data",
-           .is = text(f.train_images) + " images to train on, " + text(f.eval_images) + " to evaluate, " + text(f.categories) + " categories",
-           .allowed = "COCO 2017: " + text(limits::kTrainImages) + ", " + text(limits::kEvalImages) + ", 80"}};
+      .is = text(f.train_images) + " images to train on, " + text(f.eval_images) + " to evaluate, " +
+            text(f.categories) + " categories",
+      .allowed = "COCO 2017: " + text(limits::kTrainImages) + ", " + text(limits::kEvalImages) + ", 80"}};
 }
 
 Found image_size(const RunFacts& f) {
@@ -69,23 +71,29 @@ Found initial_weights(const RunFacts& f) {
   const TrainConfig& t = f.train;
   Found found;
   if (!t.weights.empty())
-    found.push_back({.setting = "train.weights", .is = t.weights, .allowed = "none: nothing but the backbone is trained before the clock starts"});
+    found.push_back({.setting = "train.weights",
+        .is = t.weights,
+        .allowed = "none: nothing but the backbone is trained before the clock starts"});
   if (t.weights_backbone.empty())
-    found.push_back({.setting = "train.weights_backbone", .is = "none", .allowed = "a file made of Detectron's MSRA R-50.pkl by data/convert_weights.py"});
+    found.push_back({.setting = "train.weights_backbone",
+        .is = "none",
+        .allowed = "a file made of Detectron's MSRA R-50.pkl by data/convert_weights.py"});
   return found;
 }
 
 Found base_rate(const RunFacts& f) {
   const double lr = schedule_of(f).base_lr();
   if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.train.global_batch))) return {};
-  return {{.setting = "train.schedule.lr", .is = text(lr), .allowed = "0.02 K, below a global batch of 16 also 0.02 / K, K a whole number"}};
+  return {{.setting = "train.schedule.lr",
+      .is = text(lr),
+      .allowed = "0.02 K, below a global batch of 16 also 0.02 / K, K a whole number"}};
 }
 
 Found warmup(const RunFacts& f) {
   if (schedule_of(f).warmup_slope() > 0) return {};
   return {{.setting = "train.schedule.warmup_steps, train.schedule.warmup_start",
-           .is = "a rate that does not rise",
-           .allowed = "a linear rise: opt_learning_rate_warmup_factor > 0"}};
+      .is = "a rate that does not rise",
+      .allowed = "a linear rise: opt_learning_rate_warmup_factor > 0"}};
 }
 
 Found decay_factor(const RunFacts& f) {
@@ -102,19 +110,22 @@ Found decay_steps(const RunFacts& f) {
     const double k = std::nearbyint((static_cast<double>(steps[0]) / (60000 * scale) - 1) * 10);
     for (const double near : {k - 1, k, k + 1}) {
       const double first = 60000 * (1 + near / 10) * scale, second = 80000 * (1 + near / 10) * scale;
-      if (std::abs(static_cast<double>(steps[0]) - first) <= 1 && std::abs(static_cast<double>(steps[1]) - second) <= 1) return {};
+      if (std::abs(static_cast<double>(steps[0]) - first) <= 1 && std::abs(static_cast<double>(steps[1]) - second) <= 1)
+        return {};
     }
   }
-  return {{.setting = "train.schedule.decay_steps", .is = result::Json(steps).dump(),
-           .allowed = "[60000, 80000] (1 + K / 10) 16 / train.global_batch, K a whole number: here [" + text(std::lround(72000 * scale)) + ", " +
-                      text(std::lround(96000 * scale)) + "] for K = 2"}};
+  return {{.setting = "train.schedule.decay_steps",
+      .is = result::Json(steps).dump(),
+      .allowed = "[60000, 80000] (1 + K / 10) 16 / train.global_batch, K a whole number: here [" +
+                 text(std::lround(72000 * scale)) + ", " + text(std::lround(96000 * scale)) + "] for K = 2"}};
 }
 
 Found candidates(const RunFacts& f) {
   const std::int64_t is = f.model.rpn.post_nms_train, per_chip = limits::kCandidates * f.train.images_per_rank;
   if (is == limits::kCandidates || is == per_chip) return {};
-  return {{.setting = "model.rpn.post_nms_train", .is = text(is),
-           .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
+  return {{.setting = "model.rpn.post_nms_train",
+      .is = text(is),
+      .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
 }
 
 Found target(const RunFacts& f) {
@@ -130,8 +141,12 @@ Found target(const RunFacts& f) {
 Found evaluation(const RunFacts& f) {
   Found found;
   const TrainConfig& t = f.train;
-  if (t.eval_every_epochs != 1) found.push_back({.setting = "train.eval_every_epochs", .is = text(t.eval_every_epochs), .allowed = "1.0"});
-  if (t.max_steps != 0) found.push_back({.setting = "train.max_steps", .is = text(t.max_steps), .allowed = "0: a run without evaluation reaches nothing"});
+  if (t.eval_every_epochs != 1)
+    found.push_back({.setting = "train.eval_every_epochs", .is = text(t.eval_every_epochs), .allowed = "1.0"});
+  if (t.max_steps != 0)
+    found.push_back({.setting = "train.max_steps",
+        .is = text(t.max_steps),
+        .allowed = "0: a run without evaluation reaches nothing"});
   return found;
 }
 
@@ -142,7 +157,9 @@ Found gradients(const RunFacts& f) {
 
 Found seed(const RunFacts& f) {
   if (f.mlperf.draw_seed) return {};
-  return {{.setting = "mlperf.draw_seed", .is = "false", .allowed = "true: seeds come from the clock or the system's entropy"}};
+  return {{.setting = "mlperf.draw_seed",
+      .is = "false",
+      .allowed = "true: seeds come from the clock or the system's entropy"}};
 }
 
 Found cache_clear(const RunFacts& f) {
@@ -156,23 +173,25 @@ struct Rule {
   Found (*breaches)(const RunFacts&);
 };
 constexpr Rule kRules[] = {
-    {"data_set", data_set},  // [Benchmarks; Data set]
+    {"data_set", data_set},                                                            // [Benchmarks; Data set]
     {"preprocessing", [](const RunFacts& f) { return unlike_reference(f, "data"); }},  // [Pre-processing]
     {"image_size", image_size},  // [Hyperparameters: min_image_size, max_image_size]
     {"data_order", data_order},  // [Data set: traversal order, last batch]
-    {"model", [](const RunFacts& f) { return unlike_reference(f, "model"); }},  // [Model: graph definition, "as the reference"]
+    // [Model: graph definition, "as the reference"]
+    {"model", [](const RunFacts& f) { return unlike_reference(f, "model"); }},
     {"initial_weights", initial_weights},  // [Model: weight initialization]
-    {"optimizer", [](const RunFacts& f) { return unlike_reference(f, "train.optimizer"); }},  // [Training loop: optimizers]
-    {"base_learning_rate", base_rate},  // [Hyperparameters: opt_base_learning_rate]
-    {"warmup", warmup},  // [Hyperparameters: opt_learning_rate_warmup_*]
-    {"decay_factor", decay_factor},  // [Hyperparameters: opt_learning_rate_decay_factor]
-    {"decay_steps", decay_steps},  // [Hyperparameters: opt_learning_rate_decay_steps]
+    // [Training loop: optimizers]
+    {"optimizer", [](const RunFacts& f) { return unlike_reference(f, "train.optimizer"); }},
+    {"base_learning_rate", base_rate},     // [Hyperparameters: opt_base_learning_rate]
+    {"warmup", warmup},                    // [Hyperparameters: opt_learning_rate_warmup_*]
+    {"decay_factor", decay_factor},        // [Hyperparameters: opt_learning_rate_decay_factor]
+    {"decay_steps", decay_steps},          // [Hyperparameters: opt_learning_rate_decay_steps]
     {"num_image_candidates", candidates},  // [Hyperparameters: num_image_candidates]
-    {"quality_target", target},  // [Quality measure: target]
-    {"evaluation", evaluation},  // [Quality measure: evaluation frequency]
-    {"gradients", gradients},  // [Training loop: equivalence]
-    {"seed", seed},  // [Random numbers]
-    {"cache_clear", cache_clear},  // [Run: caches]
+    {"quality_target", target},            // [Quality measure: target]
+    {"evaluation", evaluation},            // [Quality measure: evaluation frequency]
+    {"gradients", gradients},              // [Training loop: equivalence]
+    {"seed", seed},                        // [Random numbers]
+    {"cache_clear", cache_clear},          // [Run: caches]
 };
 
 bool is_relaxed(const RunFacts& f, const std::string& rule) {
@@ -184,7 +203,8 @@ bool is_relaxed(const RunFacts& f, const std::string& rule) {
 std::string refusal(const Found& broken) {
   std::string out;
   for (std::size_t i = 0; i < broken.size();) {
-    const auto own = static_cast<std::size_t>(std::count_if(broken.begin(), broken.end(), [&](const Breach& b) { return b.rule == broken[i].rule; }));
+    const auto own = static_cast<std::size_t>(
+        std::count_if(broken.begin(), broken.end(), [&](const Breach& b) { return b.rule == broken[i].rule; }));
     out += (out.empty() ? "" : "; ") + ("rule " + broken[i].rule + ": " + breach_text(broken[i]));
     if (own > 1) out += " and " + std::to_string(own - 1) + (own > 2 ? " more settings" : " more setting");
     i += own;
@@ -193,10 +213,12 @@ std::string refusal(const Found& broken) {
 }
 
 void check_names(const MlperfConfig& m) {
-  const std::pair<std::string, const std::string*> names[] = {{"mlperf.organisation", &m.organisation}, {"mlperf.platform", &m.platform}};
+  const std::pair<std::string, const std::string*> names[] = {
+      {"mlperf.organisation", &m.organisation}, {"mlperf.platform", &m.platform}};
   for (const auto& [key, value] : names)
     if (value->empty())
-      throw UsageError("mlperf.division = \"" + m.division + "\" needs " + key + ", which is empty: the log must say it. Set it with --set " + key + "=NAME.");
+      throw UsageError("mlperf.division = \"" + m.division + "\" needs " + key +
+                       ", which is empty: the log must say it. Set it with --set " + key + "=NAME.");
 }
 
 }  // namespace
@@ -228,7 +250,8 @@ std::vector<Breach> relaxed_breaches(const RunFacts& facts) {
   for (Breach& b : closed_breaches(facts)) (is_relaxed(facts, b.rule) ? relaxed : broken).push_back(std::move(b));
   if (!broken.empty())
     throw UsageError("mlperf.division = \"closed\" does not allow this run: " + refusal(broken) +
-                     ". Change these settings, name the rules in mlperf.relax to break them openly, or choose mlperf.division = \"open\".");
+                     ". Change these settings, name the rules in mlperf.relax to break them openly, or choose "
+                     "mlperf.division = \"open\".");
   return relaxed;
 }
 

@@ -1,4 +1,5 @@
-// The closed division's rules for Mask R-CNN, of MLPerf Training v3.1, as far as a run can look at itself before its clock starts.
+// The closed division's rules for Mask R-CNN, of MLPerf Training v3.1, as far as a run can look at itself before its
+// clock starts.
 #pragma once
 
 #include <string>
@@ -32,8 +33,9 @@ struct Breach {
 // In the order of the table in mlperf_rules.cc, which has each rule once, with its source.
 std::vector<Breach> closed_breaches(const RunFacts& facts);
 
-// For division closed: the breaches that mlperf.relax names. Throws UsageError naming rule, key, value and what is allowed for every other one. For
-// closed and open: throws UsageError where organisation or platform is missing. For none: nothing.
+// For division closed: the breaches that mlperf.relax names. Throws UsageError naming rule, key, value and what is
+// allowed for every other one. For closed and open: throws UsageError where organisation or platform is missing. For
+// none: nothing.
 std::vector<Breach> relaxed_breaches(const RunFacts& facts);
 
 // "setting = is (allowed: ...)"

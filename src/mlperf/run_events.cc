@@ -18,7 +18,8 @@ RunEvents::~RunEvents() {
 void RunEvents::tell(const result::Event& event) {
   recorder_.event(event);
   if (log_ && !log_->event(event))
-    recorder_.warn("The MLPerf log " + log_->path().string() + " could no longer be written: it lacks its later lines, which `events` in this result has.");
+    recorder_.warn("The MLPerf log " + log_->path().string() +
+                   " could no longer be written: it lacks its later lines, which `events` in this result has.");
 }
 
 void RunEvents::add(EventKind kind, const Position& at, result::Json values) {
@@ -36,7 +37,9 @@ void RunEvents::epoch_started(const Position& at) {
   add(EventKind::kEpochStart, at);
 }
 
-void RunEvents::epoch_ended(const Position& at) { add(EventKind::kEpochStop, at, {{"images", at.images - epoch_images_}}); }
+void RunEvents::epoch_ended(const Position& at) {
+  add(EventKind::kEpochStop, at, {{"images", at.images - epoch_images_}});
+}
 
 void RunEvents::evaluation_started(const Position& at) { add(EventKind::kEvaluationStart, at); }
 

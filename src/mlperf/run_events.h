@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "mlperf/log.h"
 #include "result/event_log.h"
 #include "result/run_recorder.h"
 #include "train/listener.h"
-#include "mlperf/log.h"
 
 namespace ttt::train {
 
@@ -37,7 +37,7 @@ class RunEvents final : public Listener {
   result::RunRecorder& recorder_;
   std::unique_ptr<MlperfLog> log_;
   result::EventLog events_;
-  Position last_;  // where an exception may find the run
+  Position last_;                  // where an exception may find the run
   std::int64_t epoch_images_ = 0;  // done when the epoch started
   bool running_ = false;
 };

@@ -4,7 +4,8 @@
 
 namespace ttt::model {
 
-Autocast::Autocast(const at::Device& device, const std::string& precision) : device_(device.type()), on_(precision == "bf16" || precision == "fp16") {
+Autocast::Autocast(const at::Device& device, const std::string& precision)
+    : device_(device.type()), on_(precision == "bf16" || precision == "fp16") {
   if (!on_) return;
   was_on_ = at::autocast::is_autocast_enabled(device_);
   dtype_ = at::autocast::get_autocast_dtype(device_);

@@ -1,5 +1,6 @@
-// Mixed precision by torch's autocast (Micikevicius et al. 2018): while one lives, the calling thread's convolutions and matrix products read and give
-// bfloat16 or float16; parameters stay float32, sums and losses are taken in float32. Backward follows what forward did.
+// Mixed precision by torch's autocast (Micikevicius et al. 2018): while one lives, the calling thread's convolutions
+// and matrix products read and give bfloat16 or float16; parameters stay float32, sums and losses are taken in float32.
+// Backward follows what forward did.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -9,25 +9,31 @@ DeviceBatch view_of(const data::HostBatch& h) {
   const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType dtype) {
     return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, dtype);
   };
-  const auto flat = [&](const auto& values, at::ScalarType dtype) { return tensor(values, {static_cast<std::int64_t>(values.size())}, dtype); };
+  const auto flat = [&](const auto& values, at::ScalarType dtype) {
+    return tensor(values, {static_cast<std::int64_t>(values.size())}, dtype);
+  };
   const std::int64_t n = h.images_n, g = h.gt_capacity;
   const bool raw = h.images.empty();
   return {.images = raw ? at::Tensor() : tensor(h.images, {n, h.height, h.width, 3}, at::kFloat).permute({0, 3, 1, 2}),
-          .image_size = tensor(h.image_size, {n, 2}, at::kInt),
-          .image_id = tensor(h.image_id, {n}, at::kLong),
-          .gt_box = tensor(h.gt_box, {n, g, 4}, at::kFloat),
-          .gt_label = tensor(h.gt_label, {n, g}, at::kInt),
-          .gt_count = tensor(h.gt_count, {n}, at::kInt),
-          .masks = {.object_polygon = flat(h.masks.object_polygon, at::kInt),
-                    .polygon_vertex = flat(h.masks.polygon_vertex, at::kInt),
-                    .vertices = flat(h.masks.vertices, at::kFloat).view({-1, 2}),
-                    .bitmap_box = flat(h.masks.bitmap_box, at::kInt).view({-1, 4}),
-                    .bitmap_offset = flat(h.masks.bitmap_offset, at::kLong),
-                    .bitmap_bytes = flat(h.masks.bitmap_bytes, at::kByte)},
-          .draw = {},
-          .raw = !raw ? RawImages()
-                      : RawImages{.bytes = flat(h.raw.bytes, at::kByte), .offset = flat(h.raw.offset, at::kLong), .size = tensor(h.raw.size, {n, 2}, at::kInt),
-                                  .flipped = flat(h.flipped, at::kByte), .height = h.height, .width = h.width}};
+      .image_size = tensor(h.image_size, {n, 2}, at::kInt),
+      .image_id = tensor(h.image_id, {n}, at::kLong),
+      .gt_box = tensor(h.gt_box, {n, g, 4}, at::kFloat),
+      .gt_label = tensor(h.gt_label, {n, g}, at::kInt),
+      .gt_count = tensor(h.gt_count, {n}, at::kInt),
+      .masks = {.object_polygon = flat(h.masks.object_polygon, at::kInt),
+          .polygon_vertex = flat(h.masks.polygon_vertex, at::kInt),
+          .vertices = flat(h.masks.vertices, at::kFloat).view({-1, 2}),
+          .bitmap_box = flat(h.masks.bitmap_box, at::kInt).view({-1, 4}),
+          .bitmap_offset = flat(h.masks.bitmap_offset, at::kLong),
+          .bitmap_bytes = flat(h.masks.bitmap_bytes, at::kByte)},
+      .draw = {},
+      .raw = !raw ? RawImages()
+                  : RawImages{.bytes = flat(h.raw.bytes, at::kByte),
+                        .offset = flat(h.raw.offset, at::kLong),
+                        .size = tensor(h.raw.size, {n, 2}, at::kInt),
+                        .flipped = flat(h.flipped, at::kByte),
+                        .height = h.height,
+                        .width = h.width}};
 }
 
 at::Tensor draw_key(std::int64_t seed, std::int64_t step) {

@@ -37,7 +37,7 @@ struct DeviceBatch {
   at::Tensor gt_label;    // [N, G] int32, 0 where there is no object
   at::Tensor gt_count;    // [N] int32
   Masks masks;
-  at::Tensor draw;        // draw_key
+  at::Tensor draw;  // draw_key
   RawImages raw = {};
 };
 

@@ -8,7 +8,8 @@ namespace {
 
 class Accumulated final : public torch::autograd::PostAccumulateGradHook {
  public:
-  Accumulated(std::function<void(std::size_t)> ready, std::size_t parameter) : ready_(std::move(ready)), parameter_(parameter) {}
+  Accumulated(std::function<void(std::size_t)> ready, std::size_t parameter)
+      : ready_(std::move(ready)), parameter_(parameter) {}
   void operator()(const torch::autograd::Variable&) override { ready_(parameter_); }
 
  private:
@@ -20,7 +21,8 @@ class Accumulated final : public torch::autograd::PostAccumulateGradHook {
 
 GradientHooks::GradientHooks(ParameterStore& store, const std::function<void(std::size_t)>& ready) : store_(store) {
   for (std::size_t i = 0; i < store.trainable().size(); ++i)
-    torch::autograd::impl::set_post_acc_grad_hooks(store.trainable()[i]->value, std::make_unique<Accumulated>(ready, i));
+    torch::autograd::impl::set_post_acc_grad_hooks(
+        store.trainable()[i]->value, std::make_unique<Accumulated>(ready, i));
 }
 
 GradientHooks::~GradientHooks() {

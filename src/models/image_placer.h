@@ -12,8 +12,8 @@ class ImagePlacer {
   // Copies a table of 3 KB to `device`, for which the host waits.
   ImagePlacer(const data::DataSettings& settings, const DetectionOps& ops, const at::Device& device);
 
-  // Makes batch.images of batch.raw, whose tensors lie on the device, and lets go of these; does nothing where there are images already. On the
-  // current stream, without waiting.
+  // Makes batch.images of batch.raw, whose tensors lie on the device, and lets go of these; does nothing where there
+  // are images already. On the current stream, without waiting.
   void operator()(DeviceBatch& batch) const;
 
  private:

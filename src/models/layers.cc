@@ -7,7 +7,8 @@
 #include "core/error.h"
 
 namespace ttt::model {
-Conv::Conv(ParameterStore& store, const std::string& name, const ConvShape& s, const Init& init, bool bias, bool trainable)
+Conv::Conv(
+    ParameterStore& store, const std::string& name, const ConvShape& s, const Init& init, bool bias, bool trainable)
     : stride_(s.stride), padding_(s.kernel / 2) {
   weight_ = store.add(name + ".weight", {s.out, s.in, s.kernel, s.kernel}, init, Layout::kChannelsLast, trainable);
   if (bias) bias_ = store.add(name + ".bias", {s.out}, constant(0), Layout::kPlain, trainable);
@@ -21,12 +22,13 @@ at::Tensor Conv::scaled(const at::Tensor& x, const at::Tensor& scale) const {
   return at::conv2d(x, weight_->value * scale.view({-1, 1, 1, 1}), {}, stride_, padding_);
 }
 
-ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name, const ConvShape& s,
-                   const NormContext& context, bool trainable)
-    : norm_(context.config.norm), eps_(context.config.norm_eps), momentum_(context.config.norm_momentum), groups_(context.config.norm_groups),
-      sync_(context.sync), ops_(&context.ops) {
-  const Init init = context.config.init == "kaiming_uniform" ? uniform(kaiming_uniform_bound(s.in * s.kernel * s.kernel, std::sqrt(5.0)))
-                                                             : normal(kaiming_normal_std(s.out * s.kernel * s.kernel));
+ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name,
+    const ConvShape& s, const NormContext& context, bool trainable)
+    : norm_(context.config.norm), eps_(context.config.norm_eps), momentum_(context.config.norm_momentum),
+      groups_(context.config.norm_groups), sync_(context.sync), ops_(&context.ops) {
+  const Init init = context.config.init == "kaiming_uniform"
+                        ? uniform(kaiming_uniform_bound(s.in * s.kernel * s.kernel, std::sqrt(5.0)))
+                        : normal(kaiming_normal_std(s.out * s.kernel * s.kernel));
   conv_ = Conv(store, conv_name, s, init, false, trainable);
   if (norm_ == "frozen") {
     weight_ = store.add_buffer(norm_name + ".weight", {s.out}, 1);
@@ -39,10 +41,12 @@ ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const st
     mean_ = store.add_buffer(norm_name + ".running_mean", {s.out}, 0);
     var_ = store.add_buffer(norm_name + ".running_var", {s.out}, 1);
   } else if (s.out % groups_ != 0) {
-    throw UsageError("model.backbone.norm_groups = " + std::to_string(groups_) + " does not divide the " + std::to_string(s.out) +
-                     " channels of '" + conv_name + "'. Choose a divisor of model.backbone.width.");
+    throw UsageError("model.backbone.norm_groups = " + std::to_string(groups_) + " does not divide the " +
+                     std::to_string(s.out) + " channels of '" + conv_name +
+                     "'. Choose a divisor of model.backbone.width.");
   }
-  if (norm_ == "sync" && !sync_) throw UsageError("model.backbone.norm = \"sync\" needs a communicator: run through ttt_maskrcnn.");
+  if (norm_ == "sync" && !sync_)
+    throw UsageError("model.backbone.norm = \"sync\" needs a communicator: run through ttt_maskrcnn.");
 }
 
 at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual) const {
@@ -59,7 +63,8 @@ at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x, bool relu, const at::
 }
 
 at::Tensor ConvNorm::batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
-  const Normalised n = ops_->batch_norm(conv_(x), weight_->value, bias_->value, residual, eps_, relu, norm_ == "sync" ? sync_ : nullptr);
+  const Normalised n =
+      ops_->batch_norm(conv_(x), weight_->value, bias_->value, residual, eps_, relu, norm_ == "sync" ? sync_ : nullptr);
   update_running(n.mean, n.variance, static_cast<double>(n.rows));
   return n.y;
 }

@@ -1,4 +1,5 @@
-// Convolution, normalisation and linear layers over a ParameterStore. Activations are NCHW tensors in channels-last memory.
+// Convolution, normalisation and linear layers over a ParameterStore. Activations are NCHW tensors in channels-last
+// memory.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +21,8 @@ struct ConvShape {
 class Conv {
  public:
   Conv() = default;
-  Conv(ParameterStore& store, const std::string& name, const ConvShape& shape, const Init& init, bool bias, bool trainable = true);
+  Conv(ParameterStore& store, const std::string& name, const ConvShape& shape, const Init& init, bool bias,
+      bool trainable = true);
   at::Tensor operator()(const at::Tensor& x) const;  // [N, in, H, W] -> [N, out, H', W']
   // With the weight scaled per output channel, and without a bias.
   at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale) const;
@@ -41,13 +43,14 @@ struct NormContext {
 };
 
 // A convolution without bias and its normalisation (BackboneConfig::norm).
-//  frozen: a fixed affine map, its scale folded into the convolution, its offset added where residual and ReLU are. batch: statistics of the rank's batch (Ioffe and Szegedy 2015).
+// frozen: a fixed affine map, its scale folded into the convolution, its offset added where residual and ReLU are.
+// batch: statistics of the rank's batch (Ioffe and Szegedy 2015).
 //  sync: statistics of the global batch. group: Wu and He 2018.
 class ConvNorm {
  public:
   ConvNorm() = default;
   ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name, const ConvShape& shape,
-           const NormContext& context, bool trainable);
+      const NormContext& context, bool trainable);
   // norm(conv(x)), plus `residual` where defined, then ReLU where asked for.
   at::Tensor operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual = {}) const;
 

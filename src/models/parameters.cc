@@ -23,7 +23,8 @@ std::int64_t product(const std::vector<std::int64_t>& shape) {
 }
 
 std::uint64_t name_key(const std::string& name) {
-  std::uint64_t h = 0xCBF29CE484222325ull;  // FNV-1a: each parameter draws from its own stream, whatever else the model has
+  // FNV-1a: each parameter draws from its own stream, whatever else the model has
+  std::uint64_t h = 0xCBF29CE484222325ull;
   for (unsigned char c : name) h = (h ^ c) * 0x100000001B3ull;
   return h;
 }
@@ -44,7 +45,8 @@ Init normal(double std) {
   return [std](float* v, std::int64_t n, std::uint64_t key) {
     Stream draw(key);
     for (std::int64_t i = 0; i < n; i += 2) {  // Box and Muller 1958
-      const double r = std * std::sqrt(-2.0 * std::log(1.0 - draw.uniform())), phi = 2.0 * std::numbers::pi * draw.uniform();
+      const double r = std * std::sqrt(-2.0 * std::log(1.0 - draw.uniform())),
+                   phi = 2.0 * std::numbers::pi * draw.uniform();
       v[i] = static_cast<float>(r * std::cos(phi));
       if (i + 1 < n) v[i + 1] = static_cast<float>(r * std::sin(phi));
     }
@@ -59,9 +61,12 @@ Init uniform(double bound) {
 }
 
 double kaiming_normal_std(std::int64_t fan) { return std::sqrt(2.0 / static_cast<double>(fan)); }
-double kaiming_uniform_bound(std::int64_t fan, double a) { return std::sqrt(6.0 / ((1 + a * a) * static_cast<double>(fan))); }
+double kaiming_uniform_bound(std::int64_t fan, double a) {
+  return std::sqrt(6.0 / ((1 + a * a) * static_cast<double>(fan)));
+}
 
-Parameter* ParameterStore::add(std::string name, std::vector<std::int64_t> shape, const Init& init, Layout layout, bool trainable) {
+Parameter* ParameterStore::add(
+    std::string name, std::vector<std::int64_t> shape, const Init& init, Layout layout, bool trainable) {
   Parameter p;
   p.name = std::move(name);
   p.shape = p.file_shape = std::move(shape);
@@ -122,7 +127,8 @@ at::Tensor ParameterStore::gradient_to_file(const Parameter& p) const {
 
 void ParameterStore::from_file(Parameter& p, const at::Tensor& values, const std::string& source) {
   if (values.sizes() != at::IntArrayRef(p.file_shape))
-    throw DataError("Weights '" + source + "': '" + p.name + "' has shape " + shape_text(values.sizes()) + ", the model needs " + shape_text(p.file_shape) +
+    throw DataError("Weights '" + source + "': '" + p.name + "' has shape " + shape_text(values.sizes()) +
+                    ", the model needs " + shape_text(p.file_shape) +
                     ". Use weights of the same architecture, or change the recipe's model.* keys.");
   p.value.detach().copy_(values.view(p.shape));
 }

@@ -1,7 +1,8 @@
-// The model's parameters and buffers: named tensors in one flat allocation, gradients in a second one of the same layout.
+// The model's parameters and buffers: named tensors in one flat allocation, gradients in a second one of the same
+// layout.
 //
-// Order in memory is the reverse of registration: about the order in which backward produces gradients, so that a bucket of
-// the all-reduce is one contiguous range that fills from its front. Names are torchvision's.
+// Order in memory is the reverse of registration: about the order in which backward produces gradients, so that a
+// bucket of the all-reduce is one contiguous range that fills from its front. Names are torchvision's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,15 +26,16 @@ struct Parameter {
   std::vector<std::int64_t> file_shape;
   Layout layout = Layout::kPlain;
   bool trainable = true;
-  bool buffer = false;             // running statistics, frozen scales: never has a gradient
-  std::int64_t offset = 0;         // elements into the flat allocation (trainable ones)
+  bool buffer = false;      // running statistics, frozen scales: never has a gradient
+  std::int64_t offset = 0;  // elements into the flat allocation (trainable ones)
   std::int64_t count = 0;
-  at::Tensor value;                // a leaf; a view into the flat allocation where trainable
+  at::Tensor value;  // a leaf; a view into the flat allocation where trainable
 };
 
 using Init = std::function<void(float* values, std::int64_t count, std::uint64_t key)>;
 
-// Initialisers: `values` is filled in file order. Sources: He et al. 2015 (kaiming), as torch.nn.init computes the bounds.
+// Initialisers: `values` is filled in file order. Sources: He et al. 2015 (kaiming), as torch.nn.init computes the
+// bounds.
 Init constant(float value);
 Init normal(double std);
 Init uniform(double bound);
@@ -47,7 +49,7 @@ class ParameterStore {
   ParameterStore& operator=(const ParameterStore&) = delete;
 
   Parameter* add(std::string name, std::vector<std::int64_t> shape, const Init& init, Layout layout = Layout::kPlain,
-                 bool trainable = true);
+      bool trainable = true);
   Parameter* add_buffer(std::string name, std::vector<std::int64_t> shape, float value);
 
   // After the last add: moves all trainable parameters into the flat allocation on `device` and makes their gradients
@@ -58,7 +60,7 @@ class ParameterStore {
   const std::deque<Parameter>& all() const { return parameters_; }
   // Trainable parameters in memory order.
   const std::vector<Parameter*>& trainable() const { return trainable_; }
-  at::Tensor& flat_values() { return flat_values_; }        // [T] float32
+  at::Tensor& flat_values() { return flat_values_; }  // [T] float32
   const at::Tensor& flat_values() const { return flat_values_; }
   at::Tensor& flat_gradients() { return flat_gradients_; }  // [T] float32
   std::int64_t trainable_count() const { return trainable_count_; }

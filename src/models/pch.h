@@ -1,4 +1,5 @@
-// Precompiled for every target that uses LibTorch: the tensor class and autograd's base; operators are included one by one.
+// Precompiled for every target that uses LibTorch: the tensor class and autograd's base; operators are included one by
+// one.
 #pragma once
 
 #include <ATen/TensorOperators.h>

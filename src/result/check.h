@@ -15,7 +15,8 @@ struct Check {
   std::string name;      // "binding"
   std::string status;    // one of kCheckStatuses
   std::string sentence;  // what was found; of a warning or a failure also who and the remedy
-  // Raw values by name. The name's end says what the entries of a list belong to: _of_rank, _of_node (in the order of system.nodes), _samples.
+  // Raw values by name. The name's end says what the entries of a list belong to: _of_rank, _of_node (in the order of
+  // system.nodes), _samples.
   Json facts = Json::object();
 };
 

@@ -17,15 +17,16 @@ struct CheckpointSample {
   std::int64_t bytes = 0;  // of the file
 };
 
-// A start of the run from a checkpoint. Samples of steps before `step` are those of the processes before, reduced over ranks, also where
-// steps.*.ranks says "local".
+// A start of the run from a checkpoint. Samples of steps before `step` are those of the processes before, reduced over
+// ranks, also where steps.*.ranks says "local".
 struct Resume {
   std::int64_t step = 0;  // steps finished in the checkpoint
   std::int64_t ranks_before = 1, ranks = 1;
-  double lost_s = 0;       // from the moment whose state the checkpoint holds to the run's going on, by the calendar's clock
-  std::string checkpoint;  // the file's name
-  std::string signal;      // that the checkpoint answered; "" where the run was killed or ended
-  std::string resumed_at;  // UTC
+  // from the moment whose state the checkpoint holds to the run's going on, by the calendar's clock
+  double lost_s = 0;
+  std::string checkpoint;        // the file's name
+  std::string signal;            // that the checkpoint answered; "" where the run was killed or ended
+  std::string resumed_at;        // UTC
   Json changed = Json::array();  // settings: [{"key": "train.threads", "before": 4, "value": 2}]
 };
 

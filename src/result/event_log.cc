@@ -10,17 +10,12 @@ struct KindName {
   EventKind kind;
   std::string_view name;
 };
-constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"},
-                               {EventKind::kRunStart, "run_start"},
-                               {EventKind::kEpochStart, "epoch_start"},
-                               {EventKind::kEpochStop, "epoch_stop"},
-                               {EventKind::kEvaluationStart, "evaluation_start"},
-                               {EventKind::kEvaluationPredicted, "evaluation_predicted"},
-                               {EventKind::kEvaluationStop, "evaluation_stop"},
-                               {EventKind::kCheckpointStart, "checkpoint_start"},
-                               {EventKind::kCheckpointStop, "checkpoint_stop"},
-                               {EventKind::kRunStop, "run_stop"},
-                               {EventKind::kProgramStop, "program_stop"}};
+constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"}, {EventKind::kRunStart, "run_start"},
+    {EventKind::kEpochStart, "epoch_start"}, {EventKind::kEpochStop, "epoch_stop"},
+    {EventKind::kEvaluationStart, "evaluation_start"}, {EventKind::kEvaluationPredicted, "evaluation_predicted"},
+    {EventKind::kEvaluationStop, "evaluation_stop"}, {EventKind::kCheckpointStart, "checkpoint_start"},
+    {EventKind::kCheckpointStop, "checkpoint_stop"}, {EventKind::kRunStop, "run_stop"},
+    {EventKind::kProgramStop, "program_stop"}};
 
 }  // namespace
 
@@ -37,18 +32,19 @@ EventKind event_from_name(const std::string& name) {
 }
 
 Json event_json(const Event& e) {
-  Json j = {{"event", event_name(e.kind)}, {"time_ms", e.time_ms}, {"clock_s", e.clock_s}, {"step", e.step}, {"epoch", e.epoch}};
+  Json j = {{"event", event_name(e.kind)}, {"time_ms", e.time_ms}, {"clock_s", e.clock_s}, {"step", e.step},
+      {"epoch", e.epoch}};
   if (!e.values.empty()) j["value"] = e.values;
   return j;
 }
 
 Event event_from_json(const Json& object, const std::string& path) {
   return {.kind = event_from_name(get<std::string>(object, "event", path)),
-          .time_ms = get<std::int64_t>(object, "time_ms", path),
-          .clock_s = get<double>(object, "clock_s", path),
-          .step = get<std::int64_t>(object, "step", path),
-          .epoch = get<std::int64_t>(object, "epoch", path),
-          .values = object.contains("value") ? get_object(object, "value", path) : Json::object()};
+      .time_ms = get<std::int64_t>(object, "time_ms", path),
+      .clock_s = get<double>(object, "clock_s", path),
+      .step = get<std::int64_t>(object, "step", path),
+      .epoch = get<std::int64_t>(object, "epoch", path),
+      .values = object.contains("value") ? get_object(object, "value", path) : Json::object()};
 }
 
 std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events) {
@@ -69,7 +65,9 @@ std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events
     if (e.kind == EventKind::kEvaluationStart) beside = false;
     if (e.kind == EventKind::kEvaluationStop && beside) continue;
     if (e.kind == EventKind::kEvaluationPredicted) beside = true;
-    if (depth > 0 && (e.kind == EventKind::kEvaluationPredicted || e.kind == EventKind::kEvaluationStop || e.kind == EventKind::kCheckpointStop)) pause(e.clock_s, -1);
+    if (depth > 0 && (e.kind == EventKind::kEvaluationPredicted || e.kind == EventKind::kEvaluationStop ||
+                         e.kind == EventKind::kCheckpointStop))
+      pause(e.clock_s, -1);
     if (e.kind == EventKind::kRunStop) {
       stop = e.clock_s;
       if (depth > 0) paused_s += e.clock_s - since_s;
@@ -85,7 +83,12 @@ EventLog::EventLog(double start_s, Sink sink) : start_s_(start_s), sink_(std::mo
 }
 
 void EventLog::add(EventKind kind, std::int64_t step, std::int64_t epoch, Json values) {
-  sink_({.kind = kind, .time_ms = unix_ms(), .clock_s = now_s() - start_s_, .step = step, .epoch = epoch, .values = std::move(values)});
+  sink_({.kind = kind,
+      .time_ms = unix_ms(),
+      .clock_s = now_s() - start_s_,
+      .step = step,
+      .epoch = epoch,
+      .values = std::move(values)});
 }
 
 }  // namespace ttt::result

@@ -14,28 +14,40 @@
 namespace ttt::result {
 
 enum class EventKind {
-  kProgramStart, kRunStart, kEpochStart, kEpochStop, kEvaluationStart, kEvaluationPredicted, kEvaluationStop, kCheckpointStart, kCheckpointStop, kRunStop, kProgramStop
+  kProgramStart,
+  kRunStart,
+  kEpochStart,
+  kEpochStop,
+  kEvaluationStart,
+  kEvaluationPredicted,
+  kEvaluationStop,
+  kCheckpointStart,
+  kCheckpointStop,
+  kRunStop,
+  kProgramStop
 };
-std::string_view event_name(EventKind kind);              // "program_start", ...
-EventKind event_from_name(const std::string& name);       // throws DataError on another word
+std::string_view event_name(EventKind kind);         // "program_start", ...
+EventKind event_from_name(const std::string& name);  // throws DataError on another word
 
 struct Event {
   EventKind kind = EventKind::kProgramStart;
-  std::int64_t time_ms = 0;       // since the Unix epoch: compares with other logs and nodes
-  double clock_s = 0;             // monotonic, since the start of the program: what durations are made of
+  std::int64_t time_ms = 0;          // since the Unix epoch: compares with other logs and nodes
+  double clock_s = 0;                // monotonic, since the start of the program: what durations are made of
   std::int64_t step = 0, epoch = 0;  // steps done; the epoch, from 1, 0 outside of the run
-  Json values = Json::object();   // evaluation_stop: BBOX and SEGM; epoch_stop: images; run_stop: status
+  Json values = Json::object();      // evaluation_stop: BBOX and SEGM; epoch_stop: images; run_stop: status
 };
 
 Json event_json(const Event& event);
 Event event_from_json(const Json& object, const std::string& path);
 
-// Three clocks that published times to accuracy are told by. They differ by what they leave out, so they are never compared with one another.
+// Three clocks that published times to accuracy are told by. They differ by what they leave out, so they are never
+// compared with one another.
 struct BenchmarkClocks {
   double mlperf_s = 0;     // run start to run stop, evaluation included, initialisation not (MLPerf training rules)
   double dawnbench_s = 0;  // the same without evaluation and checkpoints, which DAWNBench lets a submission leave out
 };
-// Nothing where the run did not start or did not stop, and where it went on from an earlier one: what came before is not in its events.
+// Nothing where the run did not start or did not stop, and where it went on from an earlier one: what came before is
+// not in its events.
 std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events);
 
 // Puts the two clocks' readings on what is told, and hands it on.

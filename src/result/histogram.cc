@@ -16,14 +16,16 @@ static_assert(HistogramBuilder::kSmallest == std::bit_cast<float>(kFirst << kShi
 
 // Where the bucket of a positive value begins; of kInfinite the largest number.
 double begin_of(std::uint32_t bucket) {
-  return bucket >= kInfinite ? std::numeric_limits<float>::max() : static_cast<double>(std::bit_cast<float>(bucket << kShift));
+  return bucket >= kInfinite ? std::numeric_limits<float>::max()
+                             : static_cast<double>(std::bit_cast<float>(bucket << kShift));
 }
 
 }  // namespace
 
 void HistogramBuilder::add(std::span<const float> values, float scale) {
   constexpr std::size_t kBlock = 1024;
-  for (std::size_t i = 0; i < values.size(); i += kBlock) add_block(values.data() + i, std::min(kBlock, values.size() - i), scale);
+  for (std::size_t i = 0; i < values.size(); i += kBlock)
+    add_block(values.data() + i, std::min(kBlock, values.size() - i), scale);
 }
 
 void HistogramBuilder::add_block(const float* values, std::size_t n, float scale) {
@@ -51,7 +53,9 @@ void HistogramBuilder::add_block(const float* values, std::size_t n, float scale
 
 Histogram HistogramBuilder::finish() const {
   Histogram h{.min = min_, .max = max_, .num = num_, .sum = sum_, .sum_squares = sum_squares_};
-  const auto push = [&](double limit, std::uint64_t count) { h.limit.push_back(limit), h.count.push_back(static_cast<double>(count)); };
+  const auto push = [&](double limit, std::uint64_t count) {
+    h.limit.push_back(limit), h.count.push_back(static_cast<double>(count));
+  };
   for (std::uint32_t b = kInfinite; b-- > kFirst;) push(-begin_of(b), count_[kNegative | b]);
   std::uint64_t tiny = 0;
   for (std::uint32_t b = 0; b < kFirst; ++b) tiny += count_[b] + count_[kNegative | b];

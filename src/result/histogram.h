@@ -1,4 +1,5 @@
-// How often values of a size occur: histograms of gradients and weights, whose sizes range over many orders of magnitude.
+// How often values of a size occur: histograms of gradients and weights, whose sizes range over many orders of
+// magnitude.
 #pragma once
 
 #include <array>
@@ -8,15 +9,16 @@
 
 namespace ttt::result {
 
-// TensorBoard's: count[i] values lie between limit[i - 1] and limit[i]; the first bucket begins at min, the last ends at max.
+// TensorBoard's: count[i] values lie between limit[i - 1] and limit[i]; the first bucket begins at min, the last ends
+// at max.
 struct Histogram {
   double min = 0, max = 0, num = 0, sum = 0, sum_squares = 0;
   std::vector<double> limit, count;  // of equal length; neither the first nor the last count is 0
 };
 
-// Counts float32 values in four buckets for each power of two, the same for negative values: the bucket is the upper bits of the number, so a
-// value costs a shift and an addition. What is smaller than kSmallest lies in one bucket around zero. A bucket holds its end that is nearer to zero.
-// Numbers that are not finite are left out.
+// Counts float32 values in four buckets for each power of two, the same for negative values: the bucket is the upper
+// bits of the number, so a value costs a shift and an addition. What is smaller than kSmallest lies in one bucket
+// around zero. A bucket holds its end that is nearer to zero. Numbers that are not finite are left out.
 class HistogramBuilder {
  public:
   static constexpr double kSmallest = 0x1p-40;

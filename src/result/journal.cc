@@ -35,8 +35,8 @@ fs::path first_journal(const fs::path& journal) {
     for (const auto& entry : fs::directory_iterator(journal))
       if (entry.path().extension() == ".jsonl") files.push_back(entry.path());
   if (files.empty())
-    throw UsageError("'" + journal.string() +
-                     "' holds no journal. Name the folder '<result>.journal' of an aborted run.");
+    throw UsageError(
+        "'" + journal.string() + "' holds no journal. Name the folder '<result>.journal' of an aborted run.");
   return *std::min_element(files.begin(), files.end());
 }
 
@@ -49,8 +49,8 @@ void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord
   TelemetrySeries& t = series_of(r, where);
   for (const auto* norms : {&s.gradient_norm, &s.weight_norm, &s.update_norm})
     if (norms->size() != t.group.size())
-      throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " + std::to_string(t.group.size()) +
-                      ". Take the original file.");
+      throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " +
+                      std::to_string(t.group.size()) + ". Take the original file.");
   t.add(s);
 }
 
@@ -79,19 +79,19 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
     add_telemetry(telemetry_sample_from_json(line, where), where, r);
   } else if (type == "pictures") {
     TelemetrySeries& t = series_of(r, where);
-    t.picture_step.push_back(member(line, "step", where).get<std::int64_t>()), t.picture_cost_s.push_back(member(line, "cost_s", where).get<double>());
+    t.picture_step.push_back(member(line, "step", where).get<std::int64_t>()),
+        t.picture_cost_s.push_back(member(line, "cost_s", where).get<double>());
   } else if (type == "warning") {
     r.warnings.push_back(member(line, "text", where).get<std::string>());
   } else if (type == "non_finite") {
     r.non_finite.push_back({member(line, "step", where).get<std::int64_t>(),
-                            member(line, "name", where).get<std::string>(),
-                            member(line, "value", where).get<std::string>()});
+        member(line, "name", where).get<std::string>(), member(line, "value", where).get<std::string>()});
   } else if (type == "clocks") {
     r.clocks = {.total_s = member(line, "total_s", where).get<double>(),
-                .init_s = member(line, "init_s", where).get<double>(),
-                .run_s = member(line, "run_s", where).get<double>(),
-                .train_s = member(line, "train_s", where).get<double>(),
-                .lost_s = line.value("lost_s", 0.0)};
+        .init_s = member(line, "init_s", where).get<double>(),
+        .run_s = member(line, "run_s", where).get<double>(),
+        .train_s = member(line, "train_s", where).get<double>(),
+        .lost_s = line.value("lost_s", 0.0)};
   } else if (type == "end") {
     r.verdict = verdict_from_name(member(line, "verdict", where).get<std::string>());
     r.reason = member(line, "reason", where).get<std::string>();
@@ -153,7 +153,9 @@ JournalReader::JournalReader(const fs::path& journal) : file_(first_journal(jour
 
 bool JournalReader::poll() {
   std::error_code unknown;
-  if (const auto size = fs::file_size(file_, unknown); !unknown && size < static_cast<std::uintmax_t>(offset_)) *this = JournalReader(file_);  // begun anew
+  // begun anew
+  if (const auto size = fs::file_size(file_, unknown); !unknown && size < static_cast<std::uintmax_t>(offset_))
+    *this = JournalReader(file_);
   in_.clear();
   in_.seekg(offset_);
   bool news = false;

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <string>
 
-#include "settings/json.h"
 #include "result/run_record.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 
@@ -39,8 +39,8 @@ class JournalReader {
   // Of a journal folder (its lowest rank) or one rank's file. Throws UsageError where there is none.
   explicit JournalReader(const std::filesystem::path& journal);
 
-  // Takes in the lines that came since the last call; a last line whose end is not there yet waits for the next one. Returns whether any came.
-  // Throws DataError where the journal is damaged.
+  // Takes in the lines that came since the last call; a last line whose end is not there yet waits for the next one.
+  // Returns whether any came. Throws DataError where the journal is damaged.
   bool poll();
   const RunRecord& record() const { return record_; }  // verdict not_run until the run has ended
   bool started() const { return started_; }            // there is a first line

@@ -10,10 +10,11 @@
 
 namespace ttt::result {
 
-inline std::string join(const std::string& path, const std::string& key) { return path.empty() ? key : path + "." + key; }
+inline std::string join(const std::string& path, const std::string& key) {
+  return path.empty() ? key : path + "." + key;
+}
 
-template <class T>
-T get(const Json& object, const std::string& key, const std::string& path) {
+template <class T> T get(const Json& object, const std::string& key, const std::string& path) {
   const Json& value = member(object, key, path);
   bool fits = false;
   if constexpr (std::is_same_v<T, std::string>) fits = value.is_string();
@@ -40,8 +41,7 @@ inline const Json& get_array(const Json& object, const std::string& key, const s
   return value;
 }
 
-template <class T>
-std::vector<T> get_list(const Json& object, const std::string& key, const std::string& path) {
+template <class T> std::vector<T> get_list(const Json& object, const std::string& key, const std::string& path) {
   std::vector<T> list;
   const Json& values = get_array(object, key, path);
   list.reserve(values.size());

@@ -115,9 +115,9 @@ std::string mllog_text(const MllogLine& line) {
   Json metadata = {{"file", in_tree(line.where.file_name())}, {"lineno", line.where.line()}};
   for (const auto& [key, value] : line.metadata.items()) metadata[key] = value;
   std::string out = kMllogToken;
-  append_spaced({{"namespace", ""}, {"time_ms", line.time_ms}, {"event_type", kTypes[static_cast<int>(line.type)]}, {"key", line.key},
-                 {"value", line.value}, {"metadata", std::move(metadata)}},
-                out);
+  append_spaced({{"namespace", ""}, {"time_ms", line.time_ms}, {"event_type", kTypes[static_cast<int>(line.type)]},
+                    {"key", line.key}, {"value", line.value}, {"metadata", std::move(metadata)}},
+      out);
   return out;
 }
 
@@ -125,16 +125,19 @@ MllogFile::MllogFile(const std::filesystem::path& path, bool force) : path_(path
   // Exclusively: an existing log is somebody's run.
   const int fd = ::open(path_.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0644);
   if (fd < 0 && errno == EEXIST)
-    throw UsageError("The MLPerf log " + quote(path_) + " exists already. Replace it with --force, or name another result with --out.");
+    throw UsageError("The MLPerf log " + quote(path_) +
+                     " exists already. Replace it with --force, or name another result with --out.");
   if (fd < 0)
-    throw UsageError("Cannot write the MLPerf log " + quote(path_) + " (" + std::strerror(errno) + "). Name a result in a writable folder with --out.");
+    throw UsageError("Cannot write the MLPerf log " + quote(path_) + " (" + std::strerror(errno) +
+                     "). Name a result in a writable folder with --out.");
   file_.reset(::fdopen(fd, "a"));
 }
 
 bool MllogFile::write(const MllogLine& line) {
   if (!file_) return true;  // said once
   const std::string text = mllog_text(line) + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0) return true;
+  if (std::fwrite(text.data(), 1, text.size(), file_.get()) == text.size() && std::fflush(file_.get()) == 0)
+    return true;
   file_.reset();
   return false;
 }

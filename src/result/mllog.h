@@ -1,5 +1,6 @@
-// MLPerf's log lines: `:::MLLOG {"namespace": "", "time_ms": ..., "event_type": ..., "key": ..., "value": ..., "metadata": {...}}`.
-// Source of the format: mlcommons/logging, mlperf_logging/mllog/mllog.py (written) and compliance_checker/mlp_parser/ruleset_310.py (read).
+// MLPerf's log lines: `:::MLLOG {"namespace": "", "time_ms": ..., "event_type": ..., "key": ..., "value": ...,
+// "metadata": {...}}`. Source of the format: mlcommons/logging, mlperf_logging/mllog/mllog.py (written) and
+// compliance_checker/mlp_parser/ruleset_310.py (read).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ struct MllogLine {
   std::int64_t time_ms = 0;  // since the Unix epoch
   MllogType type = MllogType::kPoint;
   std::string key;
-  Json value;                        // null where the key says all
-  Json metadata = Json::object();    // beside "file" and "lineno", which mllog_text adds
+  Json value;                      // null where the key says all
+  Json metadata = Json::object();  // beside "file" and "lineno", which mllog_text adds
   std::source_location where = std::source_location::current();
 };
 
@@ -62,8 +63,8 @@ struct MllogText {
   std::vector<MllogRecord> records;
   std::vector<MllogFault> faults;
 };
-// What stands before the token is dropped, lines without it are ignored, bytes that are not UTF-8 count as Latin-1, and NaN and infinities, which
-// Python writes, become null: as the reader of the source above takes it.
+// What stands before the token is dropped, lines without it are ignored, bytes that are not UTF-8 count as Latin-1, and
+// NaN and infinities, which Python writes, become null: as the reader of the source above takes it.
 MllogText parse_mllog(const std::string& text);
 
 }  // namespace ttt::result

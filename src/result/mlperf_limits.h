@@ -9,11 +9,12 @@
 namespace ttt::result::mlperf {
 
 inline constexpr double kBoxTarget = 0.377, kMaskTarget = 0.339;
-inline constexpr std::int64_t kTrainImages = 117266;  // of train2017's 118287: those with a box of more than one pixel each way
+// of train2017's 118287: those with a box of more than one pixel each way
+inline constexpr std::int64_t kTrainImages = 117266;
 inline constexpr std::int64_t kEvalImages = 5000;
 inline constexpr double kInitMinutesClosed = 30, kInitMinutesOpen = 240;
 inline constexpr std::int64_t kRuns = 5;
-inline constexpr double kRateUnit = 0.02;  // base learning rates are multiples of it
+inline constexpr double kRateUnit = 0.02;        // base learning rates are multiples of it
 inline constexpr std::int64_t kSmallBatch = 16;  // below it also its fractions
 inline constexpr double kDecayFactor = 0.1;
 inline constexpr std::int64_t kCandidates = 1000;

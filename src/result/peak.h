@@ -9,9 +9,9 @@
 namespace ttt::result {
 
 struct Peak {
-  std::string name;  // "matrix_multiply"
-  std::string unit;  // "flop/s" or "B/s"
-  std::string work;  // what was done, in words
+  std::string name;             // "matrix_multiply"
+  std::string unit;             // "flop/s" or "B/s"
+  std::string work;             // what was done, in words
   double per_call = 0;          // one rank's flop or bytes in one call of it
   std::vector<double> samples;  // rates of all ranks together, in `unit`
 };

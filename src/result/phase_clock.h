@@ -50,7 +50,8 @@ class PhaseClock {
   void enter(Phase phase) {
     const double now = now_();
     spent_[static_cast<std::size_t>(current_)] += now - mark_;
-    if (lane_ && now > mark_) lane_->add({.start_s = mark_, .end_s = now, .event = static_cast<trace::Event>(current_)});
+    if (lane_ && now > mark_)
+      lane_->add({.start_s = mark_, .end_s = now, .event = static_cast<trace::Event>(current_)});
     mark_ = now;
     become(phase);
   }
@@ -58,7 +59,10 @@ class PhaseClock {
     enter(Phase::kOther);
     sample.step_s = mark_ - step_start_;
     if (lane_)
-      lane_->add({.start_s = step_start_, .end_s = mark_, .number = static_cast<std::int32_t>(sample.step), .event = trace::Event::kStep});
+      lane_->add({.start_s = step_start_,
+          .end_s = mark_,
+          .number = static_cast<std::int32_t>(sample.step),
+          .event = trace::Event::kStep});
     sample.phase_s = spent_;
     // What the additions rounded away belongs to `other`, so that the phases add up to the step.
     double named = 0;
@@ -90,9 +94,9 @@ class RunClock {
   using Now = double (*)();
   explicit RunClock(double start_s = now_s(), Now now = now_s) : now_(now), start_(start_s) {}
 
-  // Of a run that goes on with an earlier one: what its clocks showed at the moment whose state the checkpoint holds, and the seconds since
-  // then by the calendar's clock. They are lost until start_run(), and part of the run. Never less than this process has lived: a
-  // calendar's clock may be set back.
+  // Of a run that goes on with an earlier one: what its clocks showed at the moment whose state the checkpoint holds,
+  // and the seconds since then by the calendar's clock. They are lost until start_run(), and part of the run. Never
+  // less than this process has lived: a calendar's clock may be set back.
   void go_on(const Clocks& earlier, double since_s) {
     const std::lock_guard lock(mutex_);
     const double now = now_();

@@ -12,15 +12,18 @@ extern char** environ;
 namespace ttt::result {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPrefixes = {"NCCL_",      "CUDA_", "OMPI_MCA_", "OMP_",
-                                                       "SLURM_JOB_", "MKL_",  "TTT_"};
+constexpr std::array<std::string_view, 7> kPrefixes = {
+    "NCCL_", "CUDA_", "OMPI_MCA_", "OMP_", "SLURM_JOB_", "MKL_", "TTT_"};
 
-// What Open MPI's launcher tells its own processes: addresses, folders and keys of one launch. Nobody set it, and it is nobody's business.
-constexpr std::array<std::string_view, 4> kLaunchers = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir"};
+// What Open MPI's launcher tells its own processes: addresses, folders and keys of one launch. Nobody set it, and it is
+// nobody's business.
+constexpr std::array<std::string_view, 4> kLaunchers = {
+    "OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir"};
 
 bool kept(std::string_view text) {
   const auto begins = [text](std::string_view prefix) { return text.starts_with(prefix); };
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) && std::none_of(kLaunchers.begin(), kLaunchers.end(), begins);
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) &&
+         std::none_of(kLaunchers.begin(), kLaunchers.end(), begins);
 }
 
 Json environment_json() {
@@ -61,12 +64,11 @@ Json provenance_json(const std::vector<std::string>& command, const std::map<std
     if (!version.runtime.empty()) v["runtime"] = version.runtime;
     versions[name] = std::move(v);
   }
-  return {{"version", provenance::kVersion},   {"commit", provenance::kCommit},
-          {"dirty", provenance::kDirty},       {"compiler", provenance::kCompiler},
-          {"flags", provenance::kFlags},       {"build_type", provenance::kBuildType},
-          {"sanitize", provenance::kSanitize}, {"cuda_compiler", provenance::kCudaCompiler},
-          {"libraries", std::move(versions)},  {"command", command},
-          {"environment", environment_json()}, {"started_at", utc_now()}};
+  return {{"version", provenance::kVersion}, {"commit", provenance::kCommit}, {"dirty", provenance::kDirty},
+      {"compiler", provenance::kCompiler}, {"flags", provenance::kFlags}, {"build_type", provenance::kBuildType},
+      {"sanitize", provenance::kSanitize}, {"cuda_compiler", provenance::kCudaCompiler},
+      {"libraries", std::move(versions)}, {"command", command}, {"environment", environment_json()},
+      {"started_at", utc_now()}};
 }
 
 }  // namespace ttt::result

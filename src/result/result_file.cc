@@ -57,18 +57,14 @@ void sync_folder(const fs::path& path) {
 std::string run_id_at(const fs::path& path) {
   try {
     return parse(read_text(path), "").value("run_id", "");
-  } catch (const std::exception&) {
-    return {};
-  }
+  } catch (const std::exception&) { return {}; }
 }
 
 // Whether the result at `path` is that of a run that failed or was interrupted.
 bool is_unfinished(const fs::path& path) {
   try {
     return parse_result(read_text(path), quote(path)).verdict == Verdict::kFailed;
-  } catch (const Error&) {
-    return false;
-  }
+  } catch (const Error&) { return false; }
 }
 
 // Puts `temporary` in place. 0 or errno. Without `replace` a file that appeared meanwhile stays (EEXIST).
@@ -92,8 +88,8 @@ int publish(const fs::path& temporary, const fs::path& path, bool replace) {
     throw Error(problem + "It was saved as '" + saved.string() + "': move it from there.");
   std::fprintf(stderr, "-----BEGIN TTT RESULT-----\n%s-----END TTT RESULT-----\n", text.c_str());
   std::fflush(stderr);
-  throw Error(problem +
-              "It was printed above, on stderr, between the lines BEGIN and END TTT RESULT: save it from there.");
+  throw Error(
+      problem + "It was printed above, on stderr, between the lines BEGIN and END TTT RESULT: save it from there.");
 }
 
 }  // namespace
@@ -151,8 +147,8 @@ Reservation::Reservation(const fs::path& path, bool force, bool may_resume)
   } else if (!force && fs::exists(fs::symlink_status(path))) {
     ::unlink(lock_.c_str());
     ::close(fd_);
-    throw UsageError("The result '" + path.string() +
-                     "' exists already. Replace it with --force, or name another file with --out.");
+    throw UsageError(
+        "The result '" + path.string() + "' exists already. Replace it with --force, or name another file with --out.");
   }
   ::unlink(with_suffix(path, ".tmp").c_str());  // of a run that was killed: the lock is ours, so nobody writes it
 }
@@ -203,25 +199,24 @@ RunRecord read_result(const fs::path& path) { return parse_result(read_text(path
 RunRecord parse_result(std::string text, const std::string& name) {
   const Json document = parse(text, name);
   if (!document.is_object() || !document.contains("schema_version"))
-    throw DataError(name +
-                    " is not a result of this suite (no schema_version). Name a file that a run wrote with --out.");
+    throw DataError(
+        name + " is not a result of this suite (no schema_version). Name a file that a run wrote with --out.");
   RunRecord record;
   const std::size_t key = text.rfind(kHashKey);
   try {
     record = run_record_from_json(document);
-  } catch (const DataError& e) {
-    throw DataError(name + ": " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError(name + ": " + e.what()); }
   const std::size_t at = key + kHashKey.size();
   if (key == std::string::npos || at + kHashDigits > text.size())
     throw DataError(name + " has no content_sha256: it was edited after it was written. Take the original file.");
   const std::string stated = text.substr(at, kHashDigits);
   text.replace(at, kHashDigits, kHashDigits, '0');
   if (sha256_hex(text) != stated)
-    throw DataError(name +
-                    " does not match its content_sha256: it was edited after it was written. Take the original file.");
+    throw DataError(
+        name + " does not match its content_sha256: it was edited after it was written. Take the original file.");
   if (record.kind == "time_to_target" && record.verdict == Verdict::kPassed && record.target &&
-      std::none_of(record.accuracy.begin(), record.accuracy.end(), [&](const Evaluation& e) { return record.target->reached(e); }))
+      std::none_of(record.accuracy.begin(), record.accuracy.end(),
+          [&](const Evaluation& e) { return record.target->reached(e); }))
     throw DataError(name + " says passed, but none of its evaluations reaches its target. Take the original file.");
   return record;
 }

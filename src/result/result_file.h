@@ -9,8 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "settings/json.h"
 #include "result/run_record.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 

@@ -14,13 +14,9 @@ struct VerdictWord {
   int exit_code;
 };
 // Exit codes are those of core/error.h; 6 is the run that ended as planned without reaching its target.
-constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0},
-                                     {Verdict::kIncorrect, "incorrect", 5},
-                                     {Verdict::kFailed, "failed", 1},
-                                     {Verdict::kNotConverged, "not_converged", 6},
-                                     {Verdict::kNotSupported, "not_supported", 4},
-                                     {Verdict::kNotRun, "not_run", 0},
-                                     {Verdict::kSmoke, "smoke", 0}};
+constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0}, {Verdict::kIncorrect, "incorrect", 5},
+    {Verdict::kFailed, "failed", 1}, {Verdict::kNotConverged, "not_converged", 6},
+    {Verdict::kNotSupported, "not_supported", 4}, {Verdict::kNotRun, "not_run", 0}, {Verdict::kSmoke, "smoke", 0}};
 
 CocoStats stats_from_json(const Json& object, const std::string& key, const std::string& path) {
   const Json& named = get_object(object, key, path);
@@ -40,12 +36,9 @@ Json steps_json(const StepSeries& s) {
   Json phases = Json::object(), losses = Json::object();
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) phases[std::string(kPhaseNames[i])] = s.phase_s[i];
   for (std::size_t i = 0; i < kLossNames.size(); ++i) losses[std::string(kLossNames[i])] = s.loss[i];
-  return {{"step", s.step},
-          {"images", s.images},
-          {"step_s", {{"ranks", s.step_ranks}, {"values", s.step_s}}},
-          {"phase_s", {{"ranks", s.phase_ranks}, {"values", phases}}},
-          {"loss", {{"ranks", s.loss_ranks}, {"values", losses}}},
-          {"learning_rate", s.learning_rate}};
+  return {{"step", s.step}, {"images", s.images}, {"step_s", {{"ranks", s.step_ranks}, {"values", s.step_s}}},
+      {"phase_s", {{"ranks", s.phase_ranks}, {"values", phases}}},
+      {"loss", {{"ranks", s.loss_ranks}, {"values", losses}}}, {"learning_rate", s.learning_rate}};
 }
 
 StepSeries steps_from_json(const Json& object) {
@@ -61,8 +54,8 @@ StepSeries steps_from_json(const Json& object) {
   const Json& loss = get_object(object, "loss", "steps");
   s.loss_ranks = get<std::string>(loss, "ranks", "steps.loss");
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
-    s.phase_s[i] = get_list<double>(get_object(phase, "values", "steps.phase_s"), std::string(kPhaseNames[i]),
-                                    "steps.phase_s.values");
+    s.phase_s[i] = get_list<double>(
+        get_object(phase, "values", "steps.phase_s"), std::string(kPhaseNames[i]), "steps.phase_s.values");
   for (std::size_t i = 0; i < kLossNames.size(); ++i)
     s.loss[i] =
         get_list<double>(get_object(loss, "values", "steps.loss"), std::string(kLossNames[i]), "steps.loss.values");
@@ -82,9 +75,9 @@ Json recipe_json(const RecipeRecord& r) {
 
 RecipeRecord recipe_from_json(const Json& object) {
   return {.name = get<std::string>(object, "name", "recipe"),
-          .settings = get_object(object, "settings", "recipe"),
-          .changes = get_array(object, "changes", "recipe"),
-          .sha256 = get<std::string>(object, "sha256", "recipe")};
+      .settings = get_object(object, "settings", "recipe"),
+      .changes = get_array(object, "changes", "recipe"),
+      .sha256 = get<std::string>(object, "sha256", "recipe")};
 }
 
 // The clocks of other benchmarks are of a run in one piece: what an interruption costs is not theirs to say.
@@ -92,16 +85,17 @@ Json clocks_json(const RunRecord& r) {
   const Clocks& c = r.clocks;
   Json j = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
   if (c.lost_s > 0) j["lost_s"] = c.lost_s;
-  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty()) j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
+  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty())
+    j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
   return j;
 }
 
 Clocks clocks_from_json(const Json& c) {
   return {.total_s = get<double>(c, "total_s", "clocks"),
-          .init_s = get<double>(c, "init_s", "clocks"),
-          .run_s = get<double>(c, "run_s", "clocks"),
-          .train_s = get<double>(c, "train_s", "clocks"),
-          .lost_s = c.contains("lost_s") ? get<double>(c, "lost_s", "clocks") : 0};
+      .init_s = get<double>(c, "init_s", "clocks"),
+      .run_s = get<double>(c, "run_s", "clocks"),
+      .train_s = get<double>(c, "train_s", "clocks"),
+      .lost_s = c.contains("lost_s") ? get<double>(c, "lost_s", "clocks") : 0};
 }
 
 void check_version(const Json& document) {
@@ -175,32 +169,30 @@ void StepSeries::append(const StepSeries& later) {
 }
 
 Json evaluation_json(const Evaluation& e) {
-  return {{"epoch", e.epoch},           {"step", e.step},
-          {"images", e.images},         {"wall_s", e.wall_s},
-          {"duration_s", e.duration_s}, {"bbox", stats_json(e.bbox)},
-          {"segm", stats_json(e.segm)}};
+  return {{"epoch", e.epoch}, {"step", e.step}, {"images", e.images}, {"wall_s", e.wall_s},
+      {"duration_s", e.duration_s}, {"bbox", stats_json(e.bbox)}, {"segm", stats_json(e.segm)}};
 }
 
 Evaluation evaluation_from_json(const Json& object, const std::string& path) {
   return {.epoch = get<std::int64_t>(object, "epoch", path),
-          .step = get<std::int64_t>(object, "step", path),
-          .images = get<std::int64_t>(object, "images", path),
-          .wall_s = get<double>(object, "wall_s", path),
-          .duration_s = get<double>(object, "duration_s", path),
-          .bbox = stats_from_json(object, "bbox", path),
-          .segm = stats_from_json(object, "segm", path)};
+      .step = get<std::int64_t>(object, "step", path),
+      .images = get<std::int64_t>(object, "images", path),
+      .wall_s = get<double>(object, "wall_s", path),
+      .duration_s = get<double>(object, "duration_s", path),
+      .bbox = stats_from_json(object, "bbox", path),
+      .segm = stats_from_json(object, "segm", path)};
 }
 
 Json step_json(const StepSample& s) {
-  return {{"step", s.step},       {"images", s.images}, {"step_s", s.step_s},
-          {"phase_s", s.phase_s}, {"loss", s.loss},     {"lr", s.learning_rate}};
+  return {{"step", s.step}, {"images", s.images}, {"step_s", s.step_s}, {"phase_s", s.phase_s}, {"loss", s.loss},
+      {"lr", s.learning_rate}};
 }
 
 StepSample step_from_json(const Json& object, const std::string& path) {
   StepSample s{.step = get<std::int64_t>(object, "step", path),
-               .images = get<std::int64_t>(object, "images", path),
-               .step_s = get<double>(object, "step_s", path),
-               .learning_rate = get<double>(object, "lr", path)};
+      .images = get<std::int64_t>(object, "images", path),
+      .step_s = get<double>(object, "step_s", path),
+      .learning_rate = get<double>(object, "lr", path)};
   const auto phases = get_list<double>(object, "phase_s", path), losses = get_list<double>(object, "loss", path);
   if (phases.size() != s.phase_s.size() || losses.size() != s.loss.size())
     throw DataError("'" + path + "' has " + std::to_string(phases.size()) + " phases and " +
@@ -215,11 +207,8 @@ Json to_json(const RunRecord& r) {
   for (const Evaluation& e : r.accuracy) accuracy.push_back(evaluation_json(e));
   for (const NonFinite& n : r.non_finite)
     non_finite.push_back({{"step", n.step}, {"name", n.name}, {"value", n.value}});
-  Json j = {{"schema_version", kSchemaVersion},
-            {"kind", r.kind},
-            {"run_id", r.run_id},
-            {"verdict", verdict_name(r.verdict)},
-            {"reason", r.reason}};
+  Json j = {{"schema_version", kSchemaVersion}, {"kind", r.kind}, {"run_id", r.run_id},
+      {"verdict", verdict_name(r.verdict)}, {"reason", r.reason}};
   if (r.target) j["target"] = {{"bbox_ap", r.target->bbox_ap}, {"segm_ap", r.target->segm_ap}};
   j["provenance"] = r.provenance;
   j["system"] = r.system;
@@ -281,14 +270,17 @@ RunRecord run_record_from_json(const Json& document) {
   r.built = get_object(document, "built", "");
   r.data = get_object(document, "data", "");
   r.clocks = clocks_from_json(get_object(document, "clocks", ""));
-  if (document.contains("interrupted")) r.interrupted = interruption_from_json(get_object(document, "interrupted", ""), "interrupted");
+  if (document.contains("interrupted"))
+    r.interrupted = interruption_from_json(get_object(document, "interrupted", ""), "interrupted");
   if (document.contains("resumes"))
-    for (const Json& e : get_array(document, "resumes", "")) r.resumes.push_back(resume_from_json(e, "resumes[" + std::to_string(r.resumes.size()) + "]"));
+    for (const Json& e : get_array(document, "resumes", ""))
+      r.resumes.push_back(resume_from_json(e, "resumes[" + std::to_string(r.resumes.size()) + "]"));
   if (document.contains("checkpoints"))
     for (const Json& e : get_array(document, "checkpoints", ""))
       r.checkpoints.push_back(checkpoint_from_json(e, "checkpoints[" + std::to_string(r.checkpoints.size()) + "]"));
   if (document.contains("events"))
-    for (const Json& e : get_array(document, "events", "")) r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
+    for (const Json& e : get_array(document, "events", ""))
+      r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
   if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
@@ -300,16 +292,18 @@ RunRecord run_record_from_json(const Json& document) {
     for (const Json& c : get_array(document, "comparisons", ""))
       r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
   if (document.contains("peaks"))
-    for (const Json& p : get_array(document, "peaks", "")) r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
+    for (const Json& p : get_array(document, "peaks", ""))
+      r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
   if (document.contains("checks"))
-    for (const Json& c : get_array(document, "checks", "")) r.checks.push_back(check_from_json(c, "checks[" + std::to_string(r.checks.size()) + "]"));
+    for (const Json& c : get_array(document, "checks", ""))
+      r.checks.push_back(check_from_json(c, "checks[" + std::to_string(r.checks.size()) + "]"));
   if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
   if (document.contains("health")) r.health = get_object(document, "health", "");
   if (document.contains("injected")) r.injected = get_list<std::string>(document, "injected", "");
   if (document.contains("telemetry")) r.telemetry = telemetry_from_json(get_object(document, "telemetry", ""));
   for (const Json& n : get_array(document, "non_finite", ""))
     r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
-                            get<std::string>(n, "value", "non_finite")});
+        get<std::string>(n, "value", "non_finite")});
   r.warnings = get_list<std::string>(document, "warnings", "");
   return r;
 }

@@ -14,10 +14,10 @@
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/event_log.h"
-#include "settings/json.h"
 #include "result/peak.h"
 #include "result/telemetry_record.h"
 #include "result/trace_record.h"
+#include "settings/json.h"
 
 namespace ttt::result {
 
@@ -35,8 +35,8 @@ int verdict_exit_code(Verdict verdict);              // 0 for passed, smoke and 
 // pycocotools' twelve numbers in its order: AP, AP50, AP75, AP small, medium, large, AR 1, 10, 100, AR small, medium,
 // large. -1 where the ground truth has no such object.
 using CocoStats = std::array<double, 12>;
-inline constexpr std::array<std::string_view, 12> kCocoStatNames = {"AP",  "AP50", "AP75",  "APs", "APm", "APl",
-                                                                    "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"};
+inline constexpr std::array<std::string_view, 12> kCocoStatNames = {
+    "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"};
 
 struct Evaluation {
   std::int64_t epoch = 0;   // epochs finished
@@ -56,11 +56,11 @@ struct Target {
 };
 
 // Where a step's time goes. `other` is what the rest leaves of step_s.
-inline constexpr std::array<std::string_view, 6> kPhaseNames = {"data_wait",    "forward",   "backward",
-                                                                "comm_exposed", "optimizer", "other"};
+inline constexpr std::array<std::string_view, 6> kPhaseNames = {
+    "data_wait", "forward", "backward", "comm_exposed", "optimizer", "other"};
 // The five losses of Mask R-CNN, named as torchvision names them.
-inline constexpr std::array<std::string_view, 5> kLossNames = {"objectness", "rpn_box_reg", "classifier", "box_reg",
-                                                               "mask"};
+inline constexpr std::array<std::string_view, 5> kLossNames = {
+    "objectness", "rpn_box_reg", "classifier", "box_reg", "mask"};
 
 struct StepSample {
   std::int64_t step = 0;    // from 0
@@ -82,15 +82,14 @@ struct StepSeries {
 
   std::size_t size() const { return step.size(); }
   void add(const StepSample& sample);
-  StepSeries from(std::size_t first) const;    // the samples from that one on
-  void append(const StepSeries& later);        // keeps its own words for how the samples were made of the ranks' values
+  StepSeries from(std::size_t first) const;  // the samples from that one on
+  void append(const StepSeries& later);      // keeps its own words for how the samples were made of the ranks' values
   void truncate(std::size_t size);
   StepSample at(std::size_t i) const;
 };
 
 // visit(name, column) for each: "step", "images", "step_s", "learning_rate", "phase_s.forward", ..., "loss.mask".
-template <class Series, class Visit>
-void for_each_column(Series& s, Visit&& visit) {
+template <class Series, class Visit> void for_each_column(Series& s, Visit&& visit) {
   visit("step", s.step), visit("images", s.images), visit("step_s", s.step_s), visit("learning_rate", s.learning_rate);
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
   for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
@@ -98,8 +97,7 @@ void for_each_column(Series& s, Visit&& visit) {
 
 // Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
 // add up. `max` and `sum` reduce (double* data, std::size_t count) in place over all ranks.
-template <class Max, class Sum>
-void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
+template <class Max, class Sum> void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
   const auto mean = [&](std::vector<double>& v) {
     sum(v.data(), v.size());
     for (double& x : v) x /= world_size;
@@ -111,8 +109,8 @@ void reduce_over_ranks(StepSeries& s, int world_size, Max&& max, Sum&& sum) {
   s.phase_ranks = s.loss_ranks = "mean";
 }
 
-// Durations on rank 0's monotonic clock. Of a run that was interrupted and went on, all count from its very first start, and the calendar's
-// clock tells what passed in between.
+// Durations on rank 0's monotonic clock. Of a run that was interrupted and went on, all count from its very first
+// start, and the calendar's clock tells what passed in between.
 struct Clocks {
   double total_s = 0;  // start of the process to the writing of the result
   double init_s = 0;   // start of the process to the start of the run
@@ -160,9 +158,10 @@ struct RunRecord {
   std::vector<Peak> peaks;                  // of the machine, where they were measured
   std::vector<Check> checks;                // of a preflight
   std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
-  // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing watched.
+  // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing
+  // watched.
   Json health = Json::object();
-  std::vector<std::string> injected;  // faults that the user planted: then the run is no measurement
+  std::vector<std::string> injected;         // faults that the user planted: then the run is no measurement
   std::optional<TelemetrySeries> telemetry;  // where train.telemetry.folder asked for it; of the rank that recorded
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;

@@ -10,16 +10,14 @@ namespace ttt::result {
 namespace {
 
 // Every number of a sample with the name that the result gives it.
-template <class Visit>
-void each_number(const StepSample& s, Visit&& visit) {
+template <class Visit> void each_number(const StepSample& s, Visit&& visit) {
   visit("step_s", s.step_s);
   visit("learning_rate", s.learning_rate);
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
   for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
 }
 
-template <class Visit>
-void each_number(const Evaluation& e, Visit&& visit) {
+template <class Visit> void each_number(const Evaluation& e, Visit&& visit) {
   visit("wall_s", e.wall_s);
   visit("duration_s", e.duration_s);
   for (std::size_t i = 0; i < kCocoStatNames.size(); ++i) {
@@ -28,7 +26,8 @@ void each_number(const Evaluation& e, Visit&& visit) {
   }
 }
 
-void each_norm(const char* kind, const std::vector<std::string>& groups, const std::vector<double>& values, const auto& visit) {
+void each_norm(
+    const char* kind, const std::vector<std::string>& groups, const std::vector<double>& values, const auto& visit) {
   for (std::size_t g = 0; g < groups.size(); ++g) visit(std::string(kind) + "." + groups[g], values.at(g));
 }
 
@@ -44,7 +43,8 @@ Json without_samples(const RunRecord& record) {
   copy.checkpoints.clear();
   copy.trace.reset();
   copy.events.clear();
-  if (copy.telemetry) copy.telemetry = TelemetrySeries(copy.telemetry->every_steps, copy.telemetry->group, copy.telemetry->parameters);
+  if (copy.telemetry)
+    copy.telemetry = TelemetrySeries(copy.telemetry->every_steps, copy.telemetry->group, copy.telemetry->parameters);
   return to_json(copy);
 }
 
@@ -53,7 +53,8 @@ Json non_finite_json(const NonFinite& n) {
 }
 
 Json clocks_line(const Clocks& c) {
-  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}, {"lost_s", c.lost_s}};
+  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s},
+      {"lost_s", c.lost_s}};
 }
 
 // A sample's line: its members behind the word that says what it is.
@@ -88,10 +89,10 @@ void RunRecorder::update(const std::function<void(RunRecord&)>& change) {
   if (journal_) log(line);
 }
 
-template <class Sample>
-bool RunRecorder::keep_finite(const Sample& sample, const std::string& prefix) {
+template <class Sample> bool RunRecorder::keep_finite(const Sample& sample, const std::string& prefix) {
   bool finite = true;
-  each_number(sample, [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, prefix + name, value); });
+  each_number(sample,
+      [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, prefix + name, value); });
   return finite;
 }
 
@@ -134,7 +135,9 @@ bool RunRecorder::telemetry(const TelemetrySample& sample) {
   const std::lock_guard lock(mutex_);
   const std::vector<std::string>& groups = record_.telemetry.value().group;
   bool finite = true;
-  const auto check = [&](const std::string& name, double value) { finite &= keep_if_finite(sample.step, "telemetry." + name, value); };
+  const auto check = [&](const std::string& name, double value) {
+    finite &= keep_if_finite(sample.step, "telemetry." + name, value);
+  };
   each_norm("gradient_norm", groups, sample.gradient_norm, check);
   each_norm("weight_norm", groups, sample.weight_norm, check);
   each_norm("update_norm", groups, sample.update_norm, check);
@@ -195,17 +198,23 @@ void RunRecorder::restore(const RunRecord& past) {
     const std::lock_guard lock(mutex_);
     StepSeries own = std::exchange(record_.steps, past.steps);
     record_.steps.append(own);
-    record_.steps.step_ranks = own.step_ranks, record_.steps.phase_ranks = own.phase_ranks, record_.steps.loss_ranks = own.loss_ranks;
+    record_.steps.step_ranks = own.step_ranks, record_.steps.phase_ranks = own.phase_ranks,
+    record_.steps.loss_ranks = own.loss_ranks;
     restored_ = past.steps.size();
     record_.telemetry = past.telemetry;
-    const auto before = [](auto& list, const auto& earlier) { list.insert(list.begin(), earlier.begin(), earlier.end()); };
+    const auto before = [](auto& list, const auto& earlier) {
+      list.insert(list.begin(), earlier.begin(), earlier.end());
+    };
     before(record_.accuracy, past.accuracy), before(record_.non_finite, past.non_finite);
     before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);
     // A journal that is killed in its turn must tell of them too.
     for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", step_json(record_.steps.at(i))));
-    for (const Evaluation& e : past.accuracy) if (journal_) log(line_of("evaluation", evaluation_json(e)));
-    for (const NonFinite& n : past.non_finite) if (journal_) log(non_finite_json(n));
-    for (const CheckpointSample& s : past.checkpoints) if (journal_) log(line_of("checkpoint", checkpoint_json(s)));
+    for (const Evaluation& e : past.accuracy)
+      if (journal_) log(line_of("evaluation", evaluation_json(e)));
+    for (const NonFinite& n : past.non_finite)
+      if (journal_) log(non_finite_json(n));
+    for (const CheckpointSample& s : past.checkpoints)
+      if (journal_) log(line_of("checkpoint", checkpoint_json(s)));
   }
   for (const std::string& warning : past.warnings) warn(warning);
 }
@@ -215,9 +224,7 @@ void RunRecorder::start_journal(const std::filesystem::path& folder, int rank) {
   try {
     journal_ = std::make_unique<Journal>(folder, rank);
     log({{"type", "start"}, {"rank", rank}, {"record", without_samples(record_)}});
-  } catch (const Error& e) {
-    warn_locked(e.what());
-  }
+  } catch (const Error& e) { warn_locked(e.what()); }
 }
 
 void RunRecorder::discard_journal() {

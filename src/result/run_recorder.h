@@ -32,13 +32,13 @@ class RunRecorder {
   // After update() has set RunRecord::telemetry to a series of these groups.
   bool telemetry(const TelemetrySample& sample);
   void pictures(std::int64_t step, double cost_s);  // of evaluation images, made after so many steps
-  void warn(const std::string& warning);  // each text once
+  void warn(const std::string& warning);            // each text once
   void clocks(const Clocks& clocks);
   void finish(Verdict verdict, const std::string& reason);
 
-  // Collective over ranks; see reduce_over_ranks(). Not while another thread adds steps. What restore() brought is reduced already.
-  template <class Max, class Sum>
-  void reduce(int world_size, Max&& max, Sum&& sum) {
+  // Collective over ranks; see reduce_over_ranks(). Not while another thread adds steps. What restore() brought is
+  // reduced already.
+  template <class Max, class Sum> void reduce(int world_size, Max&& max, Sum&& sum) {
     StepSeries series = steps_from(restored_);
     reduce_over_ranks(series, world_size, max, sum);
     const std::lock_guard lock(mutex_);
@@ -50,11 +50,12 @@ class RunRecorder {
   }
 
   RunRecord snapshot() const;
-  // What a run that goes on from here needs of this one's record, apart from its steps: evaluations, numbers that were not finite,
-  // warnings, checkpoints, resumes.
+  // What a run that goes on from here needs of this one's record, apart from its steps: evaluations, numbers that were
+  // not finite, warnings, checkpoints, resumes.
   RunRecord past() const;
   StepSeries steps_from(std::size_t first) const;
-  // The samples of the run that this one goes on with, before its own: all that past() gives, and steps that are reduced over ranks.
+  // The samples of the run that this one goes on with, before its own: all that past() gives, and steps that are
+  // reduced over ranks.
   void restore(const RunRecord& past);
 
   // `<result path>.journal/rank00000.jsonl`. A journal that cannot be written costs a warning, never the run.
@@ -69,10 +70,9 @@ class RunRecorder {
   std::size_t restored_ = 0;  // steps that restore() brought
 
   // Files the numbers of a sample that are not finite; false where there were any.
-  template <class Sample>
-  bool keep_finite(const Sample& sample, const std::string& prefix);
+  template <class Sample> bool keep_finite(const Sample& sample, const std::string& prefix);
   bool keep_if_finite(std::int64_t step, const std::string& name, double value);  // mutex_ is held
-  void log(const Json& line);  // mutex_ is held
+  void log(const Json& line);                                                     // mutex_ is held
   void warn_locked(const std::string& warning);
 };
 

@@ -18,8 +18,8 @@ std::vector<double> column(const Json& group, const char* key, std::size_t sampl
 }  // namespace
 
 TelemetrySeries::TelemetrySeries(std::int64_t every, std::vector<std::string> groups, std::vector<std::int64_t> counts)
-    : every_steps(every), group(std::move(groups)), parameters(std::move(counts)), gradient_norm(group.size()), weight_norm(group.size()),
-      update_norm(group.size()) {}
+    : every_steps(every), group(std::move(groups)), parameters(std::move(counts)), gradient_norm(group.size()),
+      weight_norm(group.size()), update_norm(group.size()) {}
 
 void TelemetrySeries::add(const TelemetrySample& s) {
   step.push_back(s.step), cost_s.push_back(s.cost_s);
@@ -34,9 +34,9 @@ Json telemetry_json(const TelemetrySeries& t) {
   Json groups = Json::array();
   for (std::size_t g = 0; g < t.group.size(); ++g)
     groups.push_back({{"name", t.group[g]}, {"parameters", t.parameters[g]}, {"gradient_norm", t.gradient_norm[g]},
-                      {"weight_norm", t.weight_norm[g]}, {"update_norm", t.update_norm[g]}});
+        {"weight_norm", t.weight_norm[g]}, {"update_norm", t.update_norm[g]}});
   return {{"every_steps", t.every_steps}, {"step", t.step}, {"cost_s", t.cost_s}, {"groups", std::move(groups)},
-          {"pictures", {{"step", t.picture_step}, {"cost_s", t.picture_cost_s}}}};
+      {"pictures", {{"step", t.picture_step}, {"cost_s", t.picture_cost_s}}}};
 }
 
 TelemetrySeries telemetry_from_json(const Json& object) {
@@ -44,7 +44,8 @@ TelemetrySeries telemetry_from_json(const Json& object) {
   t.every_steps = get<std::int64_t>(object, "every_steps", kPath);
   t.step = get_list<std::int64_t>(object, "step", kPath);
   for (std::size_t i = 1; i < t.size(); ++i)
-    if (t.step[i] <= t.step[i - 1]) throw DataError("The steps of 'telemetry' in the result do not ascend. Take the original file.");
+    if (t.step[i] <= t.step[i - 1])
+      throw DataError("The steps of 'telemetry' in the result do not ascend. Take the original file.");
   t.cost_s = column(object, "cost_s", t.size());
   for (const Json& g : get_array(object, "groups", kPath)) {
     t.group.push_back(get<std::string>(g, "name", "telemetry.groups"));
@@ -60,15 +61,16 @@ TelemetrySeries telemetry_from_json(const Json& object) {
 }
 
 Json telemetry_sample_json(const TelemetrySample& s) {
-  return {{"step", s.step}, {"cost_s", s.cost_s}, {"gradient_norm", s.gradient_norm}, {"weight_norm", s.weight_norm}, {"update_norm", s.update_norm}};
+  return {{"step", s.step}, {"cost_s", s.cost_s}, {"gradient_norm", s.gradient_norm}, {"weight_norm", s.weight_norm},
+      {"update_norm", s.update_norm}};
 }
 
 TelemetrySample telemetry_sample_from_json(const Json& object, const std::string& path) {
   return {.step = get<std::int64_t>(object, "step", path),
-          .cost_s = get<double>(object, "cost_s", path),
-          .gradient_norm = get_list<double>(object, "gradient_norm", path),
-          .weight_norm = get_list<double>(object, "weight_norm", path),
-          .update_norm = get_list<double>(object, "update_norm", path)};
+      .cost_s = get<double>(object, "cost_s", path),
+      .gradient_norm = get_list<double>(object, "gradient_norm", path),
+      .weight_norm = get_list<double>(object, "weight_norm", path),
+      .update_norm = get_list<double>(object, "update_norm", path)};
 }
 
 }  // namespace ttt::result

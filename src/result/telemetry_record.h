@@ -11,8 +11,9 @@ namespace ttt::result {
 
 // Of one step. Norms are Euclidean (L2), one for each group in TelemetrySeries' order.
 struct TelemetrySample {
-  std::int64_t step = 0;              // from 0
-  double cost_s = 0;                  // by which the step took longer on the rank that recorded: what the telemetry itself costs
+  std::int64_t step = 0;  // from 0
+  // by which the step took longer on the rank that recorded: what the telemetry itself costs
+  double cost_s = 0;
   std::vector<double> gradient_norm;  // of the mean over ranks, as the optimiser got it: without weight decay
   std::vector<double> weight_norm;    // after the step's update; trainable weights alone
   std::vector<double> update_norm;    // of what the update added to the weights

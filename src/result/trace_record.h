@@ -23,7 +23,8 @@ struct TraceLane {
 
 struct TraceRank {
   std::int64_t rank = 0;
-  // Of this rank's clock against rank 0's; the times have it taken out. Two ranks' times compare no better than the sum of their uncertainties.
+  // Of this rank's clock against rank 0's; the times have it taken out. Two ranks' times compare no better than the sum
+  // of their uncertainties.
   double clock_offset_s = 0, clock_uncertainty_s = 0;
   std::vector<TraceLane> lanes;
 };
@@ -36,7 +37,8 @@ struct TraceRecord {
 
 // One rank's spans on its own clock. Other threads may still be writing.
 TraceRank rank_trace(const trace::Recorder& recorder, std::int64_t rank);
-// Takes `offset_s` from every time, and rounds to nanoseconds: starts and ends alike, so what lay within another span still does.
+// Takes `offset_s` from every time, and rounds to nanoseconds: starts and ends alike, so what lay within another span
+// still does.
 void shift(TraceRank& rank, double offset_s);
 
 Json trace_json(const TraceRecord& trace);

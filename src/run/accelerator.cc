@@ -15,14 +15,15 @@ Accelerator open_cuda(const comm::Team& team) {
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
   library->function<cuda::BusIdFunction>(cuda::kBusIdName)(index, &a.bus_id);
   a.parameters = {.sgd = library->function<model::SgdFunction>(model::kSgdName),
-                  .find_nonfinite = library->function<model::FindNonfiniteFunction>(model::kFindNonfiniteName),
-                  .squared_norms = library->function<model::SquaredNormsFunction>(model::kSquaredNormsName)};
+      .find_nonfinite = library->function<model::FindNonfiniteFunction>(model::kFindNonfiniteName),
+      .squared_norms = library->function<model::SquaredNormsFunction>(model::kSquaredNormsName)};
   a.graphs = library->function<cuda::GraphsFunction>(cuda::kGraphsName)();
   a.announce_phase = library->function<cuda::ProfilerRangeFunction>(cuda::kProfilerRangeName);
   a.forbid_waits = library->function<cuda::ForbidWaitsFunction>(cuda::kForbidWaitsName);
   a.activity = library->function<cuda::ActivityLogFunction>(cuda::kActivityLogName)();
   a.memory = library->function<model::PinnedMemoryFunction>(model::kPinnedMemoryName)();
-  a.communicator = [library, index, limit_s = team.timeout_s](comm::Communicator& host, const comm::NcclTuning& tuning) {
+  a.communicator = [library, index, limit_s = team.timeout_s](
+                       comm::Communicator& host, const comm::NcclTuning& tuning) {
     return library->make_nccl(host, {.device = index, .timeout_s = limit_s, .tuning = tuning});
   };
   return a;

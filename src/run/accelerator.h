@@ -13,8 +13,8 @@
 #include "cuda/activity.h"
 #include "cuda/graphs.h"
 #include "models/ops/detection_ops.h"
-#include "result/phase_clock.h"
 #include "models/ops/parameter_kernels.h"
+#include "result/phase_clock.h"
 
 namespace ttt::train {
 
@@ -23,14 +23,18 @@ struct Accelerator {
   std::string name = "cpu";  // what it calls itself
   std::string bus_id = {};   // by which its driver's tools find it; empty: there are none
   model::DetectionOps ops;
-  model::ParameterKernels parameters;  // empty: the host's
+  model::ParameterKernels parameters;   // empty: the host's
   cuda::GraphDevice* graphs = nullptr;  // records its work, null: it cannot; lives as long as the process
   result::PhaseClock::Announce* announce_phase = nullptr;  // to the device's profilers; null: there are none
-  std::function<void(bool)> forbid_waits;  // whether an operation that makes the host wait for the device throws; empty: nothing does wait
-  cuda::ActivityLog* activity = nullptr;   // says what ran on it; null: nobody does; lives as long as the process
-  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, from which it copies without the host waiting; lives as long as the process
-  // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that itself.
-  std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host, const comm::NcclTuning& tuning)> communicator;
+  // whether an operation that makes the host wait for the device throws; empty: nothing does wait
+  std::function<void(bool)> forbid_waits;
+  cuda::ActivityLog* activity = nullptr;  // says what ran on it; null: nobody does; lives as long as the process
+  // of the host, from which it copies without the host waiting; lives as long as the process
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
+  // Carries the device's memory between ranks; collective over `host`, which must outlive it. Empty: `host` does that
+  // itself.
+  std::function<std::unique_ptr<comm::Communicator>(comm::Communicator& host, const comm::NcclTuning& tuning)>
+      communicator;
 };
 
 // `device`: cpu, or cuda: the rank's own GPU, ranks of a node in turn. `pool`: threads of the host's kernels.

@@ -10,8 +10,8 @@
 #include "core/allocator.h"
 #include "core/error.h"
 #include "data/shapes.h"
-#include "telemetry/telemetry.h"
 #include "models/weights.h"
+#include "telemetry/telemetry.h"
 
 namespace ttt {
 namespace {
@@ -19,25 +19,28 @@ namespace {
 void check_save_weights(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
-    throw UsageError("train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
+    throw UsageError(
+        "train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
 }
 
 void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
   const auto in_data = static_cast<std::int64_t>(images.categories().size()) + 1;
   if (recipe.model.classes == 0) recipe.model.classes = in_data;
   if (recipe.model.classes < in_data)
-    throw UsageError("model.classes = " + std::to_string(recipe.model.classes) + ", but the data set has " + std::to_string(in_data - 1) +
-                     " categories: set it to " + std::to_string(in_data) + " or to 0.");
+    throw UsageError("model.classes = " + std::to_string(recipe.model.classes) + ", but the data set has " +
+                     std::to_string(in_data - 1) + " categories: set it to " + std::to_string(in_data) + " or to 0.");
 }
 
-// --data DIR where it is given, else the default data set in the cache folder: the first process on a node makes it, the others
-// wait for it.
+// --data DIR where it is given, else the default data set in the cache folder: the first process on a node makes it,
+// the others wait for it.
 std::string data_folder(const train::Recipe& recipe, const harness::RunContext& context) {
   if (context.options.data) return *context.options.data;
   if (recipe.data.generated == "no")
     throw DataError("Recipe " + (context.options.recipe.empty() ? "default" : context.options.recipe) +
-                    " is for COCO: name packed shards with --data DIR, or say --set data.generated=mixed to train on generated shapes.");
-  return data::default_dataset(data::cache_folder(), {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
+                    " is for COCO: name packed shards with --data DIR, or say --set data.generated=mixed to train on "
+                    "generated shapes.");
+  return data::default_dataset(data::cache_folder(),
+      {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
 }
 
 }  // namespace
@@ -51,7 +54,8 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team) {
 void resolve_batch(train::TrainConfig& t, const comm::Team& team) {
   if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
   if (t.global_batch % team.size != 0)
-    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " + std::to_string(team.size) +
+    throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " +
+                     std::to_string(team.size) +
                      " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
   t.images_per_rank = t.global_batch / team.size;
 }
@@ -101,7 +105,8 @@ void open_device(Run& run, const comm::Team& team, const OpenAccelerator& open) 
   parts.announce_phase = run.accelerator.announce_phase;
   if (!recipe.train.strict_sync) return;
   if (!run.accelerator.forbid_waits)
-    throw NotSupported("train.strict_sync: this run's device is the host itself (" + run.accelerator.name + "), which waits for nothing. Leave it away, or choose device = \"cuda\".");
+    throw NotSupported("train.strict_sync: this run's device is the host itself (" + run.accelerator.name +
+                       "), which waits for nothing. Leave it away, or choose device = \"cuda\".");
   parts.forbid_waits = run.accelerator.forbid_waits;
 }
 
@@ -113,7 +118,8 @@ void open_communicators(Run& run, const comm::Team& team) {
     run.host_of_gradients = std::move(run.gradients);
     run.gradients = run.accelerator.communicator(*run.host_of_gradients, recipe.train.nccl);
   } else if (recipe.train.nccl.asks()) {
-    throw NotSupported("train.nccl: this run does not use NCCL (device = \"" + recipe.device + "\", " + std::to_string(team.size) +
+    throw NotSupported("train.nccl: this run does not use NCCL (device = \"" + recipe.device + "\", " +
+                       std::to_string(team.size) +
                        " ranks). Leave its keys out, or choose device = \"cuda\" and several ranks.");
   }
 }
@@ -126,7 +132,8 @@ void open_data(Run& run, const harness::RunContext& context) {
   run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
   resolve_classes(recipe, *run.train_images);
   run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data, run.order_settings());
-  if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
+  if (recipe.train.trace_steps > 0)
+    run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
   run.place = std::make_unique<comm::Place>();
   run.parts.place = run.place.get();
@@ -137,21 +144,28 @@ void make_model(Run& run, const Components& components) {
   train::Parts& parts = run.parts;
   // What ranks add up within the step lies where the gradients do.
   comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
-  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(*components.ops.make(run)), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
+  parts.model = std::make_unique<model::MaskRcnn>(
+      recipe.model, std::move(*components.ops.make(run)), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
   if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
-  if (!recipe.train.weights_backbone.empty()) model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
+  if (!recipe.train.weights_backbone.empty())
+    model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
   parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, parts.model->ops(), parts.device);
-  parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
+  parts.scaler = recipe.model.precision == "fp16"
+                     ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device)
+                     : nullptr;
 }
 
 }  // namespace
 
 data::OrderSettings Run::order_settings() const {
-  return {.seed = static_cast<std::uint64_t>(recipe.seed), .global_batch = recipe.train.global_batch, .rank = gradients->rank(), .ranks = gradients->size()};
+  return {.seed = static_cast<std::uint64_t>(recipe.seed),
+      .global_batch = recipe.train.global_batch,
+      .rank = gradients->rank(),
+      .ranks = gradients->size()};
 }
 
-Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team, const harness::RunContext& context,
-             std::int64_t steps_done, const OpenAccelerator& open) {
+Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team,
+    const harness::RunContext& context, std::int64_t steps_done, const OpenAccelerator& open) {
   Run run;
   run.recipe = wanted;
   const train::Recipe& recipe = run.recipe;
@@ -161,10 +175,11 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
   open_data(run, context);
   train::Parts& parts = run.parts;
   run.batches = components.order.make(run);
-  parts.loader = std::make_unique<data::Loader>(
-      *run.train_images, recipe.data, run.batches,
-      data::LoaderStart{.first_batch = steps_done, .trace = parts.trace, .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
-                        .hold = recipe.mlperf.division != "none"});
+  parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.batches,
+      data::LoaderStart{.first_batch = steps_done,
+          .trace = parts.trace,
+          .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
+          .hold = recipe.mlperf.division != "none"});
   make_model(run, components);
   parts.step = components.step.make(run);
   parts.set_reducer(components.reducer.make(run));

@@ -1,4 +1,5 @@
-// The replaceable parts of a run: what a recipe cannot say in numbers. The recipe fills every slot, an ablation replaces some.
+// The replaceable parts of a run: what a recipe cannot say in numbers. The recipe fills every slot, an ablation
+// replaces some.
 #pragma once
 
 #include <functional>
@@ -10,23 +11,24 @@
 #include "data/order.h"
 #include "eval/evaluator.h"
 #include "run/recipe.h"
-#include "train/step.h"
 #include "train/schedules/schedule.h"
+#include "train/step.h"
 
 namespace ttt {
 
 struct Run;
 
 // How one part is made, once, while a run is assembled: from the parts before it, in the order of Components.
-template <class T>
-class Slot {
+template <class T> class Slot {
  public:
   using Make = std::function<std::unique_ptr<T>(Run&)>;
 
   Slot(std::string name, Make make) : name_(std::move(name)), make_(std::move(make)) {}
   // `owner`: who replaces it, for the error. Throws UsageError naming both where somebody has replaced it already.
   void replace(const std::string& owner, Make make) {
-    if (!owner_.empty()) throw UsageError("'" + owner_ + "' and '" + owner + "' both set the " + name_ + ", so one would undo the other: combine only one of them.");
+    if (!owner_.empty())
+      throw UsageError("'" + owner_ + "' and '" + owner + "' both set the " + name_ +
+                       ", so one would undo the other: combine only one of them.");
     owner_ = owner, make_ = std::move(make);
   }
   std::unique_ptr<T> make(Run& run) const { return make_(run); }

@@ -15,19 +15,25 @@ std::string host_name() {
 
 }  // namespace
 
-Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context, const std::function<void(const std::string&)>& note) {
+Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context,
+    const std::function<void(const std::string&)>& note) {
   const bool reduces = !run.parts.reducer->traits().idle;
   plant(run, world, context);
   const train::TrainSettings& t = run.recipe.train;
-  const std::vector<std::string> nodes = comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
+  const std::vector<std::string> nodes =
+      comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
   heartbeat_ = world.heartbeat(*run.place);
-  watchdog_ = std::make_unique<train::Watchdog>(
-      train::Watchdog::Settings{.limit_s = t.watchdog_s, .rank = world.rank(), .nodes = nodes, .recorder = &context.recorder, .give_up = context.give_up}, *heartbeat_,
-      *run.place);
+  watchdog_ = std::make_unique<train::Watchdog>(train::Watchdog::Settings{.limit_s = t.watchdog_s,
+                                                    .rank = world.rank(),
+                                                    .nodes = nodes,
+                                                    .recorder = &context.recorder,
+                                                    .give_up = context.give_up},
+      *heartbeat_, *run.place);
   const std::int64_t every = reduces ? t.check_replicas_every : 0;
-  replicas_ = std::make_unique<train::ReplicaCheck>(every, run.parts.model->parameters(), *run.parts.optimizer, *run.control, context.recorder, nodes);
+  replicas_ = std::make_unique<train::ReplicaCheck>(
+      every, run.parts.model->parameters(), *run.parts.optimizer, *run.control, context.recorder, nodes);
   stragglers_ = std::make_unique<train::Stragglers>(t.stragglers, *run.control, context.recorder,
-                                                    train::Stragglers::Names{nodes, comm::texts_of_all(*run.control, host_name())}, note);
+      train::Stragglers::Names{nodes, comm::texts_of_all(*run.control, host_name())}, note);
   witness_ = std::make_unique<harness::Witness::Scope>(context.witness, [this] { return watchdog_->diagnosis(); });
 }
 
@@ -36,8 +42,10 @@ void Guards::plant(Run& run, const comm::World& world, harness::RunContext& cont
   if (faults.empty()) return;
   injector_ = std::make_unique<train::Injector>(faults, world.rank(), run.order->steps_per_epoch());
   injector_->plant(run.parts);
-  if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)  // a run that resumes is left in peace
-    run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
+  // a run that resumes is left in peace
+  if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)
+    run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order),
+        data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
   std::string all;
   for (const train::Fault& f : faults) all += (all.empty() ? "" : "; ") + train::fault_text(f);
   context.recorder.update([&](result::RunRecord& r) {
@@ -55,7 +63,8 @@ std::vector<train::Listener*> Guards::listeners() {
 
 train::Ending Guards::finished(train::Ending ending) {
   watchdog_->stop();
-  if (injector_ && ending.verdict == result::Verdict::kPassed) ending.verdict = result::Verdict::kSmoke, ending.reason += ", but faults were injected";
+  if (injector_ && ending.verdict == result::Verdict::kPassed)
+    ending.verdict = result::Verdict::kSmoke, ending.reason += ", but faults were injected";
   return ending;
 }
 

@@ -1,8 +1,8 @@
 // A program's place among the ranks of MPI, as the harness wants to know it.
 #pragma once
 
-#include "comm/world.h"
 #include "app/app.h"
+#include "comm/world.h"
 
 namespace ttt {
 

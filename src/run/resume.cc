@@ -13,7 +13,8 @@ void find_earlier_run(harness::App<train::Recipe>& app, train::Earlier& earlier)
 
 Start start_of(const train::Earlier& earlier, const harness::RunContext& context) {
   std::string text;
-  if (earlier.checkpoint) text = std::to_string(earlier.checkpoint->state.step) + " " + earlier.checkpoint->state.recipe.at("seed").dump();
+  if (earlier.checkpoint)
+    text = std::to_string(earlier.checkpoint->state.step) + " " + earlier.checkpoint->state.recipe.at("seed").dump();
   text = context.launch.from_root(text);
   if (text.empty()) return {};
   std::size_t end = 0;

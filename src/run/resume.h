@@ -7,8 +7,8 @@
 
 namespace ttt {
 
-// Makes `app` look for a checkpoint in train.checkpoint.folder and bear the name of its run: `earlier`, which must outlive the app, is filled on
-// rank 0 before app.run is called.
+// Makes `app` look for a checkpoint in train.checkpoint.folder and bear the name of its run: `earlier`, which must
+// outlive the app, is filled on rank 0 before app.run is called.
 void find_earlier_run(harness::App<train::Recipe>& app, train::Earlier& earlier);
 
 // Where a run starts, as every rank knows it.

@@ -4,9 +4,9 @@
 
 #include "core/error.h"
 #include "embedded_recipes.h"
-#include "settings/settings_reader.h"
-#include "settings/fields_json.h"
 #include "result/mllog.h"
+#include "settings/fields_json.h"
+#include "settings/settings_reader.h"
 
 namespace ttt {
 namespace {
@@ -33,7 +33,8 @@ void record_seed(const train::Recipe& recipe, std::int64_t before, result::RunRe
 
 result::Json relaxed_json(const std::vector<train::Breach>& relaxed) {
   result::Json list = result::Json::array();
-  for (const train::Breach& b : relaxed) list.push_back({{"rule", b.rule}, {"setting", b.setting}, {"is", b.is}, {"allowed", b.allowed}});
+  for (const train::Breach& b : relaxed)
+    list.push_back({{"rule", b.rule}, {"setting", b.setting}, {"is", b.is}, {"allowed", b.allowed}});
   return list;
 }
 
@@ -43,7 +44,8 @@ train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, h
   train::Recipe own = recipe;
   if (!recipe.mlperf.draw_seed) return own;
   std::random_device entropy;
-  own.seed = start.goes_on ? start.seed : std::stoll(context.launch.from_root(std::to_string(entropy() & 0x7fffffff)));  // as other logs' seeds: 31 bits
+  // as other logs' seeds: 31 bits
+  own.seed = start.goes_on ? start.seed : std::stoll(context.launch.from_root(std::to_string(entropy() & 0x7fffffff)));
   record_seed(own, recipe.seed, context.recorder);
   return own;
 }
@@ -52,32 +54,36 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& s
   const train::MlperfConfig& m = run.recipe.mlperf;
   if (!m.writes_log()) return nullptr;
   if (start.goes_on && m.division != "none")
-    throw UsageError("mlperf.division = \"" + m.division + "\": the clock of a run to be submitted does not pause, and this one would go on from step " +
-                     std::to_string(start.step) + " of an earlier one. Name another train.checkpoint.folder, or set mlperf.division=none.");
+    throw UsageError("mlperf.division = \"" + m.division +
+                     "\": the clock of a run to be submitted does not pause, and this one would go on from step " +
+                     std::to_string(start.step) +
+                     " of an earlier one. Name another train.checkpoint.folder, or set mlperf.division=none.");
   if (start.goes_on) {
     context.recorder.warn("A run that goes on from a checkpoint has no MLPerf log: its clock would have paused.");
     return nullptr;
   }
   const train::RunFacts facts{.seed = run.recipe.seed,
-                              .data = run.recipe.data,
-                              .model = run.recipe.model,
-                              .train = run.recipe.train,
-                              .mlperf = m,
-                              .settings = result::field_table(run.recipe),
-                              .reference = reference_settings(),
-                              .train_images = run.train_images->size(),
-                              .eval_images = run.eval_images->size(),
-                              .categories = static_cast<std::int64_t>(run.train_images->categories().size()),
-                              .steps_per_epoch = run.order->steps_per_epoch()};
+      .data = run.recipe.data,
+      .model = run.recipe.model,
+      .train = run.recipe.train,
+      .mlperf = m,
+      .settings = result::field_table(run.recipe),
+      .reference = reference_settings(),
+      .train_images = run.train_images->size(),
+      .eval_images = run.eval_images->size(),
+      .categories = static_cast<std::int64_t>(run.train_images->categories().size()),
+      .steps_per_epoch = run.order->steps_per_epoch()};
   const std::vector<train::Breach> relaxed = train::relaxed_breaches(facts);
   const auto path = result::mllog_path(context.out);
   context.recorder.update([&](result::RunRecord& r) {
     r.mlperf = {{"division", m.division}, {"log", path.filename().string()}, {"relaxed", relaxed_json(relaxed)}};
   });
-  for (const train::Breach& b : relaxed) context.recorder.warn("MLPerf's closed rule " + b.rule + " is relaxed: " + train::breach_text(b) + ".");
+  for (const train::Breach& b : relaxed)
+    context.recorder.warn("MLPerf's closed rule " + b.rule + " is relaxed: " + train::breach_text(b) + ".");
   if (context.launch.rank != 0) return nullptr;
   for (const train::Breach& b : relaxed)
-    if (!context.options.quiet) std::fprintf(stderr, "relaxed rule %s: %s\n", b.rule.c_str(), train::breach_text(b).c_str());
+    if (!context.options.quiet)
+      std::fprintf(stderr, "relaxed rule %s: %s\n", b.rule.c_str(), train::breach_text(b).c_str());
   const auto since_ms = static_cast<std::int64_t>((now_s() - context.launch.start_s) * 1e3);
   return std::make_unique<train::MlperfLog>(path, context.options.force, facts, relaxed, unix_ms() - since_ms);
 }

@@ -22,7 +22,9 @@ std::string count_text(const Limits& limits) {
 
 std::string range_text(const Limits& limits) {
   if (limits.choices.empty())
-    return std::isfinite(limits.lo) && std::isfinite(limits.hi) ? "in [" + limit_text(limits.lo) + ", " + limit_text(limits.hi) + "]" : "";
+    return std::isfinite(limits.lo) && std::isfinite(limits.hi)
+               ? "in [" + limit_text(limits.lo) + ", " + limit_text(limits.hi) + "]"
+               : "";
   std::string text = "one of ";
   for (std::size_t i = 0; i < limits.choices.size(); ++i) text += (i ? ", '" : "'") + limits.choices[i] + "'";
   return text;
@@ -39,10 +41,11 @@ struct WithinLimits {
   }
   std::string operator()(const std::string& v) const {
     const auto& choices = limits.choices;
-    return choices.empty() || std::find(choices.begin(), choices.end(), v) != choices.end() ? "" : "must be " + range_text(limits);
+    return choices.empty() || std::find(choices.begin(), choices.end(), v) != choices.end()
+               ? ""
+               : "must be " + range_text(limits);
   }
-  template <class T>
-  std::string operator()(const std::vector<T>& list) const {
+  template <class T> std::string operator()(const std::vector<T>& list) const {
     if (list.size() < limits.least || list.size() > limits.most)
       return "must have " + count_text(limits) + " elements and has " + std::to_string(list.size());
     for (std::size_t i = 0; i < list.size(); ++i)
@@ -70,12 +73,13 @@ std::string describe_limits(const FieldValue& value, const Limits& limits) {
   return range_text(limits) + (list && counted ? ", " + count_text(limits) + " of them" : "");
 }
 
-std::string check_limits(const FieldValue& value, const Limits& limits) { return std::visit(WithinLimits{limits}, value); }
+std::string check_limits(const FieldValue& value, const Limits& limits) {
+  return std::visit(WithinLimits{limits}, value);
+}
 
 std::string type_name(const FieldValue& value) {
-  static constexpr const char* kNames[] = {"boolean", "integer",          "number",
-                                           "string",  "list of integers", "list of numbers",
-                                           "list of strings"};
+  static constexpr const char* kNames[] = {
+      "boolean", "integer", "number", "string", "list of integers", "list of numbers", "list of strings"};
   return kNames[value.index()];
 }
 

@@ -13,8 +13,8 @@
 
 namespace ttt::result {
 
-using FieldValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>>;
+using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+    std::vector<std::string>>;
 
 struct Field {
   std::string key;  // dotted path, "solver.lr"
@@ -59,13 +59,11 @@ struct Lister {
   FieldTable& table;
   std::string group;
 
-  template <class T>
-  void operator()(const char* key, const T& value, const char* doc) {
+  template <class T> void operator()(const char* key, const T& value, const char* doc) {
     static_assert(!NumberType<T>, "a number needs limits: between(lo, hi)");
     (*this)(key, value, doc, {});
   }
-  template <class T>
-  void operator()(const char* key, const T& value, const char* doc, Limits limits) {
+  template <class T> void operator()(const char* key, const T& value, const char* doc, Limits limits) {
     const std::string path = join_key(group, key);
     if constexpr (FieldGroup<T>) {
       table.groups.push_back({path, doc});
@@ -81,8 +79,7 @@ struct Storer {
   const std::vector<Field>& fields;
   std::size_t& next;
 
-  template <class T>
-  void operator()(const char*, T& value, const char*, Limits = {}) {
+  template <class T> void operator()(const char*, T& value, const char*, Limits = {}) {
     if constexpr (FieldGroup<T>) {
       T::fields(value, Storer{fields, next});
     } else {
@@ -94,16 +91,14 @@ struct Storer {
 }  // namespace detail
 
 // The fields of `settings` with their present values.
-template <FieldGroup S>
-FieldTable field_table(const S& settings) {
+template <FieldGroup S> FieldTable field_table(const S& settings) {
   FieldTable table;
   S::fields(settings, detail::Lister{table, ""});
   return table;
 }
 
 // Writes the values of `table`, which came from field_table() of the same type, into `settings`.
-template <FieldGroup S>
-void assign(const FieldTable& table, S& settings) {
+template <FieldGroup S> void assign(const FieldTable& table, S& settings) {
   std::size_t next = 0;
   S::fields(settings, detail::Storer{table.fields, next});
 }

@@ -25,8 +25,8 @@
 
 namespace ttt {
 
-// What a value must satisfy beyond its type. Numbers: [lo, hi], strings: one of `choices`; each element of a list alike.
-// A list has `least` to `most` elements.
+// What a value must satisfy beyond its type. Numbers: [lo, hi], strings: one of `choices`; each element of a list
+// alike. A list has `least` to `most` elements.
 struct Limits {
   double lo = -std::numeric_limits<double>::infinity();
   double hi = std::numeric_limits<double>::infinity();
@@ -44,6 +44,8 @@ inline Limits one_of(std::initializer_list<const char*> names) {
 }
 
 template <class T>
-concept FieldGroup = requires(T& t) { T::fields(t, [](auto&&...) {}); };
+concept FieldGroup = requires(T& t) {
+  T::fields(t, [](auto&&...) {});
+};
 
 }  // namespace ttt

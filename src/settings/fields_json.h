@@ -15,9 +15,6 @@ Json fields_changed(const FieldTable& defaults, const FieldTable& table);
 // SHA-256 (hex) of fields_json(table) on one line: equal exactly where all settings are equal.
 std::string fields_sha256(const FieldTable& table);
 
-template <FieldGroup S>
-Json fields_json(const S& settings) {
-  return fields_json(field_table(settings));
-}
+template <FieldGroup S> Json fields_json(const S& settings) { return fields_json(field_table(settings)); }
 
 }  // namespace ttt::result

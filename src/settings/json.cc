@@ -112,7 +112,8 @@ Json parse(std::string_view text, const std::string& name) {
       if (event == Json::parse_event_t::object_start) objects.emplace_back();
       if (event == Json::parse_event_t::object_end) objects.pop_back();
       if (event == Json::parse_event_t::key && !objects.back().insert(value.get<std::string>()).second)
-        throw DataError(name + " has the key '" + value.get<std::string>() + "' twice in one object. Take the original file.");
+        throw DataError(
+            name + " has the key '" + value.get<std::string>() + "' twice in one object. Take the original file.");
       return true;
     });
   } catch (const Json::parse_error& e) {

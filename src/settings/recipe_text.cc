@@ -25,8 +25,7 @@ std::string quoted(const std::string& text) {
   return out += '"';
 }
 
-template <class T, class Text>
-std::string list_text(const std::vector<T>& list, Text text) {
+template <class T, class Text> std::string list_text(const std::vector<T>& list, Text text) {
   std::string out = "[";
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (i) out += ", ";
@@ -40,8 +39,7 @@ struct ToToml {
   std::string operator()(std::int64_t v) const { return std::to_string(v); }
   std::string operator()(double v) const { return result::number_text(v); }
   std::string operator()(const std::string& v) const { return quoted(v); }
-  template <class T>
-  std::string operator()(const std::vector<T>& v) const {
+  template <class T> std::string operator()(const std::vector<T>& v) const {
     return list_text(v, [](const T& x) { return ToToml{}(x); });
   }
 };

@@ -37,26 +37,16 @@ struct Problems {
 // "a string", "an integer": what a TOML node is, in the words of result::type_name.
 std::string found_type(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "a list";
-    case toml::node_type::string:
-      return "a string";
-    case toml::node_type::integer:
-      return "an integer";
-    case toml::node_type::floating_point:
-      return "a number with a fraction";
-    case toml::node_type::boolean:
-      return "a boolean";
-    case toml::node_type::date:
-      return "a date";
-    case toml::node_type::time:
-      return "a time";
-    case toml::node_type::date_time:
-      return "a date and time";
-    default:
-      return "nothing";
+    case toml::node_type::table: return "a table";
+    case toml::node_type::array: return "a list";
+    case toml::node_type::string: return "a string";
+    case toml::node_type::integer: return "an integer";
+    case toml::node_type::floating_point: return "a number with a fraction";
+    case toml::node_type::boolean: return "a boolean";
+    case toml::node_type::date: return "a date";
+    case toml::node_type::time: return "a time";
+    case toml::node_type::date_time: return "a date and time";
+    default: return "nothing";
   }
 }
 
@@ -76,8 +66,7 @@ std::optional<std::string> text(const toml::node& node) {
   return std::nullopt;
 }
 
-template <class T, class Read>
-std::optional<FieldValue> list(const toml::node& node, Read read) {
+template <class T, class Read> std::optional<FieldValue> list(const toml::node& node, Read read) {
   const toml::array* array = node.as_array();
   if (!array) return std::nullopt;
   std::vector<T> values;
@@ -104,12 +93,9 @@ std::optional<FieldValue> convert(const toml::node& node, const FieldValue& like
     case 3:
       if (const auto* v = node.as_string()) return FieldValue(v->get());
       return std::nullopt;
-    case 4:
-      return list<std::int64_t>(node, integer);
-    case 5:
-      return list<double>(node, number);
-    default:
-      return list<std::string>(node, text);
+    case 4: return list<std::int64_t>(node, integer);
+    case 5: return list<double>(node, number);
+    default: return list<std::string>(node, text);
   }
 }
 
@@ -167,11 +153,11 @@ void read_table(FieldTable& table, const toml::table& toml, const std::string& p
     const toml::source_position& at = name.source().begin;
     const toml::table* inner = node.as_table();
     if (is_group(table, key)) {
-      if (inner)
-        read_table(table, *inner, key, problems);
+      if (inner) read_table(table, *inner, key, problems);
       else
         problems.add(at, [key, found = found_type(node)] {
-          return "'" + key + "' is a group of settings, found " + found + ". Write [" + key + "] and its settings below.";
+          return "'" + key + "' is a group of settings, found " + found + ". Write [" + key +
+                 "] and its settings below.";
         });
     } else if (Field* field = table.find(key)) {
       if (const std::string wrong = store(*field, node); !wrong.empty()) problems.add(at, [wrong] { return wrong; });
@@ -186,16 +172,15 @@ std::size_t end_of_string(const std::string& text, std::size_t at) {
   const char quote = text[at];
   const bool lines = text.compare(at, 3, std::string(3, quote)) == 0;
   for (std::size_t i = at + (lines ? 3 : 1); i < text.size(); ++i) {
-    if (text[i] == '\\' && quote == '"')
-      ++i;
+    if (text[i] == '\\' && quote == '"') ++i;
     else if (lines ? text.compare(i, 3, std::string(3, quote)) == 0 : text[i] == quote || text[i] == '\n')
       return lines ? std::min(text.find_first_not_of(quote, i), i + 5) - 1 : i;
   }
   return text.size();
 }
 
-// The parser and what it builds go through levels by recursion: whether they are too many is seen before. `open` has, for each bracket,
-// the levels around it.
+// The parser and what it builds go through levels by recursion: whether they are too many is seen before. `open` has,
+// for each bracket, the levels around it.
 bool too_deep(const std::string& text) {
   std::vector<std::size_t> open;
   std::size_t depth = 0;
@@ -214,7 +199,8 @@ bool too_deep(const std::string& text) {
 }
 
 toml::table parse_toml(const std::string& text, const std::string& name) {
-  if (too_deep(text)) throw UsageError(name + ": tables, lists or dotted keys are nested more than 64 deep. Write them flatter.");
+  if (too_deep(text))
+    throw UsageError(name + ": tables, lists or dotted keys are nested more than 64 deep. Write them flatter.");
   try {
     return toml::parse(std::string_view(text));
   } catch (const toml::parse_error& e) {
@@ -242,13 +228,13 @@ toml::table parse_value(const Override& o, const Field& field) {
   std::string text = o.value;
   const bool is_list = field.value.index() >= 4;
   if (is_list && (text.empty() || text.front() != '['))
-    text = std::string("[").append(std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text).append("]");
+    text = std::string("[")
+               .append(std::holds_alternative<std::vector<std::string>>(field.value) ? quoted_elements(text) : text)
+               .append("]");
   const std::string expects = "'" + o.key + "' expects " + with_article(result::type_name(field.value));
   try {
     table = parse_toml("v = " + text, "");
-  } catch (const UsageError&) {
-    throw UsageError(o.origin + ": " + expects + ", found '" + o.value + "'.");
-  }
+  } catch (const UsageError&) { throw UsageError(o.origin + ": " + expects + ", found '" + o.value + "'."); }
   if (table.size() != 1 || !table.contains("v"))
     throw UsageError(o.origin + ": " + expects + ", found '" + o.value + "'.");
   return table;
@@ -312,7 +298,8 @@ void read_settings_file(FieldTable& table, const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file, error))
     throw UsageError("Cannot read the recipe '" + file.string() + "'. Name an existing TOML file with --recipe.");
   if (const auto bytes = std::filesystem::file_size(file); bytes > kMostBytes)
-    throw UsageError("The recipe '" + file.string() + "' has " + std::to_string(bytes) + " bytes, and the limit is 1 MB. Name a TOML file of settings.");
+    throw UsageError("The recipe '" + file.string() + "' has " + std::to_string(bytes) +
+                     " bytes, and the limit is 1 MB. Name a TOML file of settings.");
   read_settings_text(table, read_whole_file(file.string()), file.string());
 }
 
@@ -339,8 +326,8 @@ void apply_overrides(FieldTable& table, const std::vector<Override>& overrides) 
       throw UsageError(
           o.origin + ": " +
           (is_group(table, o.key)
-               ? "'" + o.key + "' is a group of settings. Name one of its settings, as --print-recipe lists them."
-               : unknown_key(table, o.key)));
+                  ? "'" + o.key + "' is a group of settings. Name one of its settings, as --print-recipe lists them."
+                  : unknown_key(table, o.key)));
     if (!seen.insert(o.key).second)
       throw UsageError(o.origin + ": '" + o.key + "' is given twice on the command line. Give it once.");
     if (!is_utf8(o.value))

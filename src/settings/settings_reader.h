@@ -27,22 +27,21 @@ void read_settings_text(result::FieldTable& table, const std::string& text, cons
 // The same from a file; throws UsageError where it cannot be read.
 void read_settings_file(result::FieldTable& table, const std::filesystem::path& file);
 
-// The recipe `name`: one of `recipes` (TOML texts by name), or a file; "": the one named "default", where there is one. Throws UsageError naming the
-// nearest where there is neither.
-void read_recipe_named(result::FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name);
+// The recipe `name`: one of `recipes` (TOML texts by name), or a file; "": the one named "default", where there is one.
+// Throws UsageError naming the nearest where there is neither.
+void read_recipe_named(
+    result::FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name);
 
 // Values as in TOML; for strings the quotes, for lists the brackets may be left out (`--set model.strides=4,8`).
 void apply_overrides(result::FieldTable& table, const std::vector<Override>& overrides);
 
-template <FieldGroup S>
-void read_settings_file(S& settings, const std::filesystem::path& file) {
+template <FieldGroup S> void read_settings_file(S& settings, const std::filesystem::path& file) {
   result::FieldTable table = result::field_table(settings);
   read_settings_file(table, file);
   result::assign(table, settings);
 }
 
-template <FieldGroup S>
-void apply_overrides(S& settings, const std::vector<Override>& overrides) {
+template <FieldGroup S> void apply_overrides(S& settings, const std::vector<Override>& overrides) {
   result::FieldTable table = result::field_table(settings);
   apply_overrides(table, overrides);
   result::assign(table, settings);

@@ -15,13 +15,19 @@ struct TelemetryConfig {
   std::int64_t pictures = 4;
   double pictures_every_epochs = 1;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
-    v("folder", s.folder, "folder that gets TensorBoard event files, made where it is missing; empty: no telemetry, in the result neither");
-    v("every_steps", s.every_steps, "steps between samples: losses, times, norms of gradients, weights and updates", between(1, 1e9));
-    v("histograms_every", s.histograms_every, "steps between histograms of gradients and weights, a multiple of every_steps; 0: none", between(0, 1e9));
-    v("pictures", s.pictures, "evaluation images that are drawn with their true and predicted objects, the first of the data set; 0: none", between(0, 1000));
-    v("pictures_every_epochs", s.pictures_every_epochs, "epochs between such pictures; they are made at evaluations", between(0, 1e6));
+  template <class Self, class V> static void fields(Self& s, V&& v) {
+    v("folder", s.folder,
+        "folder that gets TensorBoard event files, made where it is missing; empty: no telemetry, in the result "
+        "neither");
+    v("every_steps", s.every_steps, "steps between samples: losses, times, norms of gradients, weights and updates",
+        between(1, 1e9));
+    v("histograms_every", s.histograms_every,
+        "steps between histograms of gradients and weights, a multiple of every_steps; 0: none", between(0, 1e9));
+    v("pictures", s.pictures,
+        "evaluation images that are drawn with their true and predicted objects, the first of the data set; 0: none",
+        between(0, 1000));
+    v("pictures_every_epochs", s.pictures_every_epochs, "epochs between such pictures; they are made at evaluations",
+        between(0, 1e6));
   }
 };
 

@@ -15,8 +15,8 @@ result::Json json_of(const cuda::ActivityReport& r, std::int64_t steps) {
     sums.push_back({{"name", r.sums[i].name}, {"calls", r.sums[i].calls}, {"total_s", r.sums[i].seconds}});
   double total_s = 0;
   for (const cuda::ActivitySum& sum : r.sums) total_s += sum.seconds;
-  return {{"steps", steps},     {"window_s", r.window_s}, {"busy_s", r.busy_s}, {"total_s", total_s},
-          {"kernels", r.kernels}, {"copies_and_fills", r.others}, {"lost", r.lost}, {"longest", std::move(sums)}};
+  return {{"steps", steps}, {"window_s", r.window_s}, {"busy_s", r.busy_s}, {"total_s", total_s},
+      {"kernels", r.kernels}, {"copies_and_fills", r.others}, {"lost", r.lost}, {"longest", std::move(sums)}};
 }
 
 }  // namespace
@@ -37,7 +37,8 @@ void DeviceProfile::run_ended(const Ending&) {
   if (started_) log_.stop();  // the run is over before the steps are
   started_ = false;
   if (own_.is_null()) {
-    recorder_.warn("There is no profile of the device: the run ended before step " + std::to_string(from_ + steps_) + " (train.trace_from + train.profile_steps).");
+    recorder_.warn("There is no profile of the device: the run ended before step " + std::to_string(from_ + steps_) +
+                   " (train.trace_from + train.profile_steps).");
     return;
   }
   own_["rank"] = comm_.rank();

@@ -20,8 +20,7 @@ namespace fs = std::filesystem;
 // Numbers are little-endian in both formats, as on every machine that this suite is built for.
 static_assert(std::endian::native == std::endian::little);
 
-template <class T>
-void append(std::string& out, T value) {
+template <class T> void append(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -63,7 +62,9 @@ void add_value(Message& value, const Histogram& h) {
 }
 
 // A checksum of data that holds checksums is weak; so they are stored turned and shifted (TensorFlow's crc32c::Mask).
-std::uint32_t masked_crc(std::string_view bytes) { return std::rotr(crc32c(bytes.data(), bytes.size()), 15) + 0xA282EAD8u; }
+std::uint32_t masked_crc(std::string_view bytes) {
+  return std::rotr(crc32c(bytes.data(), bytes.size()), 15) + 0xA282EAD8u;
+}
 
 std::string first_event() {
   Message event;
@@ -113,10 +114,12 @@ std::string frame_record(std::string_view message) {
   return out;
 }
 
-EventWriter::EventWriter(const fs::path& folder, const std::string& run, std::size_t capacity) : path_(new_file(folder, run)), capacity_(capacity) {
+EventWriter::EventWriter(const fs::path& folder, const std::string& run, std::size_t capacity)
+    : path_(new_file(folder, run)), capacity_(capacity) {
   fd_ = ::open(path_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0644);
   if (fd_ < 0)
-    throw UsageError("Cannot write event files into " + quote(folder) + " (" + std::strerror(errno) + "). Name a folder that can be made and written.");
+    throw UsageError("Cannot write event files into " + quote(folder) + " (" + std::strerror(errno) +
+                     "). Name a folder that can be made and written.");
   thread_ = std::thread([this] { work(); });
 }
 
@@ -160,8 +163,8 @@ void EventWriter::work() {
     }
   };
   for (std::string bytes = first_event();;) {
-    // Everything that waits goes to the kernel in one call, and so becomes visible to a reader at once. After a failure, nothing: what follows a
-    // record that was torn cannot be read.
+    // Everything that waits goes to the kernel in one call, and so becomes visible to a reader at once. After a
+    // failure, nothing: what follows a record that was torn cannot be read.
     if (writable) writable = attempt([&] { write(bytes); });
     bytes.clear();
     std::deque<std::function<EventMessage()>> taken;

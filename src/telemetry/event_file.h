@@ -1,7 +1,8 @@
 // TensorBoard's event files, without TensorFlow: records of TFRecord files, each an Event message of protocol buffers.
 //
-// Sources: record_writer.h (framing), event.proto, summary.proto and histogram.proto of TensorFlow. Scalars are simple_value, histograms histo and
-// images image: the forms that every TensorBoard has read, and that the present one turns into its own when it reads them.
+// Sources: record_writer.h (framing), event.proto, summary.proto and histogram.proto of TensorFlow. Scalars are
+// simple_value, histograms histo and images image: the forms that every TensorBoard has read, and that the present one
+// turns into its own when it reads them.
 #pragma once
 
 #include <condition_variable>
@@ -32,18 +33,20 @@ struct Summary {
 struct EventMessage {
   std::int64_t step = 0;
   std::vector<Summary> values;
-  bool starts_again = false;  // without values: the run goes on here, so what earlier files say of this step and later ones is void (SessionLog START)
+  // without values: the run goes on here, so what earlier files say of this step and later ones is void (SessionLog
+  // START)
+  bool starts_again = false;
   double wall_time_s = unix_s();
 };
 
-std::string encode_event(const EventMessage& event);       // the message
-std::string frame_record(std::string_view message);  // length, its masked CRC-32C, the message, its masked CRC-32C
+std::string encode_event(const EventMessage& event);  // the message
+std::string frame_record(std::string_view message);   // length, its masked CRC-32C, the message, its masked CRC-32C
 
 // Writes events on a thread of its own, in the order in which they were added.
 class EventWriter {
  public:
-  // Makes `folder` where it is missing, and in it a new file "events.out.tfevents.<seconds>.<run>": TensorBoard takes the files of one folder for
-  // one run, in the order of their names. Throws UsageError where that cannot be done.
+  // Makes `folder` where it is missing, and in it a new file "events.out.tfevents.<seconds>.<run>": TensorBoard takes
+  // the files of one folder for one run, in the order of their names. Throws UsageError where that cannot be done.
   EventWriter(const std::filesystem::path& folder, const std::string& run, std::size_t capacity = 64);
   ~EventWriter() { close(); }
   EventWriter(const EventWriter&) = delete;
@@ -55,7 +58,8 @@ class EventWriter {
   void add(std::function<EventMessage()> make);
   void close();  // when everything is written
 
-  // "" or what went wrong last: a `make` that threw (its event is lost), a full disk (nothing more is written, so that what is there can be read).
+  // "" or what went wrong last: a `make` that threw (its event is lost), a full disk (nothing more is written, so that
+  // what is there can be read).
   std::string failure() const;
   const std::filesystem::path& path() const { return path_; }
 

@@ -11,9 +11,9 @@ std::int64_t LayerGroup::parameters() const {
 }
 
 std::string layer_group_of(const std::string& parameter) {
-  static constexpr std::pair<const char*, const char*> kGroups[] = {
-      {"backbone.body.layer1.", "layer1"}, {"backbone.body.layer2.", "layer2"}, {"backbone.body.layer3.", "layer3"}, {"backbone.body.layer4.", "layer4"},
-      {"backbone.body.", "stem"},          {"backbone.fpn.", "fpn"},            {"rpn.", "rpn"},                     {"roi_heads.box_", "box_head"},
+  static constexpr std::pair<const char*, const char*> kGroups[] = {{"backbone.body.layer1.", "layer1"},
+      {"backbone.body.layer2.", "layer2"}, {"backbone.body.layer3.", "layer3"}, {"backbone.body.layer4.", "layer4"},
+      {"backbone.body.", "stem"}, {"backbone.fpn.", "fpn"}, {"rpn.", "rpn"}, {"roi_heads.box_", "box_head"},
       {"roi_heads.mask_", "mask_head"}};
   for (const auto& [prefix, group] : kGroups)
     if (parameter.starts_with(prefix)) return group;

@@ -30,14 +30,17 @@ std::vector<LayerGroup> layer_groups(const model::ParameterStore& store) {
     const std::string name = layer_group_of((*p)->name);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& g) { return g.name == name; });
     if (group == groups.end()) group = groups.insert(groups.end(), LayerGroup{.name = name});
-    group->ranges.push_back({static_cast<std::size_t>((*p)->offset), static_cast<std::size_t>((*p)->offset + (*p)->count)});
+    group->ranges.push_back(
+        {static_cast<std::size_t>((*p)->offset), static_cast<std::size_t>((*p)->offset + (*p)->count)});
   }
   return groups;
 }
 
 // Where the tensor is in host memory already, it is not copied.
 at::Tensor on_host(const at::Tensor& flat) { return flat.detach().to(at::kCPU); }
-std::span<const float> span_of(const at::Tensor& flat) { return {flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel())}; }
+std::span<const float> span_of(const at::Tensor& flat) {
+  return {flat.const_data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
+}
 
 double total(const std::vector<double>& norms) {
   double sum = 0;
@@ -49,8 +52,10 @@ double total(const std::vector<double>& norms) {
 const std::string& examined(const std::string& folder, const std::string& run_id, result::RunRecorder* recorder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (const std::string name = entry.path().filename(); recorder && name.find("tfevents") != std::string::npos && name.find("." + run_id) == std::string::npos)
-      recorder->warn("train.telemetry.folder '" + folder + "' had event files of another run: TensorBoard shows all of a folder as one run.");
+    if (const std::string name = entry.path().filename();
+        recorder && name.find("tfevents") != std::string::npos && name.find("." + run_id) == std::string::npos)
+      recorder->warn("train.telemetry.folder '" + folder +
+                     "' had event files of another run: TensorBoard shows all of a folder as one run.");
   return folder;
 }
 
@@ -58,8 +63,9 @@ const std::string& examined(const std::string& folder, const std::string& run_id
 
 void check(const TelemetryConfig& c) {
   if (c.histograms_every % c.every_steps != 0)
-    throw UsageError("train.telemetry.histograms_every = " + std::to_string(c.histograms_every) + " is no multiple of train.telemetry.every_steps = " +
-                     std::to_string(c.every_steps) + ". Choose a multiple, or 0 for no histograms.");
+    throw UsageError("train.telemetry.histograms_every = " + std::to_string(c.histograms_every) +
+                     " is no multiple of train.telemetry.every_steps = " + std::to_string(c.every_steps) +
+                     ". Choose a multiple, or 0 for no histograms.");
 }
 
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
@@ -72,7 +78,8 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
   std::vector<std::int64_t> counts;
   for (const LayerGroup& g : groups_) names.push_back(g.name), counts.push_back(g.parameters());
   sources_.recorder->update([&](result::RunRecord& r) {
-    const bool goes_on = r.telemetry && r.telemetry->every_steps == config_.every_steps && r.telemetry->group == names;  // of the run before an interruption
+    // of the run before an interruption
+    const bool goes_on = r.telemetry && r.telemetry->every_steps == config_.every_steps && r.telemetry->group == names;
     if (!goes_on) r.telemetry.emplace(config_.every_steps, names, counts);
   });
 }
@@ -83,7 +90,8 @@ Telemetry::~Telemetry() {
     sources_.recorder->warn("Telemetry is not complete: " + failure + ". The norms in this result are.");
 }
 
-// What an interrupted run did after its checkpoint is done again, beginning with the evaluation after as many steps: unless the checkpoint has it already.
+// What an interrupted run did after its checkpoint is done again, beginning with the evaluation after as many steps:
+// unless the checkpoint has it already.
 void Telemetry::run_started(const Position& at) {
   if (at.step == 0 || !sources_.recorder) return;
   const std::vector<result::Evaluation> evaluations = sources_.recorder->past().accuracy;
@@ -99,7 +107,8 @@ void Telemetry::save(Sections& sections) {
 
 void Telemetry::restore(const Sections& sections) {
   const auto own = sections.find("telemetry");
-  if (own == sections.end() || own->second.size() != sizeof since_ + sizeof next_pictures_epoch_) return;  // a run that began without telemetry, or with another version
+  // a run that began without telemetry, or with another version
+  if (own == sections.end() || own->second.size() != sizeof since_ + sizeof next_pictures_epoch_) return;
   std::memcpy(&since_, own->second.data(), sizeof since_);
   std::memcpy(&next_pictures_epoch_, own->second.data() + sizeof since_, sizeof next_pictures_epoch_);
 }
@@ -138,7 +147,8 @@ void Telemetry::add_losses_and_times(EventMessage& event) const {
     all += mean(since_.loss[i]);
   }
   add_scalar(event, "loss/total", all);
-  for (std::size_t i = 0; i < since_.phase_s.size(); ++i) add_scalar(event, "phase_s/" + std::string(result::kPhaseNames[i]), mean(since_.phase_s[i]));
+  for (std::size_t i = 0; i < since_.phase_s.size(); ++i)
+    add_scalar(event, "phase_s/" + std::string(result::kPhaseNames[i]), mean(since_.phase_s[i]));
   add_scalar(event, "images_per_second", static_cast<double>(since_.images) / since_.step_s);
 }
 
@@ -164,7 +174,8 @@ void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event)
     add_scalar(event, "weight_norm/" + group, weight);
     add_scalar(event, "update_to_weight/" + group, update / weight);  // not written where all weights are 0
   };
-  for (std::size_t g = 0; g < groups_.size(); ++g) add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
   add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
 }
 
@@ -206,7 +217,9 @@ void Telemetry::choose_subjects() {
   for (std::int64_t i = 0; i < std::min(config_.pictures, sources_.eval_images.size()); ++i) {
     const data::ImageInfo info = sources_.eval_images.image(i);
     Subject& s = subjects_.emplace_back(Subject{.index = i, .id = info.id});
-    const ttt::coco::Image image{.id = info.id, .height = static_cast<std::uint32_t>(info.height), .width = static_cast<std::uint32_t>(info.width)};
+    const ttt::coco::Image image{.id = info.id,
+        .height = static_cast<std::uint32_t>(info.height),
+        .width = static_cast<std::uint32_t>(info.width)};
     for (const ttt::coco::Annotation& a : truth.annotations)
       if (a.image_id == info.id) s.truth.push_back(a), s.masks.push_back(ttt::coco::mask_of(a, image));
   }
@@ -231,13 +244,17 @@ void Telemetry::add_picture(const Subject& subject, std::int64_t step) {
     for (std::size_t i = 0; i < subject.truth.size(); ++i) {
       const ttt::coco::Annotation& a = subject.truth[i];
       const std::string& category = category_name_[static_cast<std::size_t>(a.category_id)];
-      truth.push_back({a.bbox, &subject.masks[i], a.iscrowd ? category + " (crowd)" : category, eval::colour_of(static_cast<std::size_t>(a.category_id))});
+      truth.push_back({a.bbox, &subject.masks[i], a.iscrowd ? category + " (crowd)" : category,
+          eval::colour_of(static_cast<std::size_t>(a.category_id))});
     }
     for (const eval::coco::Detection* d : eval::worth_showing(found, kShownScore, kShownAtLeast))
       predicted.push_back(eval::marked(*d, category_name_[static_cast<std::size_t>(d->category_id)]));
     const int magnify = eval::magnification(image);
-    const data::RgbImage picture = eval::beside(eval::draw(image, truth, magnify), eval::draw(image, predicted, magnify));
-    return EventMessage{.step = step, .values = {{"picture/" + std::to_string(subject.id), result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
+    const data::RgbImage picture =
+        eval::beside(eval::draw(image, truth, magnify), eval::draw(image, predicted, magnify));
+    return EventMessage{.step = step,
+        .values = {{"picture/" + std::to_string(subject.id),
+            result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
   });
 }
 

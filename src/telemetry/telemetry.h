@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "settings/fields.h"
 #include "data/settings.h"
 #include "data/shard_set.h"
 #include "eval/detector.h"
-#include "telemetry/event_file.h"
 #include "result/run_recorder.h"
+#include "settings/fields.h"
+#include "telemetry/config.h"
+#include "telemetry/event_file.h"
+#include "telemetry/update_norms.h"
 #include "train/listener.h"
 #include "train/loss_scaler.h"
-#include "telemetry/config.h"
-#include "telemetry/update_norms.h"
 
 namespace ttt::train {
 
@@ -28,8 +28,8 @@ struct TelemetrySources {
   const data::DataSettings& data;
   eval::Detector detector;
   model::ParameterKernels kernels = {};  // of the model's; empty ones are the host's
-  int ranks = 1;  // gradients are sums over so many
-  const LossScaler* scaler = nullptr;  // of the loss whose gradients they are; null: it is not scaled
+  int ranks = 1;                         // gradients are sums over so many
+  const LossScaler* scaler = nullptr;    // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;
   result::RunRecorder* recorder = nullptr;
 };
@@ -44,7 +44,8 @@ class SampledSteps final : public Listener {
   std::int64_t every_;
 };
 
-// For one rank: the others need none, since weights and reduced gradients are the same on all. Losses and times are this rank's.
+// For one rank: the others need none, since weights and reduced gradients are the same on all. Losses and times are
+// this rank's.
 class Telemetry final : public Listener {
  public:
   // Throws UsageError where the folder cannot be written.

@@ -16,7 +16,8 @@ class TraceCollection {
   // `now`: this rank's clock, by which its spans are.
   TraceCollection(trace::Recorder* recorder, comm::Communicator& comm, double (*now)() = now_s);
 
-  // Collective. Rank 0 gets the spans of all ranks, since `zero_s` on its clock; the others, and a run without a recorder, nothing.
+  // Collective. Rank 0 gets the spans of all ranks, since `zero_s` on its clock; the others, and a run without a
+  // recorder, nothing.
   std::optional<result::TraceRecord> collect(double zero_s);
 
  private:

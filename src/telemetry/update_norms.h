@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "models/ops/parameter_kernels.h"
 #include "models/parameters.h"
 #include "telemetry/layer_groups.h"
-#include "models/ops/parameter_kernels.h"
 
 namespace ttt::train {
 

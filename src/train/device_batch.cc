@@ -13,7 +13,8 @@ namespace {
 // For the watchdog: this rank is not what the others wait for.
 class DeviceWait {
  public:
-  explicit DeviceWait(comm::Place* place) : place_(place), before_(place ? place->stage.exchange(comm::kDeviceStage) : 0) {}
+  explicit DeviceWait(comm::Place* place)
+      : place_(place), before_(place ? place->stage.exchange(comm::kDeviceStage) : 0) {}
   ~DeviceWait() {
     if (place_) place_->stage = before_;
   }
@@ -25,29 +26,35 @@ class DeviceWait {
   std::int32_t before_;
 };
 
-c10::Stream current_stream(const at::Device& device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
+c10::Stream current_stream(const at::Device& device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+}
 
 }  // namespace
 
 void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit) {
   model::DeviceBatch& b = inputs.batch;
-  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count, &b.masks.object_polygon, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.draw,
-                        &inputs.rates.tensor})
+  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count,
+           &b.masks.object_polygon, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.draw, &inputs.rates.tensor})
     visit(*t, false);
   for (at::Tensor* t : {&b.masks.polygon_vertex, &b.masks.vertices, &b.masks.bitmap_bytes}) visit(*t, true);
 }
 
-Uploader::Uploader(const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream)
+Uploader::Uploader(
+    const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream)
     : device_(device), placer_(std::move(placer)), packed_(2, memory) {
   if (device.is_cpu()) return;
-  stream_ = own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
+  stream_ =
+      own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
   copied_.emplace(device.type());
 }
 
 void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
   Packed& packed = packed_[static_cast<std::size_t>(started_++ % 2)];
   packed = {.draw = {n.seed, n.step}, .rates = {static_cast<float>(n.lr), static_cast<float>(n.gradient_scale)}};
-  inputs_ = {.batch = model::view_of(host), .rates = {.lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
+  inputs_ = {.batch = model::view_of(host),
+      .rates = {
+          .lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
   inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
   if (!stream_) return placer_(inputs_->batch);
   const c10::StreamGuard guard(*stream_);
@@ -66,7 +73,8 @@ StepInputs Uploader::take() {
   if (stream_) {
     const c10::Stream current = current_stream(device_);
     copied_->block(current);
-    for_each_tensor(inputs, [&](at::Tensor& t, bool) { t.record_stream(current); });  // memory of the one stream, used by the other
+    // memory of the one stream, used by the other
+    for_each_tensor(inputs, [&](at::Tensor& t, bool) { t.record_stream(current); });
   }
   return inputs;
 }
@@ -76,7 +84,8 @@ void Uploader::wait() {
 }
 
 void LossQueue::push(const std::array<at::Tensor, model::kLosses>& losses) {
-  Flight& f = flights_.emplace_back(Flight{.values = std::pmr::vector<float>(model::kLosses, memory_), .device = {}, .arrived = {}});
+  Flight& f = flights_.emplace_back(
+      Flight{.values = std::pmr::vector<float>(model::kLosses, memory_), .device = {}, .arrived = {}});
   const at::Tensor host = at::from_blob(f.values.data(), {model::kLosses}, at::kFloat);
   f.device = at::stack(losses);
   host.copy_(f.device, /*non_blocking=*/true);

@@ -30,8 +30,8 @@ std::vector<std::pair<at::Tensor*, bool>> tensors_of(StepInputs& in) {
   return all;
 }
 
-// Inputs at addresses that stay, with room for twice the objects' outlines, and for those that `before` had room for where it
-// is not null.
+// Inputs at addresses that stay, with room for twice the objects' outlines, and for those that `before` had room for
+// where it is not null.
 StepInputs fixed_inputs(const StepInputs& first, StepInputs* before) {
   StepInputs fixed = first;
   const auto mine = tensors_of(fixed), old = before ? tensors_of(*before) : mine;
@@ -75,7 +75,8 @@ struct Entry {
       return {{"part", stage.name}, {"not_recorded", stage.not_capturable.empty() ? never : stage.not_capturable}};
     }
     const cuda::GraphSize size = graph->size();
-    return {{"part", stage.name}, {"nodes", size.nodes}, {"memory_bytes", size.bytes}, {"capture_s", capture_s}, {"replays", replays}};
+    return {{"part", stage.name}, {"nodes", size.nodes}, {"memory_bytes", size.bytes}, {"capture_s", capture_s},
+        {"replays", replays}};
   }
 };
 
@@ -87,8 +88,10 @@ struct Shape {
 };
 
 Stage joined(const Stage& a, const Stage& b) {
-  return {.name = b.name, .phase = b.phase, .run = [a = a.run, b = b.run](bool keep) { a(keep), b(keep); },
-          .not_capturable = a.not_capturable.empty() ? b.not_capturable : a.not_capturable};
+  return {.name = b.name,
+      .phase = b.phase,
+      .run = [a = a.run, b = b.run](bool keep) { a(keep), b(keep); },
+      .not_capturable = a.not_capturable.empty() ? b.not_capturable : a.not_capturable};
 }
 
 class GraphRunner final : public StepRunner {
@@ -133,7 +136,8 @@ class GraphRunner final : public StepRunner {
 
  private:
   [[noreturn]] static void refuse(const std::string& reason) {
-    throw NotSupported("train.graphs = \"full\": the step cannot be recorded: " + reason + ". Choose train.graphs = \"parts\" or \"none\".");
+    throw NotSupported("train.graphs = \"full\": the step cannot be recorded: " + reason +
+                       ". Choose train.graphs = \"parts\" or \"none\".");
   }
 
   Shape& shape_for(StepInputs& in) {
@@ -155,8 +159,8 @@ class GraphRunner final : public StepRunner {
     return shape;
   }
 
-  // The stages of the step but the next batch, which is fetched after the replay: all of them in one, or each by itself. A stream
-  // that was forked must be joined within its capture, so launch and all_reduce are one.
+  // The stages of the step but the next batch, which is fetched after the replay: all of them in one, or each by
+  // itself. A stream that was forked must be joined within its capture, so launch and all_reduce are one.
   std::vector<Entry> entries(StepState& s) {
     std::vector<Entry> all;
     for (const Stage& stage : stages_of(*parts_.step, *parts_.reducer, *parts_.optimizer, s, [] {})) {
@@ -172,7 +176,8 @@ class GraphRunner final : public StepRunner {
   void capture(Shape& shape, Entry& e) {
     Entry* forward = nullptr;
     if (!e.stage.backward_of.empty()) {
-      forward = &*std::find_if(shape.entries.begin(), shape.entries.end(), [&](const Entry& other) { return other.stage.name == e.stage.backward_of; });
+      forward = &*std::find_if(shape.entries.begin(), shape.entries.end(),
+          [&](const Entry& other) { return other.stage.name == e.stage.backward_of; });
       if (!forward->graph) {
         e.stage.not_capturable = "its forward pass is not recorded";
         return;
@@ -186,7 +191,9 @@ class GraphRunner final : public StepRunner {
       if (whole_) refuse(error.what());
       e.stage.not_capturable = error.what();
       // This step's forward pass has been replayed, and this pass continues it; from the next step on it runs as it is.
-      if (forward) forward->graph.reset(), forward->stage.not_capturable = "its backward pass cannot be recorded: " + e.stage.not_capturable;
+      if (forward)
+        forward->graph.reset(),
+            forward->stage.not_capturable = "its backward pass cannot be recorded: " + e.stage.not_capturable;
     }
   }
 
@@ -202,8 +209,8 @@ class GraphRunner final : public StepRunner {
 std::unique_ptr<StepRunner> make_step_runner(const std::string& graphs, Parts& parts, comm::Communicator& comm) {
   if (graphs == "none") return std::make_unique<EagerRunner>(*parts.step, *parts.reducer, *parts.optimizer);
   if (!parts.graphs)
-    throw NotSupported("train.graphs = \"" + graphs + "\" needs a device that can record its work, and this run's is " + parts.device.str() +
-                       ". Choose device = \"cuda\" or train.graphs = \"none\".");
+    throw NotSupported("train.graphs = \"" + graphs + "\" needs a device that can record its work, and this run's is " +
+                       parts.device.str() + ". Choose device = \"cuda\" or train.graphs = \"none\".");
   return std::make_unique<GraphRunner>(parts, comm, graphs == "full");
 }
 

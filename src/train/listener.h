@@ -36,18 +36,22 @@ class Listener {
   virtual void run_started(const Position&) {}    // the clock runs; after the last thing that may be done before it
   virtual void epoch_started(const Position&) {}  // also of an epoch that a resumed run enters half-way
   virtual void step_starts(const Position&) {}
-  // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already, unless looks_at() said that the
-  // weights, the momentum or the gradients of this one will be looked at: then reduced gradients still lie in the parameters (a sum over ranks).
+  // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already,
+  // unless looks_at() said that the weights, the momentum or the gradients of this one will be looked at: then reduced
+  // gradients still lie in the parameters (a sum over ranks).
   virtual void step_ended(const Position&, const result::StepSample&) {}
   virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }  // the same on every rank
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
-  virtual void evaluation_predicted(const Position&, bool /*training_goes_on*/) {}  // the model is still the one that was evaluated; AP is not known yet
+  // the model is still the one that was evaluated; AP is not known yet
+  virtual void evaluation_predicted(const Position&, bool /*training_goes_on*/) {}
   virtual void evaluated(const Position& /*of evaluation_started*/, const result::Evaluation&) {}
   virtual void checkpoint_started(const Position&) {}  // training stands still from here
   virtual void checkpoint_ended(const Position&) {}    // and goes on, while the file is written
-  virtual void run_ended(const Ending&) {}  // the clock has stopped; not after an exception, nor where the run is to be resumed
-  // Between two steps or after an evaluation: what this listener needs to go on from here. Rank 0's sections are kept. Training stands still.
+  // the clock has stopped; not after an exception, nor where the run is to be resumed
+  virtual void run_ended(const Ending&) {}
+  // Between two steps or after an evaluation: what this listener needs to go on from here. Rank 0's sections are kept.
+  // Training stands still.
   virtual void save(Sections&) {}
   // Of a run that goes on from there, before run_started: rank 0's sections, on every rank.
   virtual void restore(const Sections&) {}
@@ -70,8 +74,8 @@ class Checkpointer {
   // Collective. Copies the state, and returns while it is written.
   virtual void save(const Position& at, std::span<Listener* const> listeners) = 0;
   // Collective: saves, waits, and notes the interruption. Empty where there is no checkpoint to resume from.
-  virtual std::optional<result::Interruption> interrupt(const Position& at, std::span<Listener* const> listeners,
-                                                        const std::string& signal) = 0;
+  virtual std::optional<result::Interruption> interrupt(
+      const Position& at, std::span<Listener* const> listeners, const std::string& signal) = 0;
   virtual void finish() = 0;  // waits until what was saved last is written, and records it
 };
 

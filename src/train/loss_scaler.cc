@@ -20,8 +20,9 @@ constexpr std::size_t kNumbers = 3;
 }  // namespace
 
 LossScaler::LossScaler(const LossScaleConfig& config, const at::Device& device)
-    : config_(config), scale_(at::full({1}, config.initial, at::TensorOptions(at::kFloat).device(device))), last_(scale_.clone()),
-      steady_(at::zeros({1}, at::TensorOptions(at::kInt).device(device))), found_(at::zeros_like(steady_)), skipped_(at::zeros_like(steady_)) {}
+    : config_(config), scale_(at::full({1}, config.initial, at::TensorOptions(at::kFloat).device(device))),
+      last_(scale_.clone()), steady_(at::zeros({1}, at::TensorOptions(at::kInt).device(device))),
+      found_(at::zeros_like(steady_)), skipped_(at::zeros_like(steady_)) {}
 
 at::Tensor LossScaler::clear_found() { return found_.zero_(); }
 
@@ -31,7 +32,9 @@ void LossScaler::update() {
   at::_amp_update_scale_(scale_, steady_, found_.to(at::kFloat), config_.growth, config_.backoff, config_.interval);
 }
 
-at::Tensor LossScaler::packed() const { return at::cat({scale_, steady_.to(at::kFloat), skipped_.to(at::kFloat)}).to(at::kCPU); }
+at::Tensor LossScaler::packed() const {
+  return at::cat({scale_, steady_.to(at::kFloat), skipped_.to(at::kFloat)}).to(at::kCPU);
+}
 
 void LossScaler::save(Sections& sections) {
   const at::Tensor numbers = packed();
@@ -41,7 +44,9 @@ void LossScaler::save(Sections& sections) {
 void LossScaler::restore(const Sections& sections) {
   const auto found = sections.find(kSection);
   if (found == sections.end() || found->second.size() != kNumbers * sizeof(float))
-    throw DataError("The checkpoint holds no loss scale: it was made with another model.precision. Keep model.precision, or start a run of its own in another train.checkpoint.folder.");
+    throw DataError(
+        "The checkpoint holds no loss scale: it was made with another model.precision. Keep model.precision, or start "
+        "a run of its own in another train.checkpoint.folder.");
   float numbers[kNumbers];
   std::memcpy(numbers, found->second.data(), sizeof numbers);
   scale_.fill_(numbers[0]);
@@ -49,7 +54,9 @@ void LossScaler::restore(const Sections& sections) {
   skipped_.fill_(static_cast<std::int64_t>(numbers[2]));
 }
 
-at::Tensor scaled(const at::Tensor& loss, const LossScaler* scaler) { return scaler ? loss * scaler->scale().squeeze(0) : loss; }
+at::Tensor scaled(const at::Tensor& loss, const LossScaler* scaler) {
+  return scaler ? loss * scaler->scale().squeeze(0) : loss;
+}
 
 result::Json LossScaler::describe() const {
   const at::Tensor numbers = packed();

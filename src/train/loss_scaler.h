@@ -1,5 +1,6 @@
-// Dynamic loss scaling (Micikevicius et al. 2018) for float16, whose small gradients would be zero: the loss is multiplied before backward, gradients are
-// divided again in the update, and a step whose gradients are not finite is skipped. All of it happens where the parameters lie; the host never asks.
+// Dynamic loss scaling (Micikevicius et al. 2018) for float16, whose small gradients would be zero: the loss is
+// multiplied before backward, gradients are divided again in the update, and a step whose gradients are not finite is
+// skipped. All of it happens where the parameters lie; the host never asks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,8 +16,7 @@ struct LossScaleConfig {
   double growth = 2, backoff = 0.5;
   std::int64_t interval = 2000;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
     v("initial", s.initial, "factor of the loss at the start", between(1e-3, 1e12));
     v("growth", s.growth, "by which it grows after `interval` steps without a skipped one", between(1, 1000));
     v("backoff", s.backoff, "by which it shrinks after a skipped step", between(0, 1));

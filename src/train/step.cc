@@ -9,9 +9,9 @@ using result::Phase;
 
 // What the stages of forward and backward hand on.
 struct EagerStep::Forward {
-  model::Pyramid features;            // with history
-  model::Pyramid cut;                 // the same values, where the heads' history begins
-  std::vector<at::Tensor> gradients;  // of the pyramid's levels
+  model::Pyramid features;                          // with history
+  model::Pyramid cut;                               // the same values, where the heads' history begins
+  std::vector<at::Tensor> gradients;                // of the pyramid's levels
   bool cut_fixed = false, gradients_fixed = false;  // their addresses: a captured stage reads them
   model::Losses losses;
 };
@@ -33,20 +33,23 @@ std::vector<Stage> EagerStep::stages(StepState& s) {
     torch::autograd::backward({f->features.begin(), f->features.end()}, f->gradients, /*retain_graph=*/keep);
   };
   const std::string host = model_.not_capturable();
-  return {{"backbone", Phase::kForward, backbone, "", host},
-          {"heads", Phase::kForward, heads, "", host},
-          {"heads_backward", Phase::kBackward, heads_backward, "heads", host},
-          {"backbone_backward", Phase::kBackward, backbone_backward, "backbone", host}};
+  return {{"backbone", Phase::kForward, backbone, "", host}, {"heads", Phase::kForward, heads, "", host},
+      {"heads_backward", Phase::kBackward, heads_backward, "heads", host},
+      {"backbone_backward", Phase::kBackward, backbone_backward, "backbone", host}};
 }
 
-std::vector<Stage> stages_of(Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch) {
+std::vector<Stage> stages_of(
+    Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch) {
   std::vector<Stage> all = step.stages(s);  // backbone, heads, heads_backward, backbone_backward
   const ReducerTraits traits = reducer.traits();
   // Buckets have already left from backward's hooks: launch sends the others.
-  if (!traits.idle) all.push_back({"launch", Phase::kBackward, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
+  if (!traits.idle)
+    all.push_back({"launch", Phase::kBackward, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
   all.push_back({kNextBatch, Phase::kDataWait, [next = std::move(next_batch)](bool) { next(); }});
-  if (!traits.idle) all.push_back({kAllReduce, Phase::kCommExposed, [&reducer](bool) { reducer.finish(); }, "", traits.not_capturable});
-  all.push_back({"optimizer", Phase::kOptimizer, [&optimizer, &s](bool) { optimizer.step(s.inputs.rates); }, "", optimizer.not_capturable()});
+  if (!traits.idle)
+    all.push_back({kAllReduce, Phase::kCommExposed, [&reducer](bool) { reducer.finish(); }, "", traits.not_capturable});
+  all.push_back({"optimizer", Phase::kOptimizer, [&optimizer, &s](bool) { optimizer.step(s.inputs.rates); }, "",
+      optimizer.not_capturable()});
   return all;
 }
 
@@ -96,8 +99,8 @@ void EagerStep::losses_backward(Forward& f, bool keep) const {
 }
 
 result::Json EagerStep::describe() const {
-  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"precision", model_.config().precision}, {"ops", model_.ops().name},
-          {"zero_grad", clear_.name}};
+  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"precision", model_.config().precision},
+      {"ops", model_.ops().name}, {"zero_grad", clear_.name}};
 }
 
 }  // namespace ttt::train

@@ -1,4 +1,5 @@
-// A training step as a list of stages. A runner executes the list: in order here, as captured graphs in train/graph_runner.h.
+// A training step as a list of stages. A runner executes the list: in order here, as captured graphs in
+// train/graph_runner.h.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@ namespace ttt::train {
 struct Stage {
   std::string name;
   result::Phase phase;
-  // `keep`: retain the autograd graph and keep output addresses fixed, so that this stage can be captured and replayed by itself.
+  // `keep`: retain the autograd graph and keep output addresses fixed, so that this stage can be captured and replayed
+  // by itself.
   std::function<void(bool keep)> run;
   std::string backward_of = {};     // the stage whose backward pass it is: captured with it or not at all
   std::string not_capturable = {};  // why; "" where it can be captured
@@ -34,8 +36,8 @@ struct StepState {
 class Step {
  public:
   virtual ~Step() = default;
-  // Stages that turn s.inputs.batch into s.losses and gradients in parameters().flat_gradients(). Between two runs of a stage
-  // the values of the inputs may change, their shapes and addresses do not.
+  // Stages that turn s.inputs.batch into s.losses and gradients in parameters().flat_gradients(). Between two runs of a
+  // stage the values of the inputs may change, their shapes and addresses do not.
   virtual std::vector<Stage> stages(StepState& s) = 0;
   virtual result::Json describe() const = 0;
 
@@ -43,15 +45,15 @@ class Step {
   DetachedLosses forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock);
 };
 
-// How gradients are set to zero before backward. `clear` empty: one fill of the flat allocation of which they are views, and
-// into which autograd adds.
+// How gradients are set to zero before backward. `clear` empty: one fill of the flat allocation of which they are
+// views, and into which autograd adds.
 struct ClearGradients {
   std::string name = "flat_fill";
   std::function<void()> clear;
 };
 
-// The backbone, the heads with the losses, and their backward passes. The pyramid between them is cut out of autograd's graph,
-// which changes no bit: its gradient is summed in the same order.
+// The backbone, the heads with the losses, and their backward passes. The pyramid between them is cut out of autograd's
+// graph, which changes no bit: its gradient is summed in the same order.
 class EagerStep final : public Step {
  public:
   // `scaler`: multiplies the loss before backward, null: the loss as it is; outlives the step.
@@ -74,7 +76,8 @@ inline constexpr const char* kNextBatch = "next_batch";
 inline constexpr const char* kAllReduce = "all_reduce";
 
 // All stages of a step, in order.
-std::vector<Stage> stages_of(Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch);
+std::vector<Stage> stages_of(
+    Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch);
 
 // Executes steps.
 class StepRunner {
@@ -89,7 +92,8 @@ class StepRunner {
 // Runs the stages in order. The parts outlive the runner.
 class EagerRunner final : public StepRunner {
  public:
-  EagerRunner(Step& step, Reducer& reducer, Optimizer& optimizer) : step_(step), reducer_(reducer), optimizer_(optimizer) {}
+  EagerRunner(Step& step, Reducer& reducer, Optimizer& optimizer)
+      : step_(step), reducer_(reducer), optimizer_(optimizer) {}
   DetachedLosses run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) override;
   result::Json describe() const override { return "none"; }
 

@@ -10,7 +10,8 @@ constexpr const char* kForbiddenWait = "called a synchronizing";
 
 StepLoop::StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done)
     : config_(config), parts_(parts), comm_(comm), step_(steps_done),
-      runner_(make_step_runner(config.graphs, parts, comm)), uploader_(parts.device, parts.memory, *parts.placer, config.copy_stream),
+      runner_(make_step_runner(config.graphs, parts, comm)),
+      uploader_(parts.device, parts.memory, *parts.placer, config.copy_stream),
       losses_(parts.device, parts.memory, parts.place) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
@@ -22,7 +23,8 @@ StepLoop::StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& 
 void StepLoop::fetch(std::int64_t step) {
   phases_.enter(result::Phase::kDataWait);
   uploader_.wait();  // the loader takes the memory back
-  uploader_.start(*parts_.loader->next(), {.seed = parts_.seed, .step = step, .lr = parts_.schedule->lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
+  uploader_.start(*parts_.loader->next(),
+      {.seed = parts_.seed, .step = step, .lr = parts_.schedule->lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
   fetched_ = true;
 }
 
@@ -39,8 +41,10 @@ DetachedLosses StepLoop::run(StepInputs inputs, const std::function<void()>& mea
   } catch (const std::exception& e) {
     const std::string what = e.what();
     if (what.find(kForbiddenWait) == std::string::npos) throw;
-    throw Error("In step " + std::to_string(step_) + " the host would wait for the device, which train.strict_sync forbids: " + what.substr(0, what.find('\n')) +
-                ". Choose what needs no wait (model.shapes = \"static\", ...) or train.strict_sync = false.");
+    throw Error(
+        "In step " + std::to_string(step_) +
+        " the host would wait for the device, which train.strict_sync forbids: " + what.substr(0, what.find('\n')) +
+        ". Choose what needs no wait (model.shapes = \"static\", ...) or train.strict_sync = false.");
   }
 }
 

@@ -1,5 +1,5 @@
-// One training step after another: fetch, forward and backward, reduction, update. The trainer runs it to a target; an ablation runs two of
-// them in turns.
+// One training step after another: fetch, forward and backward, reduction, update. The trainer runs it to a target; an
+// ablation runs two of them in turns.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 #include "comm/communicator.h"
 #include "comm/heartbeat.h"
 #include "core/trace.h"
-#include "data/loader.h"
 #include "cuda/graphs.h"
+#include "data/loader.h"
 #include "eval/evaluator.h"
 #include "models/gradient_hooks.h"
 #include "result/phase_clock.h"
+#include "train/config.h"
 #include "train/device_batch.h"
 #include "train/optimizers/optimizer.h"
-#include "train/config.h"
 #include "train/schedules/schedule.h"
 #include "train/step.h"
 
@@ -26,17 +26,19 @@ namespace ttt::train {
 // The parts of a run, built from its recipe; an ablation exchanges one of them.
 struct Parts {
   at::Device device = at::kCPU;
-  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the host, for what the device copies; outlives the parts
+  // of the host, for what the device copies; outlives the parts
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
   cuda::GraphDevice* graphs = nullptr;  // records the device's work, null: it cannot; outlives the parts
   result::PhaseClock::Announce* announce_phase = nullptr;  // Accelerator's
   std::function<void(bool)> forbid_waits;  // Accelerator's, where the host may not wait within a step; else empty
-  trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
-  comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
-  std::int64_t seed = 1;             // of the random draws of the steps
+  trace::Recorder* trace = nullptr;        // where the steps are recorded, null: nowhere; outlives the parts
+  // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
+  comm::Place* place = nullptr;
+  std::int64_t seed = 1;  // of the random draws of the steps
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
   std::unique_ptr<model::ImagePlacer> placer;  // of images that come as bytes
-  std::unique_ptr<LossScaler> scaler;  // of step and optimiser; null where the loss is not scaled
+  std::unique_ptr<LossScaler> scaler;          // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
   std::unique_ptr<Reducer> reducer;
   std::unique_ptr<model::GradientHooks> hooks;  // of the reducer, where it overlaps backward
@@ -49,19 +51,22 @@ struct Parts {
     hooks.reset();
     reducer = std::move(next);
     if (reducer->traits().overlaps_backward)
-      hooks = std::make_unique<model::GradientHooks>(model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); });
+      hooks = std::make_unique<model::GradientHooks>(
+          model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); });
   }
 };
 
 class StepLoop {
  public:
-  // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on with; the loader begins there.
+  // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on
+  // with; the loader begins there.
   StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done = 0);
 
-  // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
-  // caller ends the step on it; times and losses are not filled in.
+  // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in
+  // Phase::kOther and the caller ends the step on it; times and losses are not filled in.
   result::StepSample start(bool more);
-  // Fills in the losses of the oldest step that has none. On a device that waits for the step, so it is best called when the next one was started.
+  // Fills in the losses of the oldest step that has none. On a device that waits for the step, so it is best called
+  // when the next one was started.
   void settle(result::StepSample& sample);
   bool late() const { return losses_.late(); }  // whether settling waits
   // Both at once.

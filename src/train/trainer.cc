@@ -13,25 +13,27 @@ namespace {
 
 std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const char* relation) {
   char text[160];
-  std::snprintf(text, sizeof text, "box AP %.4f and mask AP %.4f after %lld epochs, %s the target of %.3f and %.3f", e.bbox[0], e.segm[0],
-                static_cast<long long>(e.epoch), relation, t.target_box_ap, t.target_mask_ap);
+  std::snprintf(text, sizeof text, "box AP %.4f and mask AP %.4f after %lld epochs, %s the target of %.3f and %.3f",
+      e.bbox[0], e.segm[0], static_cast<long long>(e.epoch), relation, t.target_box_ap, t.target_mask_ap);
   return text;
 }
 
 }  // namespace
 
-Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
-                 const Observer& observer)
+Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm,
+    comm::Communicator& control, const Observer& observer)
     : config_(config), parts_(std::move(parts)), control_(control), observer_(observer),
       loop_(config_, parts_, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = config.epochs * steps_per_epoch;
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
-  eval_interval_ = std::max<std::int64_t>(1, std::llround(config.eval_every_epochs * static_cast<double>(steps_per_epoch)));
+  eval_interval_ =
+      std::max<std::int64_t>(1, std::llround(config.eval_every_epochs * static_cast<double>(steps_per_epoch)));
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
   if (loop_.step() > total_steps_)
-    throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " + std::to_string(total_steps_) +
+    throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " +
+                     std::to_string(total_steps_) +
                      ". Raise train.epochs or train.max_steps, or name another train.checkpoint.folder.");
 }
 
@@ -71,16 +73,21 @@ Ending Trainer::train() {
     if (!ending) ending = evaluate_where_due();
   }
   if (ending) return *ending;
-  if (t.max_steps > 0) return {result::Verdict::kSmoke, "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
+  if (t.max_steps > 0)
+    return {result::Verdict::kSmoke,
+        "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
   return {result::Verdict::kNotConverged, ap_text(*last_, t, "below")};
 }
 
 Trainer::Agreement Trainer::train_step() {
   tell(&Listener::step_starts, before_step());
   open_.push_back(loop_.start(loop_.step() + 1 < total_steps_));
-  // On a device a step's losses are on the host when the next step runs, so one step stays open; unless somebody looks at what it left.
-  const bool stays = loop_.late() && loop_.step() < total_steps_ && loop_.step() % steps_per_epoch_ != 0 && !evaluation_is_due() &&
-                     std::none_of(observer_.listeners.begin(), observer_.listeners.end(), [&](const Listener* l) { return l->looks_at(after_step()); });
+  // On a device a step's losses are on the host when the next step runs, so one step stays open; unless somebody looks
+  // at what it left.
+  const bool stays = loop_.late() && loop_.step() < total_steps_ && loop_.step() % steps_per_epoch_ != 0 &&
+                     !evaluation_is_due() &&
+                     std::none_of(observer_.listeners.begin(), observer_.listeners.end(),
+                         [&](const Listener* l) { return l->looks_at(after_step()); });
   return settle(stays ? 1 : 0, true);
 }
 
@@ -94,7 +101,8 @@ Trainer::Agreement Trainer::settle(std::size_t stay, bool step_ends) {
   for (const result::StepSample& sample : samples) observer_.recorder.step(sample);
   if (agreed.not_finite >= 0)
     throw Incorrect("A loss of step " + std::to_string(agreed.step) + " on rank " + std::to_string(agreed.not_finite) +
-                    " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
+                    " is not finite (see non_finite and steps.loss in the result, or that rank's journal). Lower "
+                    "train.schedule.lr, lengthen train.schedule.warmup_steps, or look at the data of that step.");
   for (const result::StepSample& sample : samples) {
     images_ += sample.images;
     tell(&Listener::step_ended, position(sample.step + 1, sample.step), sample);
@@ -117,7 +125,9 @@ Trainer::Agreement Trainer::agree(std::span<const result::StepSample> settled, b
   if (step_ends && observer_.checkpoints && observer_.checkpoints->due(loop_.step())) shared[2] = 1;
   if (step_ends && evaluation_ && control_.rank() == 0 && parts_.evaluator->scored()) shared[3] = 1;
   control_.all_reduce_max(shared, 4);
-  Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])], .checkpoint = shared[2] != 0, .scored = shared[3] != 0};
+  Agreement agreed{.interrupted = kSignals[static_cast<std::size_t>(shared[0])],
+      .checkpoint = shared[2] != 0,
+      .scored = shared[3] != 0};
   if (shared[1] > 0) {
     const auto code = static_cast<std::int64_t>(shared[1]) - 1;
     agreed.step = settled[settled.size() - 1 - static_cast<std::size_t>(code / size)].step;
@@ -139,7 +149,8 @@ std::optional<Ending> Trainer::answer(const Agreement& agreed) {
     }
     return std::nullopt;
   }
-  const std::string what = "Interrupted by " + agreed.interrupted + " after step " + std::to_string(loop_.step()) + " of " + std::to_string(total_steps_) + ". ";
+  const std::string what = "Interrupted by " + agreed.interrupted + " after step " + std::to_string(loop_.step()) +
+                           " of " + std::to_string(total_steps_) + ". ";
   if (!observer_.checkpoints) throw Interrupted(what + "Start the run again to repeat it.");
   const auto saved = observer_.checkpoints->interrupt(after_step(), observer_.listeners, agreed.interrupted);
   if (!saved) throw Interrupted(what + "No checkpoint of it was written: start the run again to repeat it.");
@@ -169,7 +180,8 @@ std::optional<Ending> Trainer::evaluate_where_due() {
 
 bool Trainer::evaluation_is_due() const {
   const std::int64_t step = loop_.step();
-  return config_.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) && !(last_ && last_->step == step);
+  return config_.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) &&
+         !(last_ && last_->step == step);
 }
 
 void Trainer::start_evaluation() {
@@ -199,16 +211,21 @@ std::optional<Ending> Trainer::finish_evaluation() {
   tell(&Listener::evaluated, at, e);
   last_ = e;
   loop_.phases().start_step();
-  if (e.bbox[0] >= t.target_box_ap && e.segm[0] >= t.target_mask_ap) return Ending{result::Verdict::kPassed, ap_text(e, t, "at or above")};
+  if (e.bbox[0] >= t.target_box_ap && e.segm[0] >= t.target_mask_ap)
+    return Ending{result::Verdict::kPassed, ap_text(e, t, "at or above")};
   return std::nullopt;
 }
 
 Position Trainer::position(std::int64_t steps_done, std::int64_t step_of_epoch) const {
-  return {.step = steps_done, .total_steps = total_steps_, .epoch = step_of_epoch / steps_per_epoch_ + 1, .images = images_};
+  return {.step = steps_done,
+      .total_steps = total_steps_,
+      .epoch = step_of_epoch / steps_per_epoch_ + 1,
+      .images = images_};
 }
 
 void Trainer::average_running_statistics() {
-  // Each rank has seen its own images: the mean over ranks is the better estimate, and every rank evaluates the same model.
+  // Each rank has seen its own images: the mean over ranks is the better estimate, and every rank evaluates the same
+  // model.
   if (control_.size() == 1 || !parts_.model->buffers_per_rank()) return;
   std::vector<at::Tensor> flat;
   std::vector<model::Parameter*> buffers;

@@ -26,14 +26,16 @@ struct Observer {
 
 class Trainer {
  public:
-  // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight together. The loader of `parts`
-  // begins where the observer's checkpoints say. Throws UsageError where the run is to end before that.
-  Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
-          const Observer& observer);
+  // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight
+  // together. The loader of `parts` begins where the observer's checkpoints say. Throws UsageError where the run is to
+  // end before that.
+  Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm,
+      comm::Communicator& control, const Observer& observer);
 
-  // Until the target, the epoch or step limit, a signal or a loss that is not finite (throws Incorrect); every rank leaves at the same step. Then,
-  // off the clock, writes train.save_weights where it is set. A signal is answered after the step or evaluation that is under way: with a
-  // checkpoint, and SIGUSR1 by an Ending that is to be resumed; else it throws Interrupted.
+  // Until the target, the epoch or step limit, a signal or a loss that is not finite (throws Incorrect); every rank
+  // leaves at the same step. Then, off the clock, writes train.save_weights where it is set. A signal is answered after
+  // the step or evaluation that is under way: with a checkpoint, and SIGUSR1 by an Ending that is to be resumed; else
+  // it throws Interrupted.
   Ending run();
 
  private:
@@ -51,7 +53,8 @@ class Trainer {
   };
   Ending train();
   Agreement train_step();
-  // Closes the oldest of the open steps, up to `stay` of them: their losses are read, recorded and told. `step_ends`: the newest has been taken just now.
+  // Closes the oldest of the open steps, up to `stay` of them: their losses are read, recorded and told. `step_ends`:
+  // the newest has been taken just now.
   Agreement settle(std::size_t stay, bool step_ends);
   Agreement agree(std::span<const result::StepSample> settled, bool step_ends);
   // What follows from a step or an evaluation that is done; an ending where the run ends with it.
@@ -67,8 +70,7 @@ class Trainer {
   Position before_step() const { return position(loop_.step(), loop_.step()); }
   Position after_step() const { return position(loop_.step(), loop_.step() - 1); }
   // Each listener in turn: tell(&Listener::step_starts, before_step()).
-  template <class Call, class... Args>
-  void tell(Call call, const Args&... args) {
+  template <class Call, class... Args> void tell(Call call, const Args&... args) {
     for (Listener* listener : observer_.listeners) (listener->*call)(args...);
   }
 

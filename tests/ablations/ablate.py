@@ -6,8 +6,11 @@
 import glob, json, math, os, signal, subprocess, sys, tempfile, time
 
 # Small images, and heads that are small too: only the course of things matters here.
-SHORT = ["ablate.peaks_s=0", "ablate.limit_s=1", "ablate.builds=1", "ablate.gate_steps=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1", "train.threads=1",
-         "model.rpn.sample=32", "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"]
+SHORT = [
+    "ablate.peaks_s=0", "ablate.limit_s=1", "ablate.builds=1", "ablate.gate_steps=2", "data.short_side=64",
+    "data.long_side=64", "train.images_per_rank=1", "train.threads=1", "model.rpn.sample=32",
+    "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"
+]
 
 
 def ok(*what, since=[time.monotonic()]):
@@ -45,8 +48,10 @@ def check_row(row, built):
     rounds = len(set(zip(s["build"], s["round"])))
     assert set(s["phase_s"]["values"]) == set(row["phase_s"]), s["phase_s"]
     for name, sides in s["phase_s"]["values"].items():
-        assert len(sides["baseline"]) == len(sides["variant"]) == rounds and math.isclose(sum(sides["variant"]) / rounds, row["phase_s"][name][1], abs_tol=1e-8), name
-    for side in (0, 1):  # the phases add up to about what the steps took: they are means over all steps, those are the counted ones
+        assert len(sides["baseline"]) == len(sides["variant"]) == rounds and math.isclose(
+            sum(sides["variant"]) / rounds, row["phase_s"][name][1], abs_tol=1e-8), name
+    # the phases add up to about what the steps took: they are means over all steps, those are the counted ones
+    for side in (0, 1):
         total = sum(v[side] for v in row["phase_s"].values())
         steps = s["variant_s" if side else "baseline_s"]
         assert 0.3 < total / (sum(steps) / n) < 3, (total, sum(steps) / n)
@@ -65,39 +70,56 @@ def interrupt(ablate, folder):
     run.communicate(timeout=60)
     with open(out) as f:
         result = json.load(f)
-    assert run.returncode == 130 and result["verdict"] == "failed" and len(result["comparisons"]) >= 1, (run.returncode, result["verdict"])
+    assert run.returncode == 130 and result["verdict"] == "failed" and len(
+        result["comparisons"]) >= 1, (run.returncode, result["verdict"])
     ok("interrupted, rows kept:", len(result["comparisons"]))
 
 
 def small_data(ablate, folder):
     """Of 64 images to train on and 8 to evaluate on."""
     tools, drawn, shards = os.path.dirname(ablate), folder + "/drawn", folder + "/shards"
-    subprocess.run([f"{tools}/make_shapes", "--out", drawn, "--train", "64", "--val", "8", "--size", "96"], check=True, capture_output=True)
+    subprocess.run([f"{tools}/make_shapes", "--out", drawn, "--train", "64", "--val", "8", "--size", "96"], check=True,
+                   capture_output=True)
     for split in ("train", "val"):
-        subprocess.run([f"{tools}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations", f"{drawn}/instances_{split}.json", "--split", split, "--out", shards],
-                       check=True, capture_output=True)
+        subprocess.run([
+            f"{tools}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations",
+            f"{drawn}/instances_{split}.json", "--split", split, "--out", shards
+        ], check=True, capture_output=True)
     return shards
 
 
 def everything(ablate, folder, data):
-    """On two ranks: what can run keeps its promise, what cannot says why, and nobody waits for a rank that went another way."""
-    done_before = {"reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums", "null", "planted", "initialisation"}
-    names = sorted(set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
-    fewest_and_most = ["workers=1 worker prefetch 1", "workers=4 workers prefetch 2"]  # their blocks are the longest of all
+    """On two ranks: what can run keeps its promise, what cannot says why, and nobody waits for a rank that went another
+    way."""
+    done_before = {
+        "reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums",
+        "null", "planted", "initialisation"
+    }
+    names = sorted(
+        set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
+    # their blocks are the longest of all
+    fewest_and_most = ["workers=1 worker prefetch 1", "workers=4 workers prefetch 2"]
     asked = [n for n in names if n != "workers"] + fewest_and_most
-    done, result, _ = measure(ablate, folder, 2, *asked, "--data", data, settings=["ablate.limit_s=0.1", "data.workers=1"])
+    done, result, _ = measure(ablate, folder, 2, *asked, "--data", data,
+                              settings=["ablate.limit_s=0.1", "data.workers=1"])
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
-    assert ["workers=" + r["variant"] for r in result["comparisons"] if r["ablation"] == "workers"] == fewest_and_most  # a variant that is named is measured alone
-    assert refused - {"threads_against_ranks"} == {"cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"}, refused
+    # a variant that is named is measured alone
+    assert ["workers=" + r["variant"] for r in result["comparisons"] if r["ablation"] == "workers"] == fewest_and_most
+    assert refused - {"threads_against_ranks"} == {
+        "cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"
+    }, refused
     assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
     ok("everything on two ranks,", len(result["comparisons"]), "rows")
 
 
 def designs(ablate, report, folder):
     two = ["zero_grad=each", "optimizer"]
-    expected = {"leave_one_out": [(2, 1), (2, 1)], "ladder": [(0, 1), (1, 2), (0, 2)], "factorial": [(0, 1), (0, 1), (0, 2)], "null": [(None, None)] * 2}
+    expected = {
+        "leave_one_out": [(2, 1), (2, 1)], "ladder": [(0, 1), (1, 2), (0, 2)], "factorial": [(0, 1), (0, 1), (0, 2)],
+        "null": [(None, None)] * 2
+    }
     for design, sizes in expected.items():
         done, result, out = measure(ablate, folder, 1, *two, "--design", design)
         assert result is not None and result["verdict"] == "passed", done.stderr
@@ -113,7 +135,8 @@ def designs(ablate, report, folder):
         shown = sh(report, "ablations", out, "--width", "250").stdout
         assert ("main effect" in shown) == (design == "factorial"), shown
     done, result, _ = measure(ablate, folder, 1, "freed_memory", "zero_grad=each", "--design", "leave_one_out")
-    assert [r["setting"] for r in result["comparisons"]] == ["shapes of the positives"] * 2 + ["fixed shapes"] * 2, (done.stderr, result["comparisons"])
+    assert [r["setting"] for r in result["comparisons"]
+            ] == ["shapes of the positives"] * 2 + ["fixed shapes"] * 2, (done.stderr, result["comparisons"])
     assert all(r["status"] == "measured" for r in result["comparisons"]), result["comparisons"]
     done, _, _ = measure(ablate, folder, 1, "freed_memory", "sync_free", "--design", "ladder")
     assert done.returncode == 2 and "'freed_memory' and 'sync_free' both" in done.stderr, done.stderr
@@ -133,16 +156,23 @@ def designs(ablate, report, folder):
 def converge(ablate, report, folder, data):
     """Seeds as trainings of their own; targets that the first evaluation meets and that nothing meets."""
     small = ["model.roi.sample=16", "model.rpn.sample=16"]
-    done, result, out = measure(ablate, folder, 1, "initialisation", "--data", data, settings=[*small, "ablate.seeds=2", "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
+    done, result, out = measure(
+        ablate, folder, 1, "initialisation", "--data", data,
+        settings=[*small, "ablate.seeds=2", "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
     assert done.returncode == 0, done.stderr
     (row,) = result["convergence"]
-    assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3 for t in row["trainings"]), row
-    assert "before that, and not in these minutes, 4 trainings to a target, each of at most 4 epochs (16 in all)" in done.stderr, done.stderr
+    assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3
+                                                                         for t in row["trainings"]), row
+    said = "before that, and not in these minutes, 4 trainings to a target, each of at most 4 epochs (16 in all)"
+    assert said in done.stderr, done.stderr
     shown = sh(report, "ablations", out, "--width", "250").stdout
     assert "2 of 2" in shown and "epochs to target" in shown, shown
-    done, result, out = measure(ablate, folder, 1, "initialisation=kaiming_uniform", "--data", data, settings=[*small, "ablate.seeds=1", "ablate.target_box_ap=1", "ablate.target_mask_ap=1"])
+    done, result, out = measure(
+        ablate, folder, 1, "initialisation=kaiming_uniform", "--data", data,
+        settings=[*small, "ablate.seeds=1", "ablate.target_box_ap=1", "ablate.target_mask_ap=1"])
     (row,) = result["convergence"]
-    assert done.returncode == 0 and [(t["reached"], t["epochs"]) for t in row["trainings"]] == [(False, 4)] * 2, (done.returncode, done.stderr, row)
+    assert done.returncode == 0 and [(t["reached"], t["epochs"])
+                                     for t in row["trainings"]] == [(False, 4)] * 2, (done.returncode, done.stderr, row)
     shown = sh(report, "ablations", out, "--width", "250").stdout
     assert "0 of 1" in shown, shown
     ok("convergence")
@@ -150,7 +180,8 @@ def converge(ablate, report, folder, data):
 
 def names_of_files(folder):
     """The names of all ablations: one for each file that defines one."""
-    return sorted(os.path.basename(f)[:-3] for f in glob.glob(folder + "/*/*.cc") if "Ablation ablate_" in open(f).read())
+    return sorted(
+        os.path.basename(f)[:-3] for f in glob.glob(folder + "/*/*.cc") if "Ablation ablate_" in open(f).read())
 
 
 def main():
@@ -160,9 +191,11 @@ def main():
     listed = sh(ablate, "--list").stdout
     for name in files:
         assert f"\n{name} " in "\n" + listed, name
-        assert os.path.realpath(os.path.join(os.path.dirname(ablate), "ablate_" + name)) == os.path.realpath(ablate), name
+        assert os.path.realpath(os.path.join(os.path.dirname(ablate),
+                                             "ablate_" + name)) == os.path.realpath(ablate), name
     assert "expected:" in listed and "promises:" in listed
-    for file in glob.glob(src + "/**/*.[ch]*", recursive=True):  # only measure/ knows ablations; result/ stores their rows
+    # only measure/ knows ablations; result/ stores their rows
+    for file in glob.glob(src + "/**/*.[ch]*", recursive=True):
         code = "\n".join(line.split("//")[0] for line in open(file))
         assert "ablat" not in code.lower() or "/result/" in file or "/measure/" in file, file
 
@@ -181,8 +214,10 @@ def main():
         done, result, _ = measure(ablate, folder, 1, "cudnn_autotune")
         assert done.returncode == 4, (done.returncode, done.stderr)
         rows = result["comparisons"]
-        assert [r["setting"] for r in rows] == ["training step", "64 filters 3x3 on 32x64x64x64", "64 filters 3x3 on 32x64x64x64, its first call",
-                                                "64 filters 3x3, a new shape in every step"], rows
+        assert [r["setting"] for r in rows] == [
+            "training step", "64 filters 3x3 on 32x64x64x64", "64 filters 3x3 on 32x64x64x64, its first call",
+            "64 filters 3x3, a new shape in every step"
+        ], rows
         assert all(r["status"] == "not_supported" and "CUDA devices only" in r["reason"] for r in rows), rows
         done, _, _ = measure(ablate, folder, 1, "zero_grad", settings=["train.trace_steps=5"])
         assert done.returncode == 2 and "train.trace_steps" in done.stderr, done.stderr
@@ -209,7 +244,8 @@ def main():
         for row in result["comparisons"]:
             check_row(row, {"optimizer": "optimizer", "zero_grad": "step"}[row["ablation"]])
             a, b = row["counters"]["operator_calls"]
-            assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)  # a call for each tensor
+            # a call for each tensor
+            assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)
         ok("replaced parts")
 
         # What is no training step: promises hold, the counters say what the change is.
@@ -218,8 +254,10 @@ def main():
         assert done.returncode == 0, done.stderr
         rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
         assert len(rows) == 6 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
-        # With images and heads large enough, most of the peak is activations of the backbone beside those of the heads, whatever scratch memory this processor's convolutions take.
-        done, result, _ = measure(ablate, folder, 1, "checkpointing", settings=["data.short_side=256", "data.long_side=256", "model.roi.sample=128"])
+        # With images and heads large enough, most of the peak is activations of the backbone beside those of the heads,
+        # whatever scratch memory this processor's convolutions take.
+        done, result, _ = measure(ablate, folder, 1, "checkpointing",
+                                  settings=["data.short_side=256", "data.long_side=256", "model.roi.sample=128"])
         assert done.returncode == 0, done.stderr
         rows["checkpointing", ""] = result["comparisons"][0]
         a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
@@ -235,21 +273,28 @@ def main():
         designs(ablate, report, folder)
         converge(ablate, report, folder, data)
 
-        # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice, and no time is taken.
-        done, result, _ = measure(ablate, folder, 1, "optimizer", settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
-        assert done.returncode == 5 and result["verdict"] == "incorrect" and "optimizer, foreach" in result["reason"], (done.returncode, done.stderr)
+        # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice,
+        # and no time is taken.
+        done, result, _ = measure(
+            ablate, folder, 1, "optimizer",
+            settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
+        assert done.returncode == 5 and result["verdict"] == "incorrect" and "optimizer, foreach" in result["reason"], (
+            done.returncode, done.stderr)
         row = next(r for r in result["comparisons"] if r["variant"] == "foreach")
-        assert row["status"] == "promise_broken" and row["samples"]["step"] == [] and row["gate"]["largest_difference"] > row["gate"]["promised_difference"]
+        assert row["status"] == "promise_broken" and row["samples"]["step"] == [] and row["gate"][
+            "largest_difference"] > row["gate"]["promised_difference"]
         # A training that blows up is a row, and what comes after it is measured all the same.
         hot = ["train.schedule.lr=1e6", "train.schedule.warmup_steps=0", "ablate.gate_steps=8"]
         done, result, _ = measure(ablate, folder, 1, "zero_grad", "record_checksums", settings=hot)
         assert done.returncode == 5 and "not finite" in result["reason"], (done.returncode, done.stderr)
-        assert [r["status"] for r in result["comparisons"]] == ["incorrect", "incorrect", "measured"], result["comparisons"]
+        assert [r["status"] for r in result["comparisons"]] == ["incorrect", "incorrect",
+                                                                "measured"], result["comparisons"]
         ok("a broken promise")
 
         done, _, _ = measure(ablate, folder, 1, "null", settings=["ablate.builds=7"])
         assert done.returncode == 2 and "multiple of four" in done.stderr, done.stderr
-        done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1, settings=["ablate.repetitions=2", "ablate.builds=8", "ablate.min_rounds=1"])
+        done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1,
+                                  settings=["ablate.repetitions=2", "ablate.builds=8", "ablate.min_rounds=1"])
         assert done.returncode == 0 and "too few for a proof" in result["reason"], (done.returncode, done.stderr)
         assert len(result["comparisons"]) == 2 and result["comparisons"][1]["repetition"] == 1
         for row in result["comparisons"]:

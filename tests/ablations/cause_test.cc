@@ -37,11 +37,15 @@ result::Comparison measured(const std::function<std::pair<Script, Script>(std::i
   return c;
 }
 
-double difference_of_means(const result::Comparison& c, const char* phase) { return c.phases[phase][1].get<double>() - c.phases[phase][0].get<double>(); }
+double difference_of_means(const result::Comparison& c, const char* phase) {
+  return c.phases[phase][1].get<double>() - c.phases[phase][0].get<double>();
+}
 
 TEST(Cause, APhaseThatTakesLongerIsNamedWithItsInterval) {
   Stream draw(random_bits(1, Purpose::kTest, 21));
-  const auto c = measured([&](std::int64_t) { return std::pair(test::noisy(draw, kStep), test::noisy(draw, changed({{Phase::kForward, 0.04}}))); });
+  const auto c = measured([&](std::int64_t) {
+    return std::pair(test::noisy(draw, kStep), test::noisy(draw, changed({{Phase::kForward, 0.04}})));
+  });
   const auto cause = reports::cause(c);
   ASSERT_TRUE(cause);
   EXPECT_EQ(cause->phase, "forward");
@@ -58,11 +62,13 @@ TEST(Cause, OneStallInAnotherPhaseIsNotTheCause) {
     bool stalled = false;
     const auto c = measured([&](std::int64_t build) {
       const auto variant = test::noisy(draw, changed({{Phase::kForward, 0.04}}));
-      return std::pair<Script, Script>(test::noisy(draw, kStep), [&stalled, variant, build](std::int64_t step, std::int64_t clock) {
-        PhaseTimes s = variant(step, clock);
-        if (build == 3 && step > 10 && !std::exchange(stalled, true)) s[static_cast<std::size_t>(Phase::kCommExposed)] += 60;
-        return s;
-      });
+      return std::pair<Script, Script>(
+          test::noisy(draw, kStep), [&stalled, variant, build](std::int64_t step, std::int64_t clock) {
+            PhaseTimes s = variant(step, clock);
+            if (build == 3 && step > 10 && !std::exchange(stalled, true))
+              s[static_cast<std::size_t>(Phase::kCommExposed)] += 60;
+            return s;
+          });
     });
     ASSERT_GT(difference_of_means(c, "comm_exposed"), 5 * difference_of_means(c, "forward"));  // it was counted
     EXPECT_EQ(reports::cause_text(c), "forward");
@@ -80,7 +86,8 @@ TEST(Cause, WhereNoDifferenceIsShownNoneIsNamed) {
   EXPECT_EQ(reports::cause_text(c), "no difference to explain");
   // Nor a phase that did change where what it gave was taken by another.
   const auto moved = measured([&](std::int64_t) {
-    return std::pair(test::noisy(draw, kStep), test::noisy(draw, changed({{Phase::kForward, 0.1}, {Phase::kBackward, -0.1}})));
+    return std::pair(
+        test::noisy(draw, kStep), test::noisy(draw, changed({{Phase::kForward, 0.1}, {Phase::kBackward, -0.1}})));
   });
   ASSERT_GT(result::phase_changes(moved.samples).at("forward").low, 0);
   EXPECT_EQ(reports::cause_text(moved), "no difference to explain");
@@ -88,12 +95,15 @@ TEST(Cause, WhereNoDifferenceIsShownNoneIsNamed) {
 
 TEST(Cause, WhatWentTheOtherWayExplainsNothing) {
   Stream draw(random_bits(1, Purpose::kTest, 24));
-  const PhaseTimes variant = changed({{Phase::kForward, -0.10}, {Phase::kCommExposed, 0.09}, {Phase::kOptimizer, 0.06}});
-  const auto c = measured([&](std::int64_t) { return std::pair(test::noisy(draw, kStep), test::noisy(draw, variant)); });
+  const PhaseTimes variant =
+      changed({{Phase::kForward, -0.10}, {Phase::kCommExposed, 0.09}, {Phase::kOptimizer, 0.06}});
+  const auto c =
+      measured([&](std::int64_t) { return std::pair(test::noisy(draw, kStep), test::noisy(draw, variant)); });
   ASSERT_LT(result::phase_changes(c.samples).at("forward").high, -0.09);  // the largest change of all
   ASSERT_GT(result::effect(c.samples)->low, 0);
   EXPECT_EQ(reports::cause_text(c), "comm_exposed");
-  const auto back = measured([&](std::int64_t) { return std::pair(test::noisy(draw, variant), test::noisy(draw, kStep)); });
+  const auto back =
+      measured([&](std::int64_t) { return std::pair(test::noisy(draw, variant), test::noisy(draw, kStep)); });
   EXPECT_EQ(reports::cause_text(back), "comm_exposed");  // faster, by the same phase
   EXPECT_LT(reports::cause(back)->change_s.high, 0);
 }
@@ -125,7 +135,8 @@ TEST(Cause, OfAnOperationItIsTheOperation) {
 
 // Results of earlier programs hold means of phases: they are read, and no cause is made of them.
 TEST(Cause, OfMeansAloneIsNotKnown) {
-  const result::RunRecord r = result::read_result(TTT_SOURCE_DIR "/results/xeon-avx512-2cores/2026-11-22_ablate_90efab6/all.json");
+  const result::RunRecord r =
+      result::read_result(TTT_SOURCE_DIR "/results/xeon-avx512-2cores/2026-11-22_ablate_90efab6/all.json");
   std::size_t shown = 0;
   for (const result::Comparison& c : r.comparisons) {
     EXPECT_TRUE(c.samples.phases.empty());
@@ -133,7 +144,9 @@ TEST(Cause, OfMeansAloneIsNotKnown) {
     const auto e = reports::measured_effect(c);
     if (!e || (e->low <= 0 && e->high >= 0)) continue;
     ++shown;
-    EXPECT_EQ(reports::cause_text(c), c.phases.empty() ? "the operation itself" : "not known: an earlier program sampled no phases") << c.ablation << " " << c.variant;
+    EXPECT_EQ(reports::cause_text(c),
+        c.phases.empty() ? "the operation itself" : "not known: an earlier program sampled no phases")
+        << c.ablation << " " << c.variant;
   }
   EXPECT_GT(shown, 10u);
 }

@@ -70,9 +70,9 @@ TEST_F(App, ExitCodesVerdictsAndReasons) {
     Verdict verdict;
   };
   for (const Case& c : {Case{"throw", "shard_003.h5 is truncated. Pack it again.", 3, Verdict::kFailed},
-                        Case{"nan", "The loss is not finite in step 4. Lower solver.lr.", 5, Verdict::kIncorrect},
-                        Case{"unsupported", "No GPU here. Use --device cpu.", 4, Verdict::kNotSupported},
-                        Case{"bug", "Unexpected error: first line", 1, Verdict::kFailed}}) {
+           Case{"nan", "The loss is not finite in step 4. Lower solver.lr.", 5, Verdict::kIncorrect},
+           Case{"unsupported", "No GPU here. Use --device cpu.", 4, Verdict::kNotSupported},
+           Case{"bug", "Unexpected error: first line", 1, Verdict::kFailed}}) {
     const CommandResult r = toy(std::string("--force --quiet --set mode=") + c.mode);
     EXPECT_EQ(r.status, c.code);
     EXPECT_EQ(r.output, std::string("toy: ") + c.sentence + "\n");
@@ -89,17 +89,18 @@ TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
       {"--set 'steps=4\n5'", "toy: --set steps=4\\x0a5: 'steps' expects an integer, found '4\\x0a5'.\n"},
-      {"--print-recipe --set mode=slow --set steps=0", "toy: 'mode' slow contradicts 'steps' 0. Change one of the two.\n"},
+      {"--print-recipe --set mode=slow --set steps=0",
+          "toy: 'mode' slow contradicts 'steps' 0. Change one of the two.\n"},
       {"--inject rank=0,step=1,kind=kill", "toy: Unknown argument '--inject'."},
       {"stray",
-       "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},
+          "toy: Unexpected argument 'stray'. Settings are given as --set key=value; --help lists all arguments.\n"},
       {"--set step=4",
-       "toy: --set step=4: Unknown key 'step'. The nearest valid key is 'steps'; --print-recipe lists all.\n"},
+          "toy: --set step=4: Unknown key 'step'. The nearest valid key is 'steps'; --print-recipe lists all.\n"},
       {"--seed 1 --set seed=2", "toy: --seed 1: 'seed' is given twice on the command line. Give it once.\n"},
       {"--device gpu", "toy: "},
       {"--recipe quik",
-       "toy: There is no recipe 'quik', neither a file nor a name. The nearest is 'quick'; there are: default "
-       "quick.\n"},
+          "toy: There is no recipe 'quik', neither a file nor a name. The nearest is 'quick'; there are: default "
+          "quick.\n"},
       {"--set mode=slow --set steps=0", "toy: 'mode' slow contradicts 'steps' 0. Change one of the two.\n"},
   };
   for (const auto& [arguments, expected] : cases) {
@@ -218,7 +219,7 @@ TEST_F(App, ASignalEndsTheRunWithAReadableResult) {
   for (const int s : {SIGINT, SIGTERM}) {
     EXPECT_EQ(
         signal_toy({"--quiet", "--force", "--out", out().string(), "--set", "step_s=0.05", "--set", "steps=10000"},
-                   journal(), {s}),
+            journal(), {s}),
         130);
     const RunRecord r = record();
     EXPECT_EQ(r.verdict, Verdict::kFailed);
@@ -232,7 +233,7 @@ TEST_F(App, ASignalEndsTheRunWithAReadableResult) {
 // The main thread hangs: the watchdog writes the result, the second signal ends the process at once.
 TEST_F(App, AHangingRunAnswersASignalToo) {
   EXPECT_EQ(signal_toy({"--quiet", "--out", out().string(), "--set", "mode=hang"}, journal(), {SIGTERM, SIGTERM}),
-            128 + SIGTERM);
+      128 + SIGTERM);
   const RunRecord r = record();
   EXPECT_EQ(r.verdict, Verdict::kFailed);
   EXPECT_EQ(r.reason, "SIGTERM ended the run while it was in the step after step 4.");

@@ -38,9 +38,9 @@ TEST_F(ProgressTest, LogFileGetsAWholeLineEveryTenSeconds) {
     progress.update(at(step));
   }
   EXPECT_EQ(printed(),
-            "step 1/100  loss 1.25  16.0 images/s  ETA 0:50\n"
-            "step 21/100  loss 1.25  16.0 images/s  ETA 0:40\n"
-            "step 41/100  loss 1.25  16.0 images/s  ETA 0:30\n");
+      "step 1/100  loss 1.25  16.0 images/s  ETA 0:50\n"
+      "step 21/100  loss 1.25  16.0 images/s  ETA 0:40\n"
+      "step 41/100  loss 1.25  16.0 images/s  ETA 0:30\n");
   progress.finish();
   EXPECT_TRUE(printed().ends_with("step 50/100  loss 1.25  16.0 images/s  ETA 0:25\n"));
 }

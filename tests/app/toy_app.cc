@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/error.h"
 #include "app/app.h"
 #include "app/progress.h"
+#include "core/error.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
 
@@ -23,11 +23,10 @@ struct Recipe {
   std::int64_t steps = 8;
   std::int64_t rank = 0;
   double step_s = 0.0;
-  template <class Self, class Visitor>
-  static void fields(Self& s, Visitor&& v) {
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
     v("mode", s.mode, "what to do",
-      one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
-              "remove_folder", "slow", "witness", "give_up", "refuse"}));
+        one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
+            "remove_folder", "slow", "witness", "give_up", "refuse"}));
     v("seed", s.seed, "seed", between(0, 1e9));
     v("steps", s.steps, "steps to run", between(0, 1e6));
     v("rank", s.rank, "the rank that does it", between(0, 64));
@@ -62,8 +61,7 @@ class Files {
  private:
   std::string name(int n, int rank) const { return folder_ + "/" + std::to_string(n) + "." + std::to_string(rank); }
   void put(int n, const std::string& text) {
-    if (size_ == 1)
-      own_ = text;
+    if (size_ == 1) own_ = text;
     else
       test::write_text(name(n, rank_) + ".new", text), std::filesystem::rename(name(n, rank_) + ".new", name(n, rank_));
   }
@@ -83,7 +81,8 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
   });
   if (recipe.mode == "refuse") throw UsageError("There is no ablation 'nosuch'. Name one that --list shows.");
   context.clock.start_run();
-  const harness::Witness::Scope knows(context.witness, [&] { return recipe.mode == "witness" ? "Rank 7 is silent." : ""; });
+  const harness::Witness::Scope knows(
+      context.witness, [&] { return recipe.mode == "witness" ? "Rank 7 is silent." : ""; });
   harness::Progress progress({.enabled = context.launch.rank == 0 && !context.options.quiet});
   for (std::int64_t step = 0; step < recipe.steps; ++step) {
     if (context.signals.requested())
@@ -102,8 +101,11 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     if (recipe.mode == "remove_folder" && mine)
       std::filesystem::remove_all(std::filesystem::path(context.options.out).parent_path());
     // A collective that waits for a rank that is gone. Bounded, so that a broken test leaves nothing behind.
-    if (recipe.mode == "give_up" && mine) std::thread([&] { context.give_up("No rank has got on. Look at rank 7."); }).detach();
-    if (recipe.mode == "hang" || recipe.mode == "witness" || recipe.mode == "give_up" || recipe.mode == "kill" || (recipe.mode == "throw" && !mine)) sleep_s(30);
+    if (recipe.mode == "give_up" && mine)
+      std::thread([&] { context.give_up("No rank has got on. Look at rank 7."); }).detach();
+    if (recipe.mode == "hang" || recipe.mode == "witness" || recipe.mode == "give_up" || recipe.mode == "kill" ||
+        (recipe.mode == "throw" && !mine))
+      sleep_s(30);
   }
   context.clock.end_run();
   if (recipe.mode != "not_converged") {

@@ -3,9 +3,9 @@ at home, how long a file may be, and that nothing names a machine.
 
   check_layout.py [ROOT]     prints one line for each violation and exits 1 if there is any
 
-Allowed edges, downwards only: core <- settings <- {comm, coco, data, result, kernels} <- cuda <- models <- eval <- train
-<- {checkpoint, telemetry, health, faults, mlperf} <- run <- measure <- benchmarks. Beside them app on {core, settings, comm,
-result}, reports on {core, settings, result}, eval/coco on {core, coco}, eval/draw on those and data.
+Allowed edges, downwards only: core <- settings <- {comm, coco, data, result, kernels} <- cuda <- models <- eval <-
+train <- {checkpoint, telemetry, health, faults, mlperf} <- run <- measure <- benchmarks. Beside them app on {core,
+settings, comm, result}, reports on {core, settings, result}, eval/coco on {core, coco}, eval/draw on those and data.
 """
 
 import pathlib
@@ -62,7 +62,8 @@ HOMES = [
     (r"stb/.*", ["src/eval/draw"]),
     (r"isa-l.*", ["benchmarks/micro"]),
     (r"(torch|ATen|c10|caffe2)/.*", TORCH),
-    (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h", ["kernels", "src/cuda", "src/comm/nccl.cc", "src/models/ops/cuda_ops.cc", "benchmarks/micro/cuda_timing.h"]),
+    (r"(cuda|cuda_runtime|cuda_runtime_api|nvtx3/.*)\.h",
+     ["kernels", "src/cuda", "src/comm/nccl.cc", "src/models/ops/cuda_ops.cc", "benchmarks/micro/cuda_timing.h"]),
     (r"benchmark/.*", ["benchmarks"]),
     (r"(gtest|gmock)/.*", []),
 ]
@@ -130,8 +131,10 @@ def check_system(where, name):
         if re.fullmatch(pattern, name) and not any(inside(where, home) for home in homes):
             yield f"<{name}> is at home in {', '.join(homes) or 'tests'} only"
     torch = re.fullmatch(r"(torch|ATen|c10)/.*", name)
-    if torch and (where.endswith((".cu", ".cuh")) or any(inside(where, folder) for folder in ("src/eval/coco", "src/eval/draw"))):
-        yield f"<{name}>: no torch headers in .cu files (compile time) or in eval/coco and eval/draw (usable without torch)"
+    if torch and (where.endswith(
+        (".cu", ".cuh")) or any(inside(where, folder) for folder in ("src/eval/coco", "src/eval/draw"))):
+        yield (f"<{name}>: no torch headers in .cu files (compile time) or in eval/coco and eval/draw (usable without "
+               f"torch)")
 
 
 def check_file(root, path):

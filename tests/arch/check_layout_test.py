@@ -1,4 +1,5 @@
-"""Each rule of check_layout.py is broken once in a temporary tree, and must be named; a tree that keeps them must pass."""
+"""Each rule of check_layout.py is broken once in a temporary tree, and must be named; a tree that keeps them must
+pass."""
 
 import pathlib
 import subprocess

@@ -32,7 +32,8 @@ def scripts(root):
 
 def without_comments_and_strings(text):
     """The text with comments and the contents of literals blanked; lines keep their numbers."""
-    literal = r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*'
+    literal = (r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/|^[ '
+               r'\t]*#(?:[^\n]*\\\n)*[^\n]*')
     blank = lambda match: re.sub(r"[^\n]", " ", match[0])
     return re.sub(literal, blank, text, flags=re.S | re.M)
 
@@ -130,7 +131,8 @@ def include_cycles(root):
 
 def names_under_two_roots(root):
     for path in sources(root):
-        if path.suffix == ".h" and path.is_relative_to(root / "src") and (root / path.relative_to(root / "src")).is_file():
+        if path.suffix == ".h" and path.is_relative_to(
+                root / "src") and (root / path.relative_to(root / "src")).is_file():
             yield path, 1, f"'{path.relative_to(root / 'src')}' stands under src/ and under the root"
 
 

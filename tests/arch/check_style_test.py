@@ -1,4 +1,5 @@
-"""Each rule of check_style.py and check_labels.py is broken once, and must be counted; a tree that keeps them counts none."""
+"""Each rule of check_style.py and check_labels.py is broken once, and must be counted; a tree that keeps them counts
+none."""
 
 import pathlib
 import subprocess
@@ -24,7 +25,8 @@ GOOD = {
 
 # rule, {file: text}
 BAD = [
-    ("long_functions", {"src/core/f.cc": "namespace {\nint f(int a) const {\n" + "  if (a) { g(); }\n" * 60 + "}\n}\n"}),
+    ("long_functions", {"src/core/f.cc": "namespace {\nint f(int a) const {\n" + "  if (a) { g(); }\n" * 60 + "}\n}\n"
+                        }),
     ("long_functions", {"src/core/f.cc": "X::X(int a)\n    : a_(a) {\n" + "  g();\n" * 60 + "}\n"}),
     ("long_functions", {"tests/f.py": "def f():\n" + "    g()\n" * 60}),
     ("long_lines", {"src/core/f.cc": "int " + "x" * 117 + ";\n"}),

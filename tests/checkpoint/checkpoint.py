@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
 
-  checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at the end, every time
+  checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at
+  the end, every time
   checkpoint.py overlap|ranks|own_parts|format|signals|damaged|refusals|full_disk|stall --bin BUILD
 """
 import argparse, copy, json, os, random, signal, subprocess, sys, tempfile, time
@@ -12,7 +13,8 @@ import numpy as np
 from kills import kill_once
 from restarted import EPOCH, EVALUATION, NOT_CONVERGED, SMALL, STEPS, Place, content, same_training, wait_for
 
-# --- kills ---------------------------------------------------------------------------------------------------------------------------
+# --- kills
+# --------------------------------------------------------------------------------------------------------------
 
 
 def case_kill(place, times, seed):
@@ -24,7 +26,8 @@ def case_kill(place, times, seed):
     aims = ["evaluation", "write", "rename", "step", "removal", "rename", "evaluation", "start", "write", "step"]
     begin = time.monotonic()
     while kills < times:
-        run = place.run(more=["--force"])  # a run that was killed before its first checkpoint starts anew, beside what it left
+        # a run that was killed before its first checkpoint starts anew, beside what it left
+        run = place.run(more=["--force"])
         for _ in range(draw.choice([1, 1, 2, 3])):
             what = kill_once(run, aims[kills % len(aims)], draw)
             if not what:
@@ -40,19 +43,25 @@ def case_kill(place, times, seed):
         assert len(run.saved()) == 2, run.files()
         runs += 1
         resumed += len(run.result().get("resumes", []))
-        print(f"{kills} of {times}: run {runs} is the uninterrupted one to the bit ({time.monotonic() - begin:.0f} s)", flush=True)
-    print(f"{kills} of {times} kills survived in {runs} runs ({time.monotonic() - begin:.0f} s), {resumed} resumptions; killed while: "
-          + ", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) + ". All weights, losses and accuracies are those of the uninterrupted run to the bit.")
+        print(f"{kills} of {times}: run {runs} is the uninterrupted one to the bit ({time.monotonic() - begin:.0f} s)",
+              flush=True)
+    print(
+        f"{kills} of {times} kills survived in {runs} runs ({time.monotonic() - begin:.0f} s), {resumed} resumptions; "
+        f"killed while: "
+        + ", ".join(f"{k} {n}" for k, n in sorted(kinds.items())) +
+        ". All weights, losses and accuracies are those of the uninterrupted run to the bit.")
     if times >= 20:
         assert {"a step", "evaluating", "writing", "before a rename", "after a rename"} <= set(kinds), kinds
     assert resumed > 0
 
 
-# --- evaluations beside training -----------------------------------------------------------------------------------------------------
+# --- evaluations beside training
+# --------------------------------------------------------------------------------------------------------------
 
 
 def case_overlap(place, times, seed):
-    """With train.eval_overlap training goes on while AP is computed: the same run to the bit, also when it is killed, that ends later where it has passed."""
+    """With train.eval_overlap training goes on while AP is computed: the same run to the bit, also when it is killed,
+    that ends later where it has passed."""
     overlapping = [*SMALL, "train.eval_overlap=true"]
     reference, run = place.run(), place.run(settings=overlapping)
     reference.finish()
@@ -60,7 +69,9 @@ def case_overlap(place, times, seed):
     same_training(run, reference)
     of = lambda r: [e["event"] for e in r.result()["events"] if e["event"].startswith("evaluation")]
     assert of(reference) == ["evaluation_start", "evaluation_stop"] * (STEPS // EVALUATION), of(reference)
-    assert of(run) == ["evaluation_start", "evaluation_predicted", "evaluation_stop"] * (STEPS // EVALUATION - 1) + ["evaluation_start", "evaluation_stop"], of(run)
+    assert of(run) == ["evaluation_start", "evaluation_predicted", "evaluation_stop"] * (STEPS // EVALUATION - 1) + [
+        "evaluation_start", "evaluation_stop"
+    ], of(run)
 
     draw, kills = random.Random(seed), 0
     while kills < times:
@@ -74,7 +85,8 @@ def case_overlap(place, times, seed):
     waits, goes_on = place.run(settings=[*SMALL, *at_once]), place.run(settings=[*overlapping, *at_once])
     for r in (waits, goes_on):
         r.finish(code=0)
-        assert r.result()["verdict"] == "passed" and [e["step"] for e in r.result()["accuracy"]] == [EVALUATION], r.result()["accuracy"]
+        assert r.result()["verdict"] == "passed" and [e["step"] for e in r.result()["accuracy"]
+                                                      ] == [EVALUATION], r.result()["accuracy"]
     a, b = (r.result()["steps"]["loss"]["values"]["mask"] for r in (waits, goes_on))
     # A checkpoint, which waits for it, is due two steps after the evaluation.
     assert len(a) == EVALUATION and EVALUATION < len(b) <= EVALUATION + 2 and b[:EVALUATION] == a, (a, b)
@@ -82,7 +94,8 @@ def case_overlap(place, times, seed):
     print(f"ok: {kills} kills; a run that had passed after {len(a)} steps knew it after {len(b)}")
 
 
-# --- other ranks ---------------------------------------------------------------------------------------------------------------------
+# --- other ranks
+# --------------------------------------------------------------------------------------------------------------
 
 
 def order_of(prefix, ranks):
@@ -100,8 +113,11 @@ def order_of(prefix, ranks):
 
 
 def case_ranks(place, *_):
-    """Eleven steps on two ranks (into the second epoch, not at its beginning), and the rest on two, four and one: by the ids in the batches."""
-    short, settings = EPOCH + 3, [*SMALL, "train.checkpoint.every_epochs=0.125", "model.backbone.norm=group", "model.backbone.norm_groups=8"]
+    """Eleven steps on two ranks (into the second epoch, not at its beginning), and the rest on two, four and one: by
+    the ids in the batches."""
+    short, settings = EPOCH + 3, [
+        *SMALL, "train.checkpoint.every_epochs=0.125", "model.backbone.norm=group", "model.backbone.norm_groups=8"
+    ]
     probe = lambda n: place.run(ranks=n, settings=settings, program="tests/order_probe")
 
     def go(run, code, label):
@@ -125,15 +141,20 @@ def case_ranks(place, *_):
         assert sorted(second) == list(range(short, STEPS)), sorted(second)
         assert {**first, **second} == whole, f"2 -> {ranks}: other images"
         result = run.result()
-        assert [(r["step"], r["ranks_before"], r["ranks"]) for r in result["resumes"]] == [(short, 2, ranks)], result["resumes"]
+        assert [(r["step"], r["ranks_before"], r["ranks"])
+                for r in result["resumes"]] == [(short, 2, ranks)], result["resumes"]
         assert result["steps"]["step"] == list(range(STEPS)) and result["accuracy"][-1]["images"] == 8 * STEPS
         changed = [c["key"] for c in result["resumes"][0]["changed"]]
         assert ("train.images_per_rank" in changed) == (ranks != 2) and "train.max_steps" in changed, changed
-        print(f"2 -> {ranks} ranks after step {short}: every epoch's 64 images once, each step's images those of the uninterrupted run, in its order")
+        print(
+            f"2 -> {ranks} ranks after step {short}: every epoch's 64 images once, each step's images those of the "
+            f"uninterrupted run, in its order"
+        )
 
 
 def case_own_parts(place, *_):
-    """A schedule, an optimizer with three tensors of state and a reducer that only tests have: trained, saved and resumed to the bit."""
+    """A schedule, an optimizer with three tensors of state and a reducer that only tests have: trained, saved and
+    resumed to the bit."""
     def go(run, code):
         os.environ.update(TTT_TEST_ORDER=f"{run.folder}/order", TTT_TEST_OWN_PARTS="1")
         run.finish(code)
@@ -147,8 +168,11 @@ def case_own_parts(place, *_):
     run.settings += [f"train.max_steps={EPOCH + 2}"]
     go(run, 0)
     with h5py.File(f"{run.checkpoints}/step-{EPOCH + 2:08d}.h5") as c:
-        assert sorted(c["optimizer"]) == ["first_moment", "second_moment", "steps"] and c["optimizer/steps"][()] == [EPOCH + 2]
-        assert all(np.any(c[f"optimizer/{s}"][n][()] != 0) for s in ("first_moment", "second_moment") for n in list(c["optimizer"][s])[:3])
+        assert sorted(c["optimizer"]) == ["first_moment", "second_moment", "steps"
+                                          ] and c["optimizer/steps"][()] == [EPOCH + 2]
+        assert all(
+            np.any(c[f"optimizer/{s}"][n][()] != 0) for s in ("first_moment", "second_moment")
+            for n in list(c["optimizer"][s])[:3])
     os.remove(run.out)
     run.settings = run.settings[:-1]
     go(run, NOT_CONVERGED)
@@ -158,46 +182,57 @@ def case_own_parts(place, *_):
     print("trained with parts of its own, interrupted and resumed to the bit")
 
 
-# --- the file ------------------------------------------------------------------------------------------------------------------------
+# --- the file
+# --------------------------------------------------------------------------------------------------------------
 
 
 def case_format(place, *_):
     """h5py finds the tensors that train.save_weights wrote, and a momentum that explains the last step."""
-    run = place.run(settings=[*SMALL, "train.checkpoint.every_epochs=0.125", "train.max_steps=11", "train.schedule.warmup_steps=0"])
+    run = place.run(
+        settings=[*SMALL, "train.checkpoint.every_epochs=0.125", "train.max_steps=11", "train.schedule.warmup_steps=0"])
     run.finish(0)
     lr = np.float32(run.result()["steps"]["learning_rate"][-1])
-    with h5py.File(run.weights) as w, h5py.File(f"{run.checkpoints}/step-00000011.h5") as c, h5py.File(f"{run.checkpoints}/step-00000010.h5") as before:
+    with h5py.File(run.weights) as w, h5py.File(f"{run.checkpoints}/step-00000011.h5") as c, h5py.File(
+            f"{run.checkpoints}/step-00000010.h5") as before:
         assert set(w) == set(c["weights"]) and set(c["optimizer/momentum"]) < set(w)
         worst = 0.0
         for name in w:
             if name in c["per_rank"]:
                 rows = c["per_rank"][name][()]  # the weights file has the mean over ranks
                 assert rows.shape == (2, *w[name].shape) and not np.array_equal(rows[0], rows[1]), name
-                assert np.array_equal((rows[0] + rows[1]) / np.float32(2), w[name][()]) and np.array_equal(rows[0], c["weights"][name][()]), name
+                assert np.array_equal((rows[0] + rows[1]) / np.float32(2), w[name][()]) and np.array_equal(
+                    rows[0], c["weights"][name][()]), name
             else:
                 assert np.array_equal(w[name][()], c["weights"][name][()]), name
             if name in c["optimizer/momentum"]:
-                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["optimizer/momentum"][name][()].astype("f8")
+                old, step = before["weights"][name][(
+                )].astype("f8"), float(lr) * c["optimizer/momentum"][name][()].astype("f8")
                 off = np.abs(c["weights"][name][()] - (old - step)) / (np.abs(old) + np.abs(step) + 1e-30)
                 worst = max(worst, float(np.max(off)))
         assert worst < 2**-23, worst  # the product and the difference, each rounded to float32
         assert any(np.any(c["optimizer/momentum"][n][()] != 0) for n in c["optimizer/momentum"])
         state = json.loads(bytes(c["state"][()]))
-        assert state["step"] == 11 and state["images"] == 88 and state["ranks"] == 2 and state["recipe"]["train"]["global_batch"] == 8
+        assert state["step"] == 11 and state["images"] == 88 and state["ranks"] == 2 and state["recipe"]["train"][
+            "global_batch"] == 8
         assert list(c["steps/loss.mask"][()]) == run.result()["steps"]["loss"]["values"]["mask"]
-        print(f"h5py: {len(w)} tensors, {len(c['optimizer/momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
+        print(
+            f"h5py: {len(w)} tensors, {len(c['optimizer/momentum'])} momenta, {len(c['per_rank'])} statistics of each "
+            f"rank; momentum explains the step within {worst:.1e}"
+        )
     dump = subprocess.run(["h5dump", "-H", f"{run.checkpoints}/step-00000011.h5"], capture_output=True, text=True)
     assert dump.returncode == 0 and 'GROUP "momentum"' in dump.stdout, dump.stderr
 
 
-# --- signals -------------------------------------------------------------------------------------------------------------------------
+# --- signals
+# --------------------------------------------------------------------------------------------------------------
 
 
 def case_signals(place, *_):
     reference = place.run()
     reference.settings = [s for s in reference.settings if "checkpoint.folder" not in s]
     reference.finish()
-    for name, when, code in (("SIGUSR1", "step", 0), ("SIGUSR1", "evaluation", 0), ("SIGTERM", "step", None), ("SIGINT", "evaluation", None)):
+    for name, when, code in (("SIGUSR1", "step", 0), ("SIGUSR1", "evaluation", 0), ("SIGTERM", "step", None),
+                             ("SIGINT", "evaluation", None)):
         run = place.run()
         process = run.start()
         wait_for(lambda: run.steps() >= 6 if when == "step" else run.steps() >= 2 * EVALUATION, process)
@@ -209,9 +244,11 @@ def case_signals(place, *_):
         said = process.communicate(timeout=60)[1]
         result = run.result()
         assert process.returncode == (130 if code is None else code), (process.returncode, said)
-        assert result["verdict"] == "failed" and name in result["reason"] and "goes on from step-" in result["reason"], result["reason"]
+        assert result["verdict"] == "failed" and name in result["reason"] and "goes on from step-" in result[
+            "reason"], result["reason"]
         stopped = result["interrupted"]
-        assert stopped["signal"] == name and stopped["requeue"] == (code == 0) and stopped["step"] == len(result["steps"]["step"]), stopped
+        assert stopped["signal"] == name and stopped["requeue"] == (code == 0) and stopped["step"] == len(
+            result["steps"]["step"]), stopped
         assert stopped["checkpoint"] == run.saved()[-1] == f"step-{stopped['step']:08d}.h5", run.saved()
         assert ("REQUEUE" in run.files()) == (code == 0), run.files()
         assert not os.path.exists(run.weights), "a run that is to go on writes no final weights"
@@ -219,10 +256,14 @@ def case_signals(place, *_):
         run.finish()  # the same command, no --force
         same_training(run, reference)
         again = run.result()
-        assert again["run_id"] == result["run_id"] and [r["signal"] for r in again["resumes"]] == [name], again["resumes"]
+        assert again["run_id"] == result["run_id"] and [r["signal"]
+                                                        for r in again["resumes"]] == [name], again["resumes"]
         assert again["accuracy"][:done] == result["accuracy"], "what was evaluated is not evaluated again"
         assert "interrupted" not in again and "REQUEUE" not in run.files() and not os.path.exists(run.out + ".earlier")
-        print(f"{name} during {when}: stopped at step {stopped['step']} with {done} evaluations, exit code {process.returncode}; went on to the same weights")
+        print(
+            f"{name} during {when}: stopped at step {stopped['step']} with {done} evaluations, exit code "
+            f"{process.returncode}; went on to the same weights"
+        )
     assert subprocess.run(run.command(), capture_output=True).returncode == 2, "a result that is finished stays"
     unsaved = place.run()
     unsaved.settings = [s for s in unsaved.settings if "checkpoint.folder" not in s]
@@ -233,7 +274,8 @@ def case_signals(place, *_):
     assert process.returncode == 130 and "interrupted" not in unsaved.result(), "without a folder nothing is saved"
 
 
-# --- what goes wrong -----------------------------------------------------------------------------------------------------------------
+# --- what goes wrong
+# --------------------------------------------------------------------------------------------------------------
 
 
 def case_damaged(place, *_):
@@ -263,7 +305,8 @@ def case_damaged(place, *_):
         said = run.finish()
         assert newest in said and ".damaged" in said, said
         result = run.result()
-        assert result["resumes"][0]["checkpoint"] == before and any(newest in w for w in result["warnings"]), result["warnings"]
+        assert result["resumes"][0]["checkpoint"] == before and any(newest in w
+                                                                    for w in result["warnings"]), result["warnings"]
         same_training(run, reference)
         print(f"{harm}: refused by name with exit code 3; auto went on from {before} to the same weights")
 
@@ -318,7 +361,8 @@ def case_full_disk(place, *_):
         print("skipped: this machine lets no test mount a small file system")
         sys.exit(77)
     line = " ".join(f"'{word}'" for word in run.command())
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{mount} && {line} && ls -l {run.checkpoints}"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{mount} && {line} && ls -l {run.checkpoints}"],
+                          capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, (done.stdout, done.stderr)
     result = run.result()
     warnings = [w for w in result["warnings"] if "was not written" in w]

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "checkpoint/checkpoint_folder.h"
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/rng.h"
@@ -13,7 +14,6 @@
 #include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
-#include "checkpoint/checkpoint_folder.h"
 
 namespace ttt::train {
 namespace {
@@ -25,9 +25,17 @@ using test::write_text;
 
 CheckpointState toy_state(std::int64_t step) {
   const result::RunRecord r = test::toy_resumed();
-  CheckpointState s{.run_id = "0123456789abcdef", .step = step, .images = 16 * step, .ranks = 2, .signal = "SIGUSR1", .saved_unix_s = 1.75e9 + 0.125,
-                    .clocks = r.clocks, .recipe = {{"seed", 1}, {"train", {{"schedule", {{"lr", 0.1}}}}}}, .data = {{"train_images", 64}}};
-  s.past.accuracy = r.accuracy, s.past.resumes = r.resumes, s.past.checkpoints = r.checkpoints, s.past.warnings = r.warnings;
+  CheckpointState s{.run_id = "0123456789abcdef",
+      .step = step,
+      .images = 16 * step,
+      .ranks = 2,
+      .signal = "SIGUSR1",
+      .saved_unix_s = 1.75e9 + 0.125,
+      .clocks = r.clocks,
+      .recipe = {{"seed", 1}, {"train", {{"schedule", {{"lr", 0.1}}}}}},
+      .data = {{"train_images", 64}}};
+  s.past.accuracy = r.accuracy, s.past.resumes = r.resumes, s.past.checkpoints = r.checkpoints,
+  s.past.warnings = r.warnings;
   s.past.non_finite = {{3, "loss.mask", "nan"}};
   s.steps = r.steps;
   s.sections = {{"log", std::string("\0\xff bytes of any kind\n", 20)}, {"empty", ""}};
@@ -96,10 +104,12 @@ with h5py.File(path) as f:
     assert json.loads(bytes(f["state"][()]))["images"] == 128
     assert list(f["steps/step"][()]) == list(range(8)) and f["steps/loss.mask"].dtype == "f8"
     seen = []
-    f.visititems(lambda name, d: seen.append(name) if isinstance(d, h5py.Dataset) and d.attrs["crc32c"] == crc32c(d[()].tobytes()) else None)
+    whole = lambda d: isinstance(d, h5py.Dataset) and d.attrs["crc32c"] == crc32c(d[()].tobytes())
+    f.visititems(lambda name, d: seen.append(name) if whole(d) else None)
     assert len(seen) == 4 + 1 + 15 + 2, seen
 )py");
-  const auto done = test::run_command(test::python() + " " + (folder / "look.py").string() + " " + (folder / "step-00000008.h5").string() + " 2>&1");
+  const auto done = test::run_command(
+      test::python() + " " + (folder / "look.py").string() + " " + (folder / "step-00000008.h5").string() + " 2>&1");
   EXPECT_EQ(done.status, 0) << done.output;
 }
 
@@ -149,25 +159,37 @@ TEST(CheckpointFile, ADatasetHasAChecksumOfItsOwn) {
   write_toy(path, 8);
   std::string bytes = read_text(path);
   const std::vector<float> momentum = values(24, 2008);
-  const std::size_t at = bytes.find(std::string(reinterpret_cast<const char*>(momentum.data()), momentum.size() * sizeof(float)));
+  const std::size_t at =
+      bytes.find(std::string(reinterpret_cast<const char*>(momentum.data()), momentum.size() * sizeof(float)));
   ASSERT_NE(at, std::string::npos);
   bytes[at + 5] ^= 1;
   write_text(path, sealed(bytes));
-  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(path.string()); }).find("'/optimizer/momentum/a.weight' does not match its checksum"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] {
+    read_checkpoint(path.string());
+  }).find("'/optimizer/momentum/a.weight' does not match its checksum"),
+      std::string::npos);
 }
 
 TEST(CheckpointFile, WhatIsNoCheckpointIsRefused) {
   TempFolder folder;
   write_text(folder / "a.h5", "text");
-  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "a.h5"); }).find("does not begin with the checksum of such a file"), std::string::npos);
-  EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "none.h5"); }).find("There is no checkpoint"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] {
+    read_checkpoint(folder / "a.h5");
+  }).find("does not begin with the checksum of such a file"),
+      std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "none.h5"); }).find("There is no checkpoint"),
+      std::string::npos);
   write_toy(folder / "b.h5", 8);
   std::string bytes = read_text(folder / "b.h5");
   bytes[15] = '7';
   write_text(folder / "b.h5", bytes);
-  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "b.h5"); }).find("does not match its checksum"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "b.h5"); }).find("does not match its checksum"),
+      std::string::npos);
   write_text(folder / "b.h5", sealed(bytes));
-  EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "b.h5"); }).find("has version 7, this program reads versions 1 to 2"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    read_checkpoint(folder / "b.h5");
+  }).find("has version 7, this program reads versions 1 to 2"),
+      std::string::npos);
 }
 
 // As version 1 had it: the momentum in a group of its own, and a recipe without kinds.
@@ -176,7 +198,9 @@ TEST(CheckpointFile, Version1_IsRead) {
   const std::string path = folder / "step-00000008.h5";
   CheckpointState state = toy_state(8);
   state.recipe = {{"train", {{"schedule", {{"lr", 0.1}}}, {"optimizer", {{"momentum", 0.9}}}}}};
-  write_checkpoint(path, state, 1 << 16, [&](const AddArray& add) { add("/momentum/a.weight", values(24, 2008), {2, 3, 4}); });
+  write_checkpoint(path, state, 1 << 16, [&](const AddArray& add) {
+    add("/momentum/a.weight", values(24, 2008), {2, 3, 4});
+  });
   std::string bytes = read_text(path);
   bytes[15] = '1';
   write_text(path, sealed(bytes));
@@ -191,18 +215,28 @@ TEST(CheckpointFolder, ResumesAsAsked) {
   const std::string path = folder / "run";
   EXPECT_FALSE(find_earlier({}).folder);
   EXPECT_FALSE(find_earlier({.folder = path}).checkpoint);
-  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.folder = path, .resume = "required"}); }).find("holds no checkpoint"), std::string::npos);
-  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.resume = "required"}); }).find("train.checkpoint.folder"), std::string::npos);
-  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.resume = "never", .from = "x"}); }).find("contradicts"), std::string::npos);
+  EXPECT_NE(
+      message_of<UsageError>([&] { find_earlier({.folder = path, .resume = "required"}); }).find("holds no checkpoint"),
+      std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.resume = "required"}); }).find("train.checkpoint.folder"),
+      std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.resume = "never", .from = "x"}); }).find("contradicts"),
+      std::string::npos);
   write_toy(path + "/step-00000008.h5", 8);
   write_toy(path + "/step-00000012.h5", 12);
   EXPECT_EQ(find_earlier({.folder = path, .resume = "required"}).checkpoint->state.step, 12);
-  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.folder = path, .resume = "never"}); }).find("step-00000012.h5"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.folder = path, .resume = "never"}); }).find("step-00000012.h5"),
+      std::string::npos);
   EXPECT_EQ(find_earlier({.from = path + "/step-00000008.h5"}).checkpoint->state.step, 8);
-  EXPECT_NE(message_of<UsageError>([&] { find_earlier({.folder = path, .from = path + "/step-00000008.h5"}); }).find("step-00000012.h5"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    find_earlier({.folder = path, .from = path + "/step-00000008.h5"});
+  }).find("step-00000012.h5"),
+      std::string::npos);
   fs::resize_file(path + "/step-00000012.h5", 700);
-  EXPECT_NE(message_of<DataError>([&] { find_earlier({.folder = path, .resume = "required"}); }).find("700 bytes of"), std::string::npos);
-  EXPECT_NE(message_of<DataError>([&] { find_earlier({.from = path + "/step-00000012.h5"}); }).find("700 bytes of"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] { find_earlier({.folder = path, .resume = "required"}); }).find("700 bytes of"),
+      std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] { find_earlier({.from = path + "/step-00000012.h5"}); }).find("700 bytes of"),
+      std::string::npos);
   fs::resize_file(path + "/step-00000008.h5", 0);
   const Earlier none = find_earlier({.folder = path});
   EXPECT_FALSE(none.checkpoint);
@@ -212,15 +246,25 @@ TEST(CheckpointFolder, ResumesAsAsked) {
 
 TEST(CheckpointFolder, KeepsTheNewestAndCleansAfterTheKilled) {
   TempFolder folder;
-  for (const char* name : {"step-00000004.h5.tmp", "REQUEUE", "notes.tmp", "step-x.h5", "step-00000004.h5.damaged"}) write_text(folder / name, "");
-  for (const std::int64_t step : {4, 100000000, 8, 12}) write_toy(folder / ("step-" + std::string(step == 100000000 ? "" : step < 10 ? "0000000" : "000000") + std::to_string(step) + ".h5"), step);
+  for (const char* name : {"step-00000004.h5.tmp", "REQUEUE", "notes.tmp", "step-x.h5", "step-00000004.h5.damaged"})
+    write_text(folder / name, "");
+  for (const std::int64_t step : {4, 100000000, 8, 12})
+    write_toy(folder / ("step-" +
+                           std::string(step == 100000000 ? ""
+                                       : step < 10       ? "0000000"
+                                                         : "000000") +
+                           std::to_string(step) + ".h5"),
+        step);
   const CheckpointFolder checkpoints(folder.path());
   EXPECT_FALSE(fs::exists(folder / "step-00000004.h5.tmp") || fs::exists(folder / "REQUEUE"));
-  EXPECT_TRUE(fs::exists(folder / "notes.tmp") && fs::exists(folder / "step-x.h5") && fs::exists(folder / "step-00000004.h5.damaged"));
+  EXPECT_TRUE(fs::exists(folder / "notes.tmp") && fs::exists(folder / "step-x.h5") &&
+              fs::exists(folder / "step-00000004.h5.damaged"));
   EXPECT_EQ(checkpoints.path_of(100000000), folder / "step-100000000.h5");
   checkpoints.prune(2);
   EXPECT_EQ(checkpoints.list(), (std::vector<fs::path>{folder / "step-00000012.h5", folder / "step-100000000.h5"}));
-  EXPECT_NE(message_of<UsageError>([&] { CheckpointFolder(folder.path(), 0.1); }).find("Another run is writing checkpoints"), std::string::npos);
+  EXPECT_NE(
+      message_of<UsageError>([&] { CheckpointFolder(folder.path(), 0.1); }).find("Another run is writing checkpoints"),
+      std::string::npos);
   checkpoints.request_requeue("run");
   EXPECT_TRUE(fs::exists(folder / "REQUEUE"));
 }
@@ -236,7 +280,8 @@ TEST(CheckpointFile, ThatHasNoRoomLeavesTheOneBefore) {
   setrlimit(RLIMIT_FSIZE, &small);
   const auto write = [&](std::uint64_t about) {
     return message_of<Error>([&] {
-      write_checkpoint(folder / "step-00000012.h5", toy_state(12), about, [&](const AddArray& add) { add("/weights/large", values(1 << 16, 0), {1 << 16}); });
+      write_checkpoint(folder / "step-00000012.h5", toy_state(12), about,
+          [&](const AddArray& add) { add("/weights/large", values(1 << 16, 0), {1 << 16}); });
     });
   };
   const std::string at_once = write(1 << 20), while_writing = write(1 << 10);
@@ -251,17 +296,23 @@ TEST(CheckpointFile, ThatHasNoRoomLeavesTheOneBefore) {
 }
 
 TEST(CheckpointSettings, OnlyWhatDoesNotDefineTheRunMayDiffer) {
-  const result::Json a = {{"seed", 1}, {"train", {{"epochs", 4}, {"threads", 1}, {"checkpoint", {{"keep", 3}}}, {"schedule", {{"lr", 0.02}}}}}};
+  const result::Json a = {{"seed", 1},
+      {"train", {{"epochs", 4}, {"threads", 1}, {"checkpoint", {{"keep", 3}}}, {"schedule", {{"lr", 0.02}}}}}};
   result::Json b = a;
   EXPECT_EQ(changed_settings(a, b, "f"), result::Json::array());
   b["train"]["epochs"] = 8, b["train"]["checkpoint"]["keep"] = 1;
-  EXPECT_EQ(changed_settings(a, b, "f"), result::Json::parse(R"([{"key": "train.checkpoint.keep", "before": 3, "value": 1},
+  EXPECT_EQ(
+      changed_settings(a, b, "f"), result::Json::parse(R"([{"key": "train.checkpoint.keep", "before": 3, "value": 1},
     {"key": "train.epochs", "before": 4, "value": 8}])"));
   b["train"]["schedule"]["lr"] = 0.01;
-  EXPECT_NE(message_of<UsageError>([&] { changed_settings(a, b, "f"); }).find("'f' was made with train.schedule.lr = 0.02, and this run has 0.01"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    changed_settings(a, b, "f");
+  }).find("'f' was made with train.schedule.lr = 0.02, and this run has 0.01"),
+      std::string::npos);
   b = a;
   b["train"]["new"] = true;
-  EXPECT_NE(message_of<UsageError>([&] { changed_settings(a, b, "f"); }).find("train.new = \"(not there)\""), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { changed_settings(a, b, "f"); }).find("train.new = \"(not there)\""),
+      std::string::npos);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ from restarted import EVALUATION, NOT_CONVERGED, STEPS, wait_for
 def aim(run, process, where, draw):
     """Waits for a moment of the kind that is asked for; false where the run ended before."""
     if where == "start":
-        return wait_for(lambda: "start" in run.journal(), process) and wait_for(lambda t=time.monotonic() + draw.random() * 0.5: time.monotonic() > t, process)
+        return wait_for(lambda: "start" in run.journal(), process) and wait_for(
+            lambda t=time.monotonic() + draw.random() * 0.5: time.monotonic() > t, process)
     if not wait_for(lambda: run.steps() > 0, process):
         return False
     left = STEPS - run.steps()
@@ -31,14 +32,17 @@ def aim(run, process, where, draw):
 
 
 def newest(run):
-    """Name and inode of the newest checkpoint: a run that goes on writes the one that it read anew, under the same name."""
+    """Name and inode of the newest checkpoint: a run that goes on writes the one that it read anew, under the same
+    name."""
     return [(name, os.stat(f"{run.checkpoints}/{name}").st_ino) for name in run.saved()[-1:]]
 
 
 def kill_in_rename(run, draw):
-    """Rank 0 is killed at a rename of a checkpoint, before or after it takes effect (kill_in_rename.c). "" where it had ended before."""
+    """Rank 0 is killed at a rename of a checkpoint, before or after it takes effect (kill_in_rename.c). "" where it had
+    ended before."""
     helper = run.place.tests + "/kill_in_rename.so"
-    assert os.path.exists(helper), f"{helper} is missing, and without it nothing is killed: build the target kill_in_rename"
+    assert os.path.exists(
+        helper), f"{helper} is missing, and without it nothing is killed: build the target kill_in_rename"
     side, before = draw.choice(["before", "after"]), newest(run)
     process = run.start({"LD_PRELOAD": helper, "KILL_IN_RENAME": f"{side}:{draw.randrange(1, 4)}"})
     process.communicate(timeout=300)

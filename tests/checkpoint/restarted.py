@@ -7,8 +7,11 @@ EPOCH = 8  # steps: 64 images, 8 at a time
 STEPS = 2 * EPOCH
 EVALUATION = 4  # steps between them
 # 16 steps, 4 evaluations, a checkpoint every second step; the target is out of reach, so a run ends with 6.
-SMALL = ["train.global_batch=8", "train.epochs=2", "train.eval_every_epochs=0.5", "train.checkpoint.every_epochs=0.25", "train.checkpoint.keep=2",
-         "train.target_box_ap=1", "train.target_mask_ap=1", "data.short_side=64", "data.long_side=64", "train.threads=1"]
+SMALL = [
+    "train.global_batch=8", "train.epochs=2", "train.eval_every_epochs=0.5", "train.checkpoint.every_epochs=0.25",
+    "train.checkpoint.keep=2", "train.target_box_ap=1", "train.target_mask_ap=1", "data.short_side=64",
+    "data.long_side=64", "train.threads=1"
+]
 NOT_CONVERGED = 6
 
 
@@ -21,8 +24,8 @@ class Place:
         drawn = folder + "/drawn"
         self.must(f"{self.bin}/make_shapes", "--out", drawn, "--train", "64", "--val", "8", "--size", "64")
         for split in ("train", "val"):
-            self.must(f"{self.bin}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations", f"{drawn}/instances_{split}.json", "--split", split,
-                      "--out", self.data)
+            self.must(f"{self.bin}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations",
+                      f"{drawn}/instances_{split}.json", "--split", split, "--out", self.data)
 
     def must(self, *command):
         done = subprocess.run(command, capture_output=True, text=True)
@@ -30,7 +33,8 @@ class Place:
 
     def run(self, ranks=2, settings=SMALL, more=(), program="bin/ttt_maskrcnn", data=True):
         self.runs += 1
-        return Run(self, f"{self.folder}/run{self.runs}", ranks, settings, more, os.path.dirname(self.bin) + "/" + program, data)
+        return Run(self, f"{self.folder}/run{self.runs}", ranks, settings, more,
+                   os.path.dirname(self.bin) + "/" + program, data)
 
 
 class Run:
@@ -39,18 +43,25 @@ class Run:
     def __init__(self, place, folder, ranks, settings, more, program, data):
         os.mkdir(folder)
         self.place, self.folder, self.program = place, folder, program
-        self.out, self.weights, self.checkpoints = folder + "/result.json", folder + "/weights.h5", folder + "/checkpoints"
-        self.ranks, self.settings = ranks, [f"train.checkpoint.folder={self.checkpoints}", f"train.save_weights={self.weights}", *settings]
+        self.out, self.weights = folder + "/result.json", folder + "/weights.h5"
+        self.checkpoints = folder + "/checkpoints"
+        self.ranks, self.settings = ranks, [
+            f"train.checkpoint.folder={self.checkpoints}", f"train.save_weights={self.weights}", *settings
+        ]
         self.more = [*(["--data", place.data] if data else []), *more]
 
     def command(self):
-        line = ["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "300", "-n", str(self.ranks), self.program, "--quiet", "--out", self.out, *self.more]
+        line = [
+            "mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "300", "-n",
+            str(self.ranks), self.program, "--quiet", "--out", self.out, *self.more
+        ]
         for key, value in dict(s.split("=", 1) for s in self.settings).items():  # the last word counts
             line += ["--set", f"{key}={value}"]
         return line
 
     def start(self, environment={}):
-        return subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+        return subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, **environment})
 
     def finish(self, code=NOT_CONVERGED):
         done = subprocess.run(self.command(), capture_output=True, text=True, timeout=300)
@@ -65,7 +76,9 @@ class Run:
         """Kinds of the lines of rank 0's journal since this process began."""
         try:
             with open(self.out + ".journal/rank00000.jsonl") as f:
-                return [line[9:line.index('"', 9)] for line in f if line.endswith("\n") and line.startswith('{"type":"')]
+                return [
+                    line[9:line.index('"', 9)] for line in f if line.endswith("\n") and line.startswith('{"type":"')
+                ]
         except OSError:
             return []
 
@@ -82,7 +95,10 @@ class Run:
         return [name for name in self.files() if name.startswith("step-") and name.endswith(".h5")]
 
     def pids(self):
-        return [int(p) for p in subprocess.run(["pgrep", "-f", f"^{self.program} .*{self.out}"], capture_output=True, text=True).stdout.split()]
+        return [
+            int(p) for p in subprocess.run(["pgrep", "-f", f"^{self.program} .*{self.out}"], capture_output=True,
+                                           text=True).stdout.split()
+        ]
 
 
 def wait_for(condition, process, seconds=300, pause=0.005):

@@ -66,19 +66,21 @@ TEST_P(GoldenRle, MasksOfRealAnnotationsEqualPycocotools) {
     Bits bits(std::size_t{rle.height} * rle.width);
     decode(rle, bits.data());
     ASSERT_EQ(encode_box(bits.data(), 0, 0, rle.width, rle.height, rle.height, rle.width).counts,
-              runs_of_bits(bits, rle.height, rle.width).counts) << a.id;
+        runs_of_bits(bits, rle.height, rle.width).counts)
+        << a.id;
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, GoldenRle,
-                         testing::Values(std::pair{"coco128", "gt_only/coco128_instances.json"},
-                                         std::pair{"val2014_100", "val2014_100/instances_val2014_100.json"}));
+    testing::Values(std::pair{"coco128", "gt_only/coco128_instances.json"},
+        std::pair{"val2014_100", "val2014_100/instances_val2014_100.json"}));
 
 TEST(EncodeBox, EqualsRunsOfThePastedMask) {
   std::mt19937 rng(7);
   for (int i = 0; i < 4000; ++i) {
     const std::int64_t height = 1 + rng() % 150, width = 1 + rng() % 40;
-    std::int64_t w = rng() % 45, h = rng() % 160, x0 = static_cast<int>(rng() % 50) - 8, y0 = static_cast<int>(rng() % 160) - 8;
+    std::int64_t w = rng() % 45, h = rng() % 160, x0 = static_cast<int>(rng() % 50) - 8,
+                 y0 = static_cast<int>(rng() % 160) - 8;
     if (i % 3 == 0) y0 = 0, h = height;  // runs go on from column to column
     if (i % 5 == 0) x0 = 0, w = width;
     const Bits bits = random_bits(rng, w * h, i % 8);
@@ -133,12 +135,12 @@ TEST(Rle, StringRoundTripOfExtremeRuns) {
 }
 
 TEST(Rle, BrokenStringsAreNamed) {
-  EXPECT_THROW(from_string("4", 2, 3), DataError);        // 4 of 6 pixels
-  EXPECT_THROW(from_string("8", 2, 3), DataError);        // 8 of 6
-  EXPECT_THROW(from_string("6\"", 2, 3), DataError);      // not of the alphabet
-  EXPECT_THROW(from_string("6p", 2, 3), DataError);       // the one after 'o'
-  EXPECT_THROW(from_string("V", 2, 3), DataError);        // goes on, but ends
-  EXPECT_THROW(from_string("O7", 2, 3), DataError);       // -1
+  EXPECT_THROW(from_string("4", 2, 3), DataError);    // 4 of 6 pixels
+  EXPECT_THROW(from_string("8", 2, 3), DataError);    // 8 of 6
+  EXPECT_THROW(from_string("6\"", 2, 3), DataError);  // not of the alphabet
+  EXPECT_THROW(from_string("6p", 2, 3), DataError);   // the one after 'o'
+  EXPECT_THROW(from_string("V", 2, 3), DataError);    // goes on, but ends
+  EXPECT_THROW(from_string("O7", 2, 3), DataError);   // -1
   EXPECT_THROW(from_string("oooooooooooo0", 2, 3), DataError);
   EXPECT_THROW(from_string("0", 65536, 65536), DataError);
   EXPECT_EQ(from_string("6", 2, 3).counts, (std::vector<std::uint32_t>{6}));

@@ -43,8 +43,7 @@ std::vector<float> ordered_sum(std::uint64_t key, int ranks, std::size_t n) {
   return sum;
 }
 
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T> bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
@@ -108,7 +107,8 @@ TEST_F(Comm, WholeBucketedAndAsyncGiveTheSameBits) {
 TEST_F(Comm, AllRanksGetTheSameBits) {
   std::vector<float> x = values(4, rank_, 123457);
   comm_->all_reduce_sum(x.data(), x.size());
-  const auto all = comm_->gather(std::string(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float)), size_ - 1);
+  const auto all =
+      comm_->gather(std::string(reinterpret_cast<const char*>(x.data()), x.size() * sizeof(float)), size_ - 1);
   if (rank_ != size_ - 1) {
     EXPECT_TRUE(all.empty());
   } else {
@@ -185,7 +185,8 @@ TEST_F(Comm, ClockOffsetsHoldThePlantedOnesWithinTheirUncertainty) {
     ASSERT_EQ(offsets.size(), rank_ == 0 ? static_cast<std::size_t>(size_) : 0u);
     for (std::size_t r = 0; r < offsets.size(); ++r) {
       const double rounding = 1e-9;  // of a clock that reads days in seconds
-      EXPECT_LE(std::abs(offsets[r].offset_s - planted * static_cast<double>(r)), offsets[r].uncertainty_s + rounding) << r;
+      EXPECT_LE(std::abs(offsets[r].offset_s - planted * static_cast<double>(r)), offsets[r].uncertainty_s + rounding)
+          << r;
       EXPECT_LT(offsets[r].uncertainty_s, 0.1) << r;  // of 64 barriers at least one was not interrupted for so long
     }
   }

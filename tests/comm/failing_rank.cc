@@ -24,7 +24,8 @@ void wait_for_silence(const World& world, bool bad) {
     int alive = 0;
     for (const Sign& s : signs) alive += s.silent_s < 1;
     if (signs.back().silent_s < 1) continue;
-    throw ttt::DataError(std::to_string(alive) + " ranks of " + std::to_string(signs.size()) + " live, rank " + std::to_string(signs.size() - 1) + " is silent.");
+    throw ttt::DataError(std::to_string(alive) + " ranks of " + std::to_string(signs.size()) + " live, rank " +
+                         std::to_string(signs.size() - 1) + " is silent.");
   }
 }
 
@@ -50,14 +51,16 @@ void run(const World& world, const std::string& way) {
   if (way == "hang" && bad) std::this_thread::sleep_for(std::chrono::seconds(100));
   if (way == "hang_async") {
     if (bad) std::this_thread::sleep_for(std::chrono::seconds(100));
-    const auto first = comm->all_reduce_sum_async(x.data(), x.size()), second = comm->all_reduce_sum_async(x.data(), 10);
+    const auto first = comm->all_reduce_sum_async(x.data(), x.size()),
+               second = comm->all_reduce_sum_async(x.data(), 10);
     second->wait();  // behind the one that fails, so it fails the same way
   }
   if (way == "stop") wait_for_silence(world, bad);
   if (way == "hang_gather" && bad) std::this_thread::sleep_for(std::chrono::seconds(100));
   if (way == "hang_gather") {
     comm->gather("hello", 0);
-    std::this_thread::sleep_for(std::chrono::seconds(100));  // whoever has delivered is not waited for; what it would wait for next must not fail first
+    // whoever has delivered is not waited for; what it would wait for next must not fail first
+    std::this_thread::sleep_for(std::chrono::seconds(100));
   }
   comm->all_reduce_sum(x.data(), 1000);
   comm->barrier();

@@ -32,7 +32,9 @@ TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
     const bool all_known = soon([&] {
       const std::vector<Sign> signs = heartbeat->signs();
       for (int r = 0; r < comm->size(); ++r)
-        if (signs[static_cast<std::size_t>(r)].step != 100 * round + r || signs[static_cast<std::size_t>(r)].stage != r % 6) return false;
+        if (signs[static_cast<std::size_t>(r)].step != 100 * round + r ||
+            signs[static_cast<std::size_t>(r)].stage != r % 6)
+          return false;
       return static_cast<int>(signs.size()) == comm->size();
     });
     EXPECT_TRUE(all_known) << "round " << round;
@@ -58,7 +60,8 @@ TEST(Heartbeat, TellsWhoWaitsInACollectiveFromWhoDoesNot) {
     EXPECT_EQ(seen[0].collective, "");
   }
   comm->barrier();
-  EXPECT_TRUE(soon([&] { return heartbeat->signs()[0].collective.empty() && heartbeat->signs().back().collective.empty(); }));
+  EXPECT_TRUE(
+      soon([&] { return heartbeat->signs()[0].collective.empty() && heartbeat->signs().back().collective.empty(); }));
   heartbeat->stop();
 }
 
@@ -73,7 +76,9 @@ TEST(Heartbeat, TakesLittleTime) {
 
 TEST(Texts, OfAllRanksArriveEverywhere) {
   const auto comm = test_world().communicator();
-  const auto own = [](int rank) { return std::string(static_cast<std::size_t>(rank), ':') + "12:" + std::string(1, '\0') + std::to_string(rank); };
+  const auto own = [](int rank) {
+    return std::string(static_cast<std::size_t>(rank), ':') + "12:" + std::string(1, '\0') + std::to_string(rank);
+  };
   const std::vector<std::string> all = texts_of_all(*comm, own(comm->rank()));
   ASSERT_EQ(static_cast<int>(all.size()), comm->size());
   for (int r = 0; r < comm->size(); ++r) EXPECT_EQ(all[static_cast<std::size_t>(r)], own(r));

@@ -1,5 +1,6 @@
-// The communicator over NCCL on calls that are made up (fake_nccl.h): the exchange of the id, the order of streams and events, the time limit, and the failure
-// of every single call. What the real libraries do with the calls is nccl_test's matter.
+// The communicator over NCCL on calls that are made up (fake_nccl.h): the exchange of the id, the order of streams and
+// events, the time limit, and the failure of every single call. What the real libraries do with the calls is
+// nccl_test's matter.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,10 +55,13 @@ TEST_F(NcclCalls, CollectivesAreOrderedByEvents) {
   const Calls all = fake::calls();
   const Calls started(all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
   ASSERT_EQ(started.size(), 4u);
-  const auto event = [](const std::string& record) { return record.substr(record.find(' ') + 1, record.find(" on ") - record.find(' ') - 1); };
+  const auto event = [](const std::string& record) {
+    return record.substr(record.find(' ') + 1, record.find(" on ") - record.find(' ') - 1);
+  };
   const std::string ready = event(started[0]), done = event(started[3]);
-  EXPECT_EQ(started, (Calls{"cudaEventRecord " + ready + " on stream 50", "cudaStreamWaitEvent " + ready + " on stream " + stream,
-                            "ncclAllReduce 12 floats, sum on stream " + stream, "cudaEventRecord " + done + " on stream " + stream}));
+  EXPECT_EQ(started,
+      (Calls{"cudaEventRecord " + ready + " on stream 50", "cudaStreamWaitEvent " + ready + " on stream " + stream,
+          "ncclAllReduce 12 floats, sum on stream " + stream, "cudaEventRecord " + done + " on stream " + stream}));
   work->wait();
   EXPECT_EQ(fake::calls().back(), "cudaStreamWaitEvent " + done + " on stream 50");
   EXPECT_EQ(fake::count("cudaStreamSynchronize"), 0);
@@ -79,16 +83,22 @@ TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
   comm->number_next(5);
   const double begin = now_s();
   const auto work = comm->all_reduce_sum_async(data, 1000);
-  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_GE(now_s() - begin, 0.3);
   EXPECT_LT(now_s() - begin, 5);
   const std::string said = test::message_of([&] { work->wait(); });
-  EXPECT_EQ(said.find("Rank 1 waited 0 s in all_reduce_sum(float) number 5 of 4000 bytes, where another rank did not arrive: "), 0u) << said;
+  EXPECT_EQ(
+      said.find(
+          "Rank 1 waited 0 s in all_reduce_sum(float) number 5 of 4000 bytes, where another rank did not arrive: "),
+      0u)
+      << said;
   EXPECT_EQ(test::message_of([&] { comm->all_reduce_sum_async(data, 1000); }), said) << "it stays unusable";
   EXPECT_EQ(fake::count("ncclCommAbort"), 1);
 }
 
-// What is recorded does not run, so nothing of it can be late; its replay can, of which the host knows the step and what was recorded.
+// What is recorded does not run, so nothing of it can be late; its replay can, of which the host knows the step and
+// what was recorded.
 TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
   Host host(1, 2);
   const auto comm = make_nccl(host, options(0.3));
@@ -104,7 +114,7 @@ TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
   };
   record({7});
   comm->watch("step 1 of those that were replayed");
-  record({1000, 12});  // another size of images
+  record({1000, 12});                                           // another size of images
   std::this_thread::sleep_for(std::chrono::milliseconds(250));  // step 1 has ended
   const int asked = fake::count("cudaEventQuery");
   EXPECT_GT(asked, 0);
@@ -114,11 +124,13 @@ TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
   EXPECT_EQ(fake::count("ncclCommAbort"), 0);
   comm->watch("step 7 of those that were replayed");
   const double begin = now_s();
-  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_GE(now_s() - begin, 0.3);
   EXPECT_EQ(test::message_of([&] { comm->watch("step 8"); }),
-            "Rank 1 waited 0 s in step 7 of those that were replayed, in one of all_reduce_sum(float) number 0 of 4000 bytes, all_reduce_sum(float) number 1 of 48 bytes, "
-            "where another rank did not arrive: look at the others' logs for what hangs.");
+      "Rank 1 waited 0 s in step 7 of those that were replayed, in one of all_reduce_sum(float) number 0 of 4000 "
+      "bytes, all_reduce_sum(float) number 1 of 48 bytes, "
+      "where another rank did not arrive: look at the others' logs for what hangs.");
 }
 
 TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
@@ -134,7 +146,8 @@ TEST_F(NcclCalls, AnErrorOfAnotherRankEndsThisOne) {
   const auto comm = make_nccl(host, options());
   fake::state().peer_fails = true;
   const double begin = now_s();
-  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (fake::count("ncclCommAbort") == 0 && now_s() - begin < 10)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   float data[1] = {};
   const std::string said = test::message_of([&] { comm->all_reduce_sum(data, 1); });
   EXPECT_EQ(said.find("NCCL reported an error of another rank or the network"), 0u) << said;
@@ -147,7 +160,8 @@ TEST_F(NcclCalls, AnotherNcclIsRefused) {
   EXPECT_EQ(said.find("NCCL 11805 was loaded"), 0u) << said;
 }
 
-// Each call that a run makes fails once: what it was for is said, or nothing depends on it; and the end comes all the same.
+// Each call that a run makes fails once: what it was for is said, or nothing depends on it; and the end comes all the
+// same.
 TEST_F(NcclCalls, TheFailureOfEachCallIsAnErrorOrOfNoAccount) {
   const auto use = [] {
     Host host(0, 2);
@@ -166,7 +180,8 @@ TEST_F(NcclCalls, TheFailureOfEachCallIsAnErrorOrOfNoAccount) {
   const Calls functions = fake::functions();
   EXPECT_EQ(functions.size(), 20u);  // all that nccl.cc calls but for texts and abort
   // What ends things, and what is asked to no purpose but to look: there is nothing to say.
-  const Calls harmless = {"cudaEventDestroy", "cudaEventQuery", "cudaStreamDestroy", "cudaThreadExchangeStreamCaptureMode", "ncclCommDestroy", "ncclCommFinalize", "ncclGetVersion"};
+  const Calls harmless = {"cudaEventDestroy", "cudaEventQuery", "cudaStreamDestroy",
+      "cudaThreadExchangeStreamCaptureMode", "ncclCommDestroy", "ncclCommFinalize", "ncclGetVersion"};
   for (const std::string& function : functions) {
     SCOPED_TRACE(function);
     fake::reset();

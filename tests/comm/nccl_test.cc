@@ -15,9 +15,7 @@ class Nccl : public testing::Test {
     try {
       // Before anything asks torch about CUDA.
       library_ = cuda::open_cuda_library();
-    } catch (const NotSupported& e) {
-      GTEST_SKIP() << e.what();
-    }
+    } catch (const NotSupported& e) { GTEST_SKIP() << e.what(); }
     const World& world = test_world();
     if (library_->devices() < world.local_size()) GTEST_SKIP() << "fewer devices than ranks";
     host_ = world.communicator();
@@ -42,7 +40,8 @@ TEST_F(Nccl, SumsFollowAndPrecedeTheCurrentStream) {
 }
 
 TEST_F(Nccl, DoublesMaximaAndBroadcast) {
-  at::Tensor x = at::full({5}, comm_->rank() + 1.0, at::device(device_).dtype(at::kDouble)), y = x.clone(), z = x.clone();
+  at::Tensor x = at::full({5}, comm_->rank() + 1.0, at::device(device_).dtype(at::kDouble)), y = x.clone(),
+             z = x.clone();
   comm_->all_reduce_sum(x.data_ptr<double>(), 5);
   comm_->all_reduce_max(y.data_ptr<double>(), 5);
   comm_->broadcast(z.data_ptr(), 5 * sizeof(double), comm_->size() - 1);

@@ -1,5 +1,6 @@
-// Algorithm, protocol and channels that a recipe asks of NCCL: that they are asked for, and that a run ends where NCCL does something else. The lines by
-// which that is noticed are the library's own; what it does on a GPU is nccl_test's matter.
+// Algorithm, protocol and channels that a recipe asks of NCCL: that they are asked for, and that a run ends where NCCL
+// does something else. The lines by which that is noticed are the library's own; what it does on a GPU is nccl_test's
+// matter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,7 +27,8 @@ class NcclAsked : public testing::Test {
     options.tuning = tuning;
     return make_nccl(host, options);
   }
-  // What a run of two ranks says, one of whose all-reduces is that of a bucket and one that of a few numbers; "" where all is well.
+  // What a run of two ranks says, one of whose all-reduces is that of a bucket and one that of a few numbers; "" where
+  // all is well.
   static std::string run(const NcclTuning& tuning, int rank = 0) {
     try {
       Host host(rank, 2);
@@ -37,23 +39,27 @@ class NcclAsked : public testing::Test {
         comm->all_reduce_sum_async(bucket.data(), bucket.size())->wait();
         comm->all_reduce_max(numbers, 2);
       }
-    } catch (const NotSupported& e) {
-      return e.what();
-    }
+    } catch (const NotSupported& e) { return e.what(); }
     return "";
   }
 };
 
 TEST_F(NcclAsked, WhatIsAskedForIsUsed) {
-  for (const NcclTuning& tuning : {NcclTuning{.algorithm = "tree"}, NcclTuning{.protocol = "ll128"}, NcclTuning{.algorithm = "nvls", .protocol = "simple", .channels = 4}})
+  for (const NcclTuning& tuning : {NcclTuning{.algorithm = "tree"}, NcclTuning{.protocol = "ll128"},
+           NcclTuning{.algorithm = "nvls", .protocol = "simple", .channels = 4}})
     EXPECT_EQ(run(tuning), "");
   EXPECT_EQ(run({}), "");
 }
 
 TEST_F(NcclAsked, ARunInWhichNcclDoesOtherwiseEnds) {
   fake::state().heeds = false;
-  EXPECT_EQ(run({.algorithm = "tree"}).find("train.nccl asks for algorithm tree and protocol auto, but NCCL uses ring and simple for an all-reduce of 4000 bytes"), 0u);
-  EXPECT_EQ(run({.protocol = "ll"}).find("train.nccl asks for algorithm auto and protocol ll, but NCCL uses ring and simple"), 0u);
+  EXPECT_EQ(run({.algorithm = "tree"})
+                .find("train.nccl asks for algorithm tree and protocol auto, but NCCL uses ring and simple for an "
+                      "all-reduce of 4000 bytes"),
+      0u);
+  EXPECT_EQ(
+      run({.protocol = "ll"}).find("train.nccl asks for algorithm auto and protocol ll, but NCCL uses ring and simple"),
+      0u);
   EXPECT_EQ(run({.channels = 8}).find("train.nccl.channels = 8, but NCCL uses 24"), 0u);
   EXPECT_EQ(run({.algorithm = "ring", .protocol = "simple", .channels = 24}), "") << "what it does anyway";
   EXPECT_EQ(run({.algorithm = "tree"}, 1), "") << "only rank 0 is told, and its end is everybody's";
@@ -61,7 +67,9 @@ TEST_F(NcclAsked, ARunInWhichNcclDoesOtherwiseEnds) {
 
 TEST_F(NcclAsked, WhatCannotBeCheckedIsRefused) {
   fake::state().silent = true;
-  EXPECT_NE(run({.algorithm = "tree"}).find("did not write what it uses for an all-reduce of 4000 bytes, so it cannot be checked"), std::string::npos);
+  EXPECT_NE(run({.algorithm = "tree"})
+                .find("did not write what it uses for an all-reduce of 4000 bytes, so it cannot be checked"),
+      std::string::npos);
   EXPECT_NE(run({.channels = 2}).find("did not write how many it uses, so it cannot be checked"), std::string::npos);
 }
 
@@ -97,7 +105,8 @@ TEST_F(NcclAsked, TheLinesAreThoseOfTheLibrary) {
   std::ostringstream bytes;
   bytes << in.rdbuf();
   const std::string library = bytes.str();
-  for (const char* text : {fake::kChannelsLine, fake::kAllReduceLine, "AllReduce", "Ring", "Tree", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"})
+  for (const char* text : {fake::kChannelsLine, fake::kAllReduceLine, "AllReduce", "Ring", "Tree", "CollNetDirect",
+           "CollNetChain", "NVLS", "NVLSTree", "PAT", "LL", "LL128", "Simple"})
     EXPECT_NE(library.find(std::string(1, '\0') + text + '\0'), std::string::npos) << text;
 }
 

@@ -47,7 +47,8 @@ TEST(Hash64, ChangesThatCouldCancelDoNot) {
   values[2] = 0.25f, values[3] = 0.25f, values[18] = 1, values[19] = 2;  // one block later
   EXPECT_TRUE(seen.insert(hash()).second);
   const std::vector<float> zeros(32);
-  for (const std::size_t n : {0u, 1u, 15u, 16u, 17u, 32u}) EXPECT_TRUE(seen.insert(hash64(std::as_bytes(std::span(zeros).first(n)))).second) << n;
+  for (const std::size_t n : {0u, 1u, 15u, 16u, 17u, 32u})
+    EXPECT_TRUE(seen.insert(hash64(std::as_bytes(std::span(zeros).first(n)))).second) << n;
 }
 
 TEST(Hash64, DependsOnTheBytesAlone) {

@@ -1,5 +1,5 @@
-"""Reads lines "q x x x ..." in hexadecimal floats; prints numpy's quantile, math.fsum and, from five samples on, scipy's mean without the smallest and
-the largest (else nan) of each, as hexadecimal floats."""
+"""Reads lines "q x x x ..." in hexadecimal floats; prints numpy's quantile, math.fsum and, from five samples on,
+scipy's mean without the smallest and the largest (else nan) of each, as hexadecimal floats."""
 import math
 import sys
 

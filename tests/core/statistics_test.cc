@@ -43,7 +43,8 @@ TEST(Statistics, MedianIntervalHasTheTabulatedRanks) {
   std::vector<double> samples;
   for (int i = 1; i < 6; ++i) samples.push_back(i);
   EXPECT_FALSE(median_interval(samples));
-  for (const auto& [n, rank] : {std::pair{6, 1}, {8, 1}, {9, 2}, {12, 3}, {15, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {100, 40}}) {
+  for (const auto& [n, rank] :
+      {std::pair{6, 1}, {8, 1}, {9, 2}, {12, 3}, {15, 4}, {17, 5}, {20, 6}, {25, 8}, {30, 10}, {100, 40}}) {
     while (samples.size() < static_cast<std::size_t>(n)) samples.push_back(static_cast<double>(samples.size() + 1));
     std::reverse(samples.begin(), samples.end());
     const auto bounds = median_interval(samples);
@@ -64,8 +65,8 @@ TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
   for (int n = 1; n <= 300; ++n) {
     std::vector<double> samples;
     for (int i = 0; i < n; ++i)
-      samples.push_back(n % 3 ? random.uniform(-1, 1) * std::exp2(random.uniform(-30, 30))
-                              : static_cast<double>(random.below(5)));
+      samples.push_back(
+          n % 3 ? random.uniform(-1, 1) * std::exp2(random.uniform(-30, 30)) : static_cast<double>(random.below(5)));
     const double q = n % 7 == 0 ? 0.5 : n % 7 == 1 ? 0.05 : n % 7 == 2 ? 0.95 : random.uniform();
     char text[64];
     std::snprintf(text, sizeof text, "%a", q);
@@ -75,8 +76,8 @@ TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
     sets.push_back(std::move(samples)), qs.push_back(q);
   }
   test::write_text(folder / "input", input);
-  const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/core/statistics_oracle.py < " +
-                                        (folder / "input").string());
+  const auto oracle = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/core/statistics_oracle.py < " + (folder / "input").string());
   std::istringstream lines(oracle.output);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     std::string quantile_text, sum_text, olympic_text;
@@ -109,7 +110,8 @@ TEST(Statistics, IntervalsOfKnownSamples) {
   EXPECT_LT(spoiled->high, 1.2);  // but for one sample, all lie within 0.9 and 1.1
 }
 
-// The interval holds the centres that the test does not reject: p > level just inside its ends and p <= level just outside.
+// The interval holds the centres that the test does not reject: p > level just inside its ends and p <= level just
+// outside.
 TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
   TTT_NEED_PYTHON("scipy");
   TempFolder folder;
@@ -121,7 +123,8 @@ TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
       std::vector<double> samples;
       for (int i = 0; i < n; ++i) samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1));
       const auto interval = signed_rank_interval(samples, 1 - level);
-      EXPECT_EQ(interval.has_value(), std::ldexp(2, -n) <= level) << n << ", " << level;  // all signs alike, the least likely
+      // all signs alike, the least likely
+      EXPECT_EQ(interval.has_value(), std::ldexp(2, -n) <= level) << n << ", " << level;
       if (!interval) continue;
       char text[96];
       std::snprintf(text, sizeof text, "%a %a %a", level, interval->low, interval->high);
@@ -130,7 +133,8 @@ TEST(Statistics, IntervalsInvertScipysSignedRankTest) {
       input += "\n";
     }
   test::write_text(folder / "input", input);
-  const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/core/interval_oracle.py < " + (folder / "input").string());
+  const auto oracle = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/core/interval_oracle.py < " + (folder / "input").string());
   EXPECT_EQ(oracle.status, 0) << oracle.output;
   EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), intervals) << oracle.output;
 }
@@ -161,19 +165,23 @@ TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
     input += "\n";
   }
   test::write_text(folder / "input", input);
-  const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/core/shift_oracle.py < " + (folder / "input").string());
+  const auto oracle = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/core/shift_oracle.py < " + (folder / "input").string());
   EXPECT_EQ(oracle.status, 0) << oracle.output;
-  EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size())) << oracle.output;
+  EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), static_cast<long>(sizes.size()))
+      << oracle.output;
 }
 
-// How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it says, give or take four deviations.
+// How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it
+// says, give or take four deviations.
 TEST(Statistics, LargeIntervalsCoverAsOftenAsTheySay) {
   Stream random(random_bits(1, Purpose::kTest, 4));
   const std::vector<double> levels = {0.2, 0.05, 0.01};
   std::vector<int> missed(levels.size());
   for (int repetition = 0; repetition < 2000; ++repetition) {
     std::vector<double> samples;
-    for (int i = 0; i < 55; ++i) samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1) + random.uniform(-1, 1));
+    for (int i = 0; i < 55; ++i)
+      samples.push_back(random.uniform(-1, 1) + random.uniform(-1, 1) + random.uniform(-1, 1));
     for (std::size_t i = 0; i < levels.size(); ++i) {
       const auto interval = signed_rank_interval(samples, 1 - levels[i]);
       missed[i] += interval->low > 0 || interval->high < 0;

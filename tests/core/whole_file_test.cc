@@ -22,12 +22,19 @@ TEST(WholeFile, IsWrittenWholeAndReadBack) {
 TEST(WholeFile, SaysWhatCannotBeReadOrWritten) {
   TempFolder folder;
   const std::string base = folder.path().string();
-  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/none"); }), "Cannot read '" + base + "/none' (No such file or directory). Name a file that exists.");
+  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/none"); }),
+      "Cannot read '" + base + "/none' (No such file or directory). Name a file that exists.");
   ASSERT_EQ(::mkfifo((base + "/pipe").c_str(), 0600), 0);  // opening it would wait for ever
-  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/pipe"); }), "Cannot read '" + base + "/pipe' (it is no regular file). Name a file that exists.");
-  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base); }), "Cannot read '" + base + "' (it is a folder). Name a file that exists.");
-  EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base + "/none/a", "x"); }).find("Cannot write '" + base + "/none/a' (No such file"), std::string::npos);
-  EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"), std::string::npos);
+  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/pipe"); }),
+      "Cannot read '" + base + "/pipe' (it is no regular file). Name a file that exists.");
+  EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base); }),
+      "Cannot read '" + base + "' (it is a folder). Name a file that exists.");
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    write_whole_file(base + "/none/a", "x");
+  }).find("Cannot write '" + base + "/none/a' (No such file"),
+      std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"),
+      std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(base + ".tmp"));
 }
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/toy_record.h"
 #include "telemetry/device_profile.h"
+#include "tests/support/toy_record.h"
 
 namespace ttt {
 namespace {
@@ -16,7 +16,8 @@ using cuda::Activity;
 
 TEST(Activities, TimeInWhichSeveralRunCountsOnce) {
   // 10 .. 30 and 20 .. 25 within it, 28 .. 40 over its end, 50 .. 60: busy for 40 of 50.
-  const cuda::ActivityReport r = cuda::summarise({{{"b", true, 20, 25}, {"a", true, 10, 30}, {"copy", false, 28, 40}, {"a", true, 50, 60}}, 3});
+  const cuda::ActivityReport r =
+      cuda::summarise({{{"b", true, 20, 25}, {"a", true, 10, 30}, {"copy", false, 28, 40}, {"a", true, 50, 60}}, 3});
   EXPECT_DOUBLE_EQ(r.window_s, 50e-9);
   EXPECT_DOUBLE_EQ(r.busy_s, 40e-9);
   EXPECT_EQ(r.kernels, 3);
@@ -81,7 +82,8 @@ TEST(DeviceProfile, IsOfTheStepsThatWereAskedFor) {
   std::vector<std::int64_t> looked_at;
   const result::RunRecord r = run_of(log, 8, looked_at);
   EXPECT_EQ(log.started, 1);
-  EXPECT_EQ(looked_at, (std::vector<std::int64_t>{2, 4}));  // nothing else of the run is on the device when the records begin and when they end
+  // nothing else of the run is on the device when the records begin and when they end
+  EXPECT_EQ(looked_at, (std::vector<std::int64_t>{2, 4}));
   const result::Json& profile = r.health.at("profile");
   EXPECT_EQ(profile.at("from"), 3);
   const result::Json& rank = profile.at("ranks").at(0);

@@ -1,4 +1,5 @@
-// The activity log over CUPTI, whose functions are made up: what it asks of them, what it makes of their records, and what it says where they fail.
+// The activity log over CUPTI, whose functions are made up: what it asks of them, what it makes of their records, and
+// what it says where they fail.
 #include <cupti.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "cuda/exports.h"
 #include "core/error.h"
+#include "cuda/exports.h"
 #include "tests/support/message_of.h"
 
 namespace {
@@ -21,12 +22,15 @@ struct Fake {
   std::size_t dropped = 0;
 } fake;
 
-CUptiResult outcome(const char* function) { return fake.failing == function ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS; }
+CUptiResult outcome(const char* function) {
+  return fake.failing == function ? CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED : CUPTI_SUCCESS;
+}
 
 // A kernel, a copy and a fill, one behind the other, as the buffer that CUPTI was given holds them.
 std::size_t fill(std::uint8_t* buffer) {
   CUpti_ActivityKernel10 kernel{};
-  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel.start = 100, kernel.end = 400, kernel.name = "_ZN3ttt5matchEPKf";
+  kernel.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, kernel.start = 100, kernel.end = 400,
+  kernel.name = "_ZN3ttt5matchEPKf";
   CUpti_ActivityMemcpy6 copy{};
   copy.kind = CUPTI_ACTIVITY_KIND_MEMCPY, copy.start = 300, copy.end = 500;
   CUpti_ActivityMemset4 set{};
@@ -41,7 +45,8 @@ std::size_t fill(std::uint8_t* buffer) {
 
 extern "C" {
 
-CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+CUptiResult cuptiActivityRegisterCallbacks(
+    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
   fake.request = request, fake.complete = complete;
   return outcome("cuptiActivityRegisterCallbacks");
 }
@@ -67,9 +72,10 @@ CUptiResult cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, 
   std::uint8_t* next = buffer;
   if (*record != nullptr) {
     const CUpti_ActivityKind kind = (*record)->kind;
-    next = reinterpret_cast<std::uint8_t*>(*record) + (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? sizeof(CUpti_ActivityKernel10)
-                                                       : kind == CUPTI_ACTIVITY_KIND_MEMCPY          ? sizeof(CUpti_ActivityMemcpy6)
-                                                                                                     : sizeof(CUpti_ActivityMemset4));
+    next = reinterpret_cast<std::uint8_t*>(*record) +
+           (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? sizeof(CUpti_ActivityKernel10)
+               : kind == CUPTI_ACTIVITY_KIND_MEMCPY       ? sizeof(CUpti_ActivityMemcpy6)
+                                                          : sizeof(CUpti_ActivityMemset4));
   }
   if (next == buffer + valid) return CUPTI_ERROR_MAX_LIMIT_REACHED;
   *record = reinterpret_cast<CUpti_Activity*>(next);

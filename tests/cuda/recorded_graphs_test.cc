@@ -1,14 +1,14 @@
-// Graphs recorded by calls that are made up, each of which fails once. They keep the books that LibTorch 2.11 and CUDA keep: which pool is recorded to, who
-// holds it, whether a stream records, which error waits for the next call; and leave them as those do where they fail.
+// Graphs recorded by calls that are made up, each of which fails once. They keep the books that LibTorch 2.11 and CUDA
+// keep: which pool is recorded to, who holds it, whether a stream records, which error waits for the next call; and
+// leave them as those do where they fail.
 #include "cuda/recorded_graphs.h"
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include <algorithm>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -160,16 +160,18 @@ std::unique_ptr<GraphDevice> graphs(Machine& m) {
       [&m] { return std::make_unique<Calls>(m); });
 }
 
-const std::vector<std::string> kRecording = {"settle", "free_bytes", "begin", "begin of the stream", "end", "end of the stream", "end with no nodes", "instantiate", "count_nodes"};
-const std::vector<std::string> kTakingBack = {"end_stream", "end_device_allocations", "end_host_allocations", "release_device_pool", "release_host_pool", "end_random_numbers", "forget_error"};
+const std::vector<std::string> kRecording = {"settle", "free_bytes", "begin", "begin of the stream", "end",
+    "end of the stream", "end with no nodes", "instantiate", "count_nodes"};
+const std::vector<std::string> kTakingBack = {"end_stream", "end_device_allocations", "end_host_allocations",
+    "release_device_pool", "release_host_pool", "end_random_numbers", "forget_error"};
 
 TEST(RecordedGraphs, AreMadeByCallsInThisOrderAndShareAPool) {
   Machine m;
   const auto device = graphs(m);
   int worked = 0;
   auto first = device->capture([&] { ++worked; });
-  EXPECT_EQ(m.calls, (std::vector<std::string>{"new_pool", "settle", "free_bytes", "begin", "begin of the stream", "end", "end of the stream", "end with no nodes", "instantiate",
-                                               "count_nodes", "free_bytes"}));
+  EXPECT_EQ(m.calls, (std::vector<std::string>{"new_pool", "settle", "free_bytes", "begin", "begin of the stream",
+                         "end", "end of the stream", "end with no nodes", "instantiate", "count_nodes", "free_bytes"}));
   EXPECT_EQ(worked, 1);
   EXPECT_EQ(first->size().nodes, 3);
   EXPECT_EQ(first->size().bytes, 100);
@@ -199,13 +201,13 @@ void fails_and_goes_on(const Failure& f, const std::string& said) {
   m.fails = f.calls;
   m.calls.clear();
   EXPECT_EQ(test::message_of<NotCapturable>([&] {
-              device->capture([&] {
-                EXPECT_TRUE(m.stream_records);
-                if (f.work_throws) throw Error("the work cannot be recorded");
-                if (f.work_spoils) m.stream_invalid = true;
-              });
-            }),
-            said);
+    device->capture([&] {
+      EXPECT_TRUE(m.stream_records);
+      if (f.work_throws) throw Error("the work cannot be recorded");
+      if (f.work_spoils) m.stream_invalid = true;
+    });
+  }),
+      said);
   EXPECT_EQ(m.calls.back(), "forget_error");
   m.expect_idle();
   EXPECT_EQ(m.device.uses, (std::map<PoolId, int>{{{0, 1}, 1}})) << "the earlier graph's share alone";
@@ -226,7 +228,8 @@ TEST(RecordedGraphs, AfterTheFailureOfEachCallTheNextRecordingSucceeds) {
 
 TEST(RecordedGraphs, AfterWorkThatFailsTheNextRecordingSucceeds) {
   fails_and_goes_on({.name = "work that throws", .calls = {}, .work_throws = true}, "the work cannot be recorded");
-  fails_and_goes_on({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true}, "made up: an operation that is not permitted");
+  fails_and_goes_on({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true},
+      "made up: an operation that is not permitted");
 }
 
 TEST(RecordedGraphs, WithoutAPoolNothingIsBegun) {

@@ -9,7 +9,6 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -23,13 +22,13 @@ using namespace ttt::data;
 struct Assign {
   std::string key, value;
   bool done = false;
-  template <class T>
-  void operator()(const char* name, T& field, const char*, const Limits& = {}) {
+  template <class T> void operator()(const char* name, T& field, const char*, const Limits& = {}) {
     if (key != name) return;
     done = true;
     if constexpr (std::is_same_v<T, bool>) field = value == "true";
     if constexpr (std::is_same_v<T, std::string>) field = value;
-    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>) field = static_cast<T>(std::stod(value));
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>)
+      field = static_cast<T>(std::stod(value));
     if constexpr (std::is_same_v<T, std::vector<double>>) {
       field.clear();
       std::istringstream list(value);
@@ -51,11 +50,15 @@ DataSettings settings_of(int argc, char** argv, int from) {
 
 template <class T, class Memory>
 void put(const std::string& name, const std::vector<T, Memory>& values, std::initializer_list<std::int64_t> dims) {
-  const char type = std::is_same_v<T, float> ? 'f' : std::is_same_v<T, std::int32_t> ? 'i' : std::is_same_v<T, std::int64_t> ? 'l' : 'b';
+  const char type = std::is_same_v<T, float>          ? 'f'
+                    : std::is_same_v<T, std::int32_t> ? 'i'
+                    : std::is_same_v<T, std::int64_t> ? 'l'
+                                                      : 'b';
   std::cout << name << ' ' << type;
   for (const std::int64_t d : dims) std::cout << ' ' << d;
   std::cout << '\n';
-  std::cout.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
+  std::cout.write(
+      reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(T)));
 }
 
 std::int64_t number(const char* text) { return std::stoll(text); }
@@ -64,7 +67,8 @@ std::int64_t length(const auto& v) { return static_cast<std::int64_t>(v.size());
 void batch(int argc, char** argv) {
   const DataSettings settings = settings_of(argc, argv, 7);
   const ShardSet set(argv[2], argv[3]);
-  auto order = std::make_shared<TrainOrder>(set, settings, OrderSettings{.seed = static_cast<std::uint64_t>(number(argv[6])), .global_batch = number(argv[5])});
+  auto order = std::make_shared<TrainOrder>(set, settings,
+      OrderSettings{.seed = static_cast<std::uint64_t>(number(argv[6])), .global_batch = number(argv[5])});
   Loader loader(set, settings, order);
   for (std::int64_t b = 0; b < number(argv[4]); ++b) {
     const HostBatch& h = *loader.next();
@@ -89,7 +93,10 @@ void batch(int argc, char** argv) {
 void order(int argc, char** argv) {
   const ShardSet set(argv[2], argv[3]);
   const TrainOrder order(set, settings_of(argc, argv, 9),
-                         {.seed = 1, .global_batch = number(argv[6]), .rank = static_cast<int>(number(argv[4])), .ranks = static_cast<int>(number(argv[5]))});
+      {.seed = 1,
+          .global_batch = number(argv[6]),
+          .rank = static_cast<int>(number(argv[4])),
+          .ranks = static_cast<int>(number(argv[5]))});
   for (std::int64_t b = number(argv[7]); b < number(argv[7]) + number(argv[8]); ++b)
     for (const Sample& s : order.at(b).samples) std::cout << set.image(s.image).id << ' ' << s.flip << '\n';
 }
@@ -105,13 +112,17 @@ void decode(char** argv) {
 
 void truth(char** argv) {
   const coco::Dataset set = ShardSet(argv[2], argv[3]).ground_truth();
-  nlohmann::json out = {{"images", nlohmann::json::array()}, {"annotations", nlohmann::json::array()}, {"categories", nlohmann::json::array()}};
-  for (const auto& i : set.images) out["images"].push_back({{"id", i.id}, {"height", i.height}, {"width", i.width}, {"file_name", i.file_name}});
+  nlohmann::json out = {{"images", nlohmann::json::array()}, {"annotations", nlohmann::json::array()},
+      {"categories", nlohmann::json::array()}};
+  for (const auto& i : set.images)
+    out["images"].push_back({{"id", i.id}, {"height", i.height}, {"width", i.width}, {"file_name", i.file_name}});
   for (const auto& c : set.categories) out["categories"].push_back({{"id", c.id}, {"name", c.name}});
   for (const auto& a : set.annotations) {
-    nlohmann::json j = {{"id", a.id}, {"image_id", a.image_id}, {"category_id", a.category_id}, {"bbox", a.bbox}, {"area", a.area}, {"iscrowd", a.iscrowd ? 1 : 0}};
+    nlohmann::json j = {{"id", a.id}, {"image_id", a.image_id}, {"category_id", a.category_id}, {"bbox", a.bbox},
+        {"area", a.area}, {"iscrowd", a.iscrowd ? 1 : 0}};
     if (const auto* p = std::get_if<std::vector<coco::Polygon>>(&a.segmentation)) j["segmentation"] = *p;
-    if (const auto* r = std::get_if<coco::Rle>(&a.segmentation)) j["segmentation"] = {{"size", {r->height, r->width}}, {"counts", r->counts}};
+    if (const auto* r = std::get_if<coco::Rle>(&a.segmentation))
+      j["segmentation"] = {{"size", {r->height, r->width}}, {"counts", r->counts}};
     out["annotations"].push_back(std::move(j));
   }
   std::cout << out << '\n';
@@ -127,7 +138,8 @@ int main(int argc, char** argv) {
     if (what == "decode") decode(argv);
     if (what == "truth") truth(argv);
     if (what == "size") {
-      const Size s = resized_size(settings_of(argc, argv, 4), {static_cast<std::int32_t>(number(argv[2])), static_cast<std::int32_t>(number(argv[3]))});
+      const Size s = resized_size(settings_of(argc, argv, 4),
+          {static_cast<std::int32_t>(number(argv[2])), static_cast<std::int32_t>(number(argv[3]))});
       std::cout << s.height << ' ' << s.width << '\n';
     }
     return std::cout.flush() ? 0 : 1;

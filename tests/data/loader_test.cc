@@ -1,3 +1,5 @@
+#include "data/loader.h"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,7 +11,6 @@
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "data/loader.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
 
@@ -17,10 +18,12 @@ namespace ttt::data {
 namespace {
 
 bool same(const HostBatch& a, const HostBatch& b) {
-  return a.height == b.height && a.width == b.width && a.images == b.images && a.image_size == b.image_size && a.original_size == b.original_size &&
-         a.image_id == b.image_id && a.flipped == b.flipped && a.gt_box == b.gt_box && a.gt_label == b.gt_label && a.gt_count == b.gt_count &&
-         a.masks.object_polygon == b.masks.object_polygon && a.masks.polygon_vertex == b.masks.polygon_vertex && a.masks.vertices == b.masks.vertices &&
-         a.masks.bitmap_box == b.masks.bitmap_box && a.masks.bitmap_offset == b.masks.bitmap_offset && a.masks.bitmap_bytes == b.masks.bitmap_bytes;
+  return a.height == b.height && a.width == b.width && a.images == b.images && a.image_size == b.image_size &&
+         a.original_size == b.original_size && a.image_id == b.image_id && a.flipped == b.flipped &&
+         a.gt_box == b.gt_box && a.gt_label == b.gt_label && a.gt_count == b.gt_count &&
+         a.masks.object_polygon == b.masks.object_polygon && a.masks.polygon_vertex == b.masks.polygon_vertex &&
+         a.masks.vertices == b.masks.vertices && a.masks.bitmap_box == b.masks.bitmap_box &&
+         a.masks.bitmap_offset == b.masks.bitmap_offset && a.masks.bitmap_bytes == b.masks.bitmap_bytes;
 }
 
 class LoaderTest : public testing::Test {
@@ -56,7 +59,8 @@ TEST_F(LoaderTest, WorkersAndPrefetchChangeNothing) {
     for (const std::int64_t prefetch : {1, 3}) {
       s.workers = workers, s.prefetch = prefetch;
       const std::vector<HostBatch> got = take(s, 12);
-      for (std::size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(same(got[i], want[i])) << workers << " workers, batch " << i;
+      for (std::size_t i = 0; i < want.size(); ++i)
+        EXPECT_TRUE(same(got[i], want[i])) << workers << " workers, batch " << i;
     }
 }
 
@@ -97,9 +101,7 @@ TEST_F(LoaderTest, RecordsEveryImageAndEveryBatch) {
       EXPECT_EQ(images[b], 4) << "batch " << b << ", " << workers << " workers";
       EXPECT_EQ(batches[b], 1);
     }
-    if (workers == 0) {
-      EXPECT_EQ(waits, 0);
-    }
+    if (workers == 0) { EXPECT_EQ(waits, 0); }
   }
 }
 
@@ -137,7 +139,8 @@ TEST_F(LoaderTest, HeldItReadsNothingBeforeTheFirstNext) {
       return spans;
     };
     const auto limit = std::chrono::steady_clock::now() + std::chrono::milliseconds(hold ? 200 : 20000);
-    while (recorded() == 0 && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (recorded() == 0 && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     EXPECT_EQ(recorded() == 0, hold);
     for (const HostBatch& w : want) EXPECT_TRUE(same(*loader.next(), w));
     EXPECT_GT(recorded(), 0u);
@@ -175,7 +178,9 @@ TEST_F(LoaderTest, EvaluationGivesEveryImageOnceWithoutTargets) {
   std::multiset<std::int64_t> ids;
   int fillers = 0;
   for (int rank = 0; rank < 2; ++rank) {
-    Loader loader(*set_, s, std::make_shared<EvalOrder>(*set_, OrderSettings{.global_batch = 8, .rank = rank, .ranks = 2}), {.targets = false});
+    Loader loader(*set_, s,
+        std::make_shared<EvalOrder>(*set_, OrderSettings{.global_batch = 8, .rank = rank, .ranks = 2}),
+        {.targets = false});
     int batches = 0;
     while (const HostBatch* h = loader.next()) {
       ++batches;
@@ -216,7 +221,8 @@ TEST_F(LoaderTest, WaitsForTheConsumer) {
   Loader loader(*set_, s, order(s));
   const HostBatch* first = loader.next();
   const HostBatch copy = *first;
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // workers have filled the ring and may not touch this one
+  // workers have filled the ring and may not touch this one
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_TRUE(same(*first, copy));
   EXPECT_EQ(loader.position(), 1);
 }
@@ -233,7 +239,8 @@ TEST_F(LoaderTest, CorruptJpegIsNamedAtItsBatchForAnyNumberOfWorkers) {
     for (std::int64_t i = 0; i < index.images(); ++i) {
       source.read(i, bytes);
       bytes.resize(index.length[i]);
-      if (i == 1) std::fill(bytes.begin() + index.length[i] / 2, bytes.end(), std::uint8_t{0});  // the second half is lost
+      // the second half is lost
+      if (i == 1) std::fill(bytes.begin() + index.length[i] / 2, bytes.end(), std::uint8_t{0});
       index.crc32c[i] = crc32c(bytes.data(), bytes.size());
       writer.put(index.offset[i], bytes);
     }
@@ -286,10 +293,13 @@ TEST(PaddedSize, ShapesOfTheThreeModes) {
   index.category_id = {1}, index.category_name = {"thing"};
   const std::uint32_t sizes[3][2] = {{480, 640}, {640, 480}, {427, 640}};  // height, width
   for (const auto& size : sizes) {
-    append_image(index, {.id = static_cast<std::int64_t>(index.images()) + 1, .height = size[0], .width = size[1], .file_name = ""}, {});
+    append_image(index,
+        {.id = static_cast<std::int64_t>(index.images()) + 1, .height = size[0], .width = size[1], .file_name = ""},
+        {});
     index.offset.push_back(0), index.length.push_back(0), index.crc32c.push_back(0);
   }
-  ShardWriter(folder / "train-00000-of-00001.h5", 64).finish(index, {{"split", "train"}, {"pack_id", "x"}, {"source_sha256", ""}}, {});
+  ShardWriter(folder / "train-00000-of-00001.h5", 64)
+      .finish(index, {{"split", "train"}, {"pack_id", "x"}, {"source_sha256", ""}}, {});
   const ShardSet set(folder.path(), "train");
   DataSettings s;  // 800, 1333
   EXPECT_EQ(padded_size(set, s, {{0}, {1}}), (Size{1344, 1344}));
@@ -298,7 +308,7 @@ TEST(PaddedSize, ShapesOfTheThreeModes) {
   EXPECT_EQ(padded_size(set, s, {{1}}), (Size{1344, 800}));
   EXPECT_EQ(padded_size(set, s, {{0}, {1}}), (Size{1344, 1344}));
   s.padding = "batch";
-  EXPECT_EQ(padded_size(set, s, {{0}}), (Size{800, 1088}));          // 800 x 1066
+  EXPECT_EQ(padded_size(set, s, {{0}}), (Size{800, 1088}));             // 800 x 1066
   EXPECT_EQ(padded_size(set, s, {{0}, {-1}, {2}}), (Size{800, 1216}));  // 800 x 1199
 }
 

@@ -1,3 +1,5 @@
+#include "data/order.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "data/order.h"
 #include "data/shard_writer.h"
 #include "tests/data/tiny_set.h"
 
@@ -24,9 +25,7 @@ TEST(Permutation, IsOneForEverySizeAndChangesWithEpochAndSeed) {
       same_next += p(i) == next(i), same_other += p(i) == other(i);
     }
     // A random permutation has one fixed point on average, 12 with probability below 1e-9.
-    if (n > 100) {
-      EXPECT_LT(std::max(same_next, same_other), 12) << n;
-    }
+    if (n > 100) { EXPECT_LT(std::max(same_next, same_other), 12) << n; }
   }
 }
 
@@ -63,11 +62,13 @@ class MixedSet {
   TempFolder folder_;
 };
 
-std::vector<std::int64_t> global_images(const ShardSet& set, const DataSettings& data, int ranks, std::int64_t batch, std::int64_t from, std::int64_t to) {
+std::vector<std::int64_t> global_images(
+    const ShardSet& set, const DataSettings& data, int ranks, std::int64_t batch, std::int64_t from, std::int64_t to) {
   std::vector<std::int64_t> out;
   for (std::int64_t s = from; s < to; ++s)
     for (int r = 0; r < ranks; ++r)
-      for (const Sample& sample : TrainOrder(set, data, {.seed = 4, .global_batch = batch, .rank = r, .ranks = ranks}).at(s).samples)
+      for (const Sample& sample :
+          TrainOrder(set, data, {.seed = 4, .global_batch = batch, .rank = r, .ranks = ranks}).at(s).samples)
         out.push_back(sample.image * 2 + sample.flip);
   return out;
 }
@@ -150,8 +151,14 @@ TEST(TrainOrder, FlipsAreFair) {
 TEST(TrainOrder, ImpossibleBatchesAreRefused) {
   const MixedSet mixed;
   const DataSettings data;
-  EXPECT_NE(message_of<UsageError>([&] { TrainOrder(*mixed.set, data, {.global_batch = 10, .rank = 0, .ranks = 4}); }).find("multiple of the ranks"), std::string::npos);
-  EXPECT_NE(message_of<UsageError>([&] { TrainOrder(*mixed.set, data, {.global_batch = 200}); }).find("do not fill one global batch"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    TrainOrder(*mixed.set, data, {.global_batch = 10, .rank = 0, .ranks = 4});
+  }).find("multiple of the ranks"),
+      std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    TrainOrder(*mixed.set, data, {.global_batch = 200});
+  }).find("do not fill one global batch"),
+      std::string::npos);
 }
 
 TEST(EvalOrder, EveryImageOnceInOrderOverAllRanks) {

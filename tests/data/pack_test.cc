@@ -12,13 +12,13 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/whole_file.h"
+#include "core/rng.h"
 #include "core/sha256.h"
 #include "core/temp_folder.h"
+#include "core/whole_file.h"
 #include "data/manifest.h"
 #include "data/shapes_outline.h"
 #include "data/shard_set.h"
-#include "core/rng.h"
 #include "tests/data/tiny_set.h"
 #include "tests/support/message_of.h"
 
@@ -39,17 +39,19 @@ class Packing : public testing::Test {
  protected:
   Packing() {
     make_shapes({.train = 8, .val = 1, .size = 64, .threads = 1}, folder_.path());
-    settings_ = {.images = folder_ / "train", .annotations = folder_ / "instances_train.json", .out = folder_ / "shards", .split = "train",
-                 .shard_bytes = 12 << 10, .threads = 2, .packer = "test"};
+    settings_ = {.images = folder_ / "train",
+        .annotations = folder_ / "instances_train.json",
+        .out = folder_ / "shards",
+        .split = "train",
+        .shard_bytes = 12 << 10,
+        .threads = 2,
+        .packer = "test"};
   }
   // Packing fails with this in its message and leaves nothing.
-  template <class E>
-  void fails(const std::string& words) {
+  template <class E> void fails(const std::string& words) {
     const std::string message = message_of<E>([&] { pack(settings_); });
     EXPECT_NE(message.find(words), std::string::npos) << message;
-    if (fs::exists(settings_.out)) {
-      EXPECT_TRUE(tree(settings_.out).empty());
-    }
+    if (fs::exists(settings_.out)) { EXPECT_TRUE(tree(settings_.out).empty()); }
   }
   void edit(const std::string& from, const std::string& to) {
     std::string text = test::read_text(settings_.annotations);
@@ -83,7 +85,8 @@ TEST_F(Packing, FileNameOutsideFolder_IsRefusedUnlessAsked) {
   fs::rename(image, away);
   fs::create_symlink(away, image);
   std::string name = "\"file_name\": \"000000000003.jpg\"";
-  for (const std::string& next : {name, std::string("\"file_name\": \"../private/3.jpg\""), "\"file_name\": \"" + away.string() + "\""}) {
+  for (const std::string& next :
+      {name, std::string("\"file_name\": \"../private/3.jpg\""), "\"file_name\": \"" + away.string() + "\""}) {
     edit(name, next), name = next;
     settings_.follow_outside = false;
     fails<DataError>("of image 3 leads out of " + settings_.images + ": correct ");
@@ -127,7 +130,8 @@ TEST_F(Packing, JudgesBoxesPolygonsAndMasks) {
   coco::Annotation a{.id = 4, .image_id = 9, .category_id = 1, .bbox = {10, 10, 20, 20}, .area = 400};
   const auto judged = [&](const char* outside) { return judge_annotations(image, {&a}, outside); };
   EXPECT_EQ(judged("error").kept.size(), 1u);
-  a.segmentation = std::vector<coco::Polygon>{{10, 10, 101, 10, 10, 51}};  // a pixel beyond the border is an annotator's rounding
+  // a pixel beyond the border is an annotator's rounding
+  a.segmentation = std::vector<coco::Polygon>{{10, 10, 101, 10, 10, 51}};
   EXPECT_EQ(judged("error").kept.size(), 1u);
   a.segmentation = std::vector<coco::Polygon>{{10, 10, 102, 10, 10, 30}};
   EXPECT_THROW(judged("error"), DataError);
@@ -166,7 +170,8 @@ TEST_F(Packing, UnknownIdsDuplicatesFoldersAndNamesAreRefused) {
   };
   fails_with("\"id\": 2, \"name\"", "\"id\": 1, \"name\"", "Category 1 stands twice");
   fails_with("\"id\": 33, \"image_id\"", "\"id\": 17, \"image_id\"", "Annotation 17 stands twice");
-  fails_with("\"file_name\": \"0", "\"file_name\": \"\\u0000", "has the name '\\x0000000000001.jpg' with a control character");
+  fails_with(
+      "\"file_name\": \"0", "\"file_name\": \"\\u0000", "has the name '\\x0000000000001.jpg' with a control character");
   fails_with("\"name\": \"", "\"name\": \"\\n", "with a control character");
   fails_with("\"area\": ", "\"area\": -", "has an area that no image can have");
   fails_with("\"area\": ", "\"area\": 1e308, \"was\": ", "has an area that no image can have");
@@ -193,7 +198,8 @@ TEST_F(Packing, FiltersImagesWithoutABoxToTrainOn) {
   EXPECT_EQ(pack(settings_).images_left_out, 0);
   fs::remove_all(settings_.out);
   std::string text = test::read_text(settings_.annotations);
-  for (std::size_t at = 0; (at = text.find("\"image_id\": 2,", at)) != std::string::npos;) text.replace(at, 14, "\"image_id\": 1,");
+  for (std::size_t at = 0; (at = text.find("\"image_id\": 2,", at)) != std::string::npos;)
+    text.replace(at, 14, "\"image_id\": 1,");
   test::write_text(settings_.annotations, text);
   const PackResult filtered = pack(settings_);
   EXPECT_EQ(filtered.images_left_out, 1);
@@ -213,9 +219,7 @@ TEST_F(Packing, AFullDiskIsOneSentenceAndLeavesNothing) {
     } catch (const Error& e) {
       const std::string message = e.what();
       ::_exit(message.find("free space") != std::string::npos && tree(settings_.out).empty() ? 0 : 3);
-    } catch (...) {
-      ::_exit(4);
-    }
+    } catch (...) { ::_exit(4); }
     ::_exit(5);
   }
   int status = 0;
@@ -228,7 +232,10 @@ TEST(Shapes, ExistingSet_IsKeptUnlessOverwritten) {
   TempFolder folder;
   make_shapes({.train = 2, .val = 1, .size = 64, .threads = 1}, folder.path());
   const std::string json = folder.path() / "instances_train.json", before = read_whole_file(json);
-  EXPECT_NE(test::message_of<UsageError>([&] { make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1}, folder.path()); }).find("--overwrite"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1}, folder.path());
+  }).find("--overwrite"),
+      std::string::npos);
   EXPECT_EQ(read_whole_file(json), before);
   make_shapes({.train = 3, .val = 1, .size = 64, .threads = 1, .overwrite = true}, folder.path());
   EXPECT_NE(read_whole_file(json), before);
@@ -290,7 +297,8 @@ TEST(Outline, RasterisesToTheSameBitmap) {
     while (!stack.empty()) {
       const auto [y, x] = stack.back();
       stack.pop_back();
-      if (y < -1 || x < -1 || y > b.height || x > b.width || b.at(y, x) || outside[(y + 1) * (b.width + 2) + x + 1]++) continue;
+      if (y < -1 || x < -1 || y > b.height || x > b.width || b.at(y, x) || outside[(y + 1) * (b.width + 2) + x + 1]++)
+        continue;
       for (int dy = -1; dy <= 1; ++dy)
         for (int dx = -1; dx <= 1; ++dx) stack.push_back({y + dy, x + dx});
     }
@@ -305,7 +313,8 @@ TEST(Outline, RasterisesToTheSameBitmap) {
     ++polygons;
     if (found->empty()) continue;
     std::vector<std::uint8_t> back(b.bits.size());
-    coco::decode(coco::rasterize(*found, static_cast<std::uint32_t>(b.height), static_cast<std::uint32_t>(b.width)), back.data());
+    coco::decode(coco::rasterize(*found, static_cast<std::uint32_t>(b.height), static_cast<std::uint32_t>(b.width)),
+        back.data());
     ASSERT_EQ(back, b.bits);
   }
   EXPECT_GT(polygons, 500);
@@ -323,9 +332,7 @@ TEST(DefaultDataset, ManyProcessesAtOnceGetOneSet) {
       try {
         const std::string folder = default_dataset(cache.path(), kSmall);
         ::_exit(ShardSet(folder, "train").size() == 10 && ShardSet(folder, "val").size() == 3 ? 0 : 1);
-      } catch (...) {
-        ::_exit(2);
-      }
+      } catch (...) { ::_exit(2); }
     }
   }
   for (const pid_t child : children) {
@@ -351,7 +358,9 @@ TEST(DefaultDataset, WhatAKilledAttemptLeftIsRemoved) {
   // Kill it in the middle of its work: when the temporary folder has images.
   const auto half_done = [&] {
     for (const auto& entry : fs::directory_iterator(cache.path()))
-      if (entry.path().extension() == ".tmp" && fs::exists(entry.path() / "train") && !fs::is_empty(entry.path() / "train")) return true;
+      if (entry.path().extension() == ".tmp" && fs::exists(entry.path() / "train") &&
+          !fs::is_empty(entry.path() / "train"))
+        return true;
     return false;
   };
   while (!half_done()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -380,7 +389,8 @@ TEST_F(Packing, TheManifestIsReadAsItWasWritten) {
   };
   std::string edited = whole;
   edited.replace(edited.find("sha256") + 12, 1, "G");
-  for (const std::string& text : {edited, whole.substr(0, whole.size() - 3), whole.substr(0, whole.find("shards\": [") + 11), std::string()})
+  for (const std::string& text :
+      {edited, whole.substr(0, whole.size() - 3), whole.substr(0, whole.find("shards\": [") + 11), std::string()})
     EXPECT_NE(becomes(text).find("is not as pack_coco wrote it"), std::string::npos) << text;
   fs::remove(settings_.out + "/shards.json");
   EXPECT_NE(message_of<UsageError>([&] { read_manifest(settings_.out); }).find("has no manifest"), std::string::npos);

@@ -49,7 +49,8 @@ def run(*command):
 
 def pack(name, *more):
     images, annotations = SETS[name]
-    run(PACK, "--images", images, "--annotations", annotations, "--out", TMP + "/" + name, "--split", name, "--quiet", *more)
+    run(PACK, "--images", images, "--annotations", annotations, "--out", TMP + "/" + name, "--split", name, "--quiet",
+        *more)
     return TMP + "/" + name
 
 
@@ -104,11 +105,15 @@ def case_h5py():
         assert [s["file"] for s in manifest["shards"]] == sorted(f for f in os.listdir(folder) if f.endswith(".h5"))
         for entry in manifest["shards"]:
             path = os.path.join(folder, entry["file"])
-            assert run("sha256sum", path).split()[0].decode() == entry["sha256"] and os.path.getsize(path) == entry["size_bytes"]
+            assert run("sha256sum",
+                       path).split()[0].decode() == entry["sha256"] and os.path.getsize(path) == entry["size_bytes"]
             with h5py.File(path) as f:
-                assert f.attrs["format"] == b"ttt-coco-shard" and f.attrs["format_version"] == 1 and f.attrs["split"].decode() == name
+                assert f.attrs["format"] == b"ttt-coco-shard" and f.attrs["format_version"] == 1 and f.attrs[
+                    "split"].decode() == name
                 assert f.attrs["source_sha256"].decode() == run("sha256sum", SETS[name][1]).split()[0].decode()
-                assert json.loads(f.attrs["category_map"]) == [dict(id=c["id"], name=c["name"]) for c in sorted(source["categories"], key=lambda c: c["id"])]
+                assert json.loads(f.attrs["category_map"]) == [
+                    dict(id=c["id"], name=c["name"]) for c in sorted(source["categories"], key=lambda c: c["id"])
+                ]
                 d = {k: f[k] for k in ["bytes", "img/offset", "img/id", "ann/bbox"]}
                 assert all(v.chunks is None and v.compression is None for v in d.values())
                 at = d["bytes"].id.get_offset()
@@ -118,7 +123,8 @@ def case_h5py():
                 assert entry["images"] == len(f["img/id"])
                 for i in range(entry["images"]):
                     image = next(images)
-                    assert (f["img/id"][i], f["img/width"][i], f["img/height"][i]) == (image["id"], image["width"], image["height"])
+                    assert (f["img/id"][i], f["img/width"][i], f["img/height"][i]) == (image["id"], image["width"],
+                                                                                       image["height"])
                     o, n = int(f["img/offset"][i]), int(f["img/length"][i])
                     file = open(os.path.join(SETS[name][0], image["file_name"]), "rb").read()
                     assert o % 64 == 0 and f["bytes"][o:o + n].tobytes() == file == raw[at + o:at + o + n].tobytes()
@@ -127,12 +133,14 @@ def case_h5py():
                     assert hi - lo == len(found)
                     for a, want in zip(range(lo, hi), found):
                         assert f["ann/id"][a] == want["id"] and ids[f["ann/category"][a]] == want["category_id"]
-                        assert f["ann/bbox"][a].tolist() == want["bbox"] and f["ann/area"][a] == want["area"] and f["ann/iscrowd"][a] == want["iscrowd"]
+                        assert f["ann/bbox"][a].tolist() == want["bbox"] and f["ann/area"][a] == want["area"] and f[
+                            "ann/iscrowd"][a] == want["iscrowd"]
                         p, q = f["poly/ann_start"][a:a + 2]
                         r, s = f["rle/ann_start"][a:a + 2]
                         if isinstance(want["segmentation"], list):
                             starts = f["poly/start"][p:q + 1]
-                            assert [f["poly/xy"][x:y].reshape(-1).tolist() for x, y in zip(starts, starts[1:])] == want["segmentation"] and r == s
+                            assert [f["poly/xy"][x:y].reshape(-1).tolist()
+                                    for x, y in zip(starts, starts[1:])] == want["segmentation"] and r == s
                         else:
                             assert f["rle/counts"][r:s].tolist() == want["segmentation"]["counts"] and p == q
                             assert f["rle/hw"][a].tolist() == want["segmentation"]["size"]
@@ -151,14 +159,17 @@ def case_truth():
         place = {im["id"]: i for i, im in enumerate(source["images"])}
         want = sorted(([a[k] for k in keep] for a in source["annotations"]), key=lambda a: place[a[1]])
         assert [[a[k] for k in keep] for a in rebuilt["annotations"]] == want
-        assert [(i["id"], i["height"], i["width"]) for i in rebuilt["images"]] == [(i["id"], i["height"], i["width"]) for i in source["images"]]
+        assert [(i["id"], i["height"], i["width"]) for i in rebuilt["images"]] == [(i["id"], i["height"], i["width"])
+                                                                                   for i in source["images"]]
         path = TMP + "/rebuilt.json"
         json.dump(rebuilt, open(path, "w"))
         rng = np.random.default_rng(1)
         found = []
         for a in source["annotations"]:
             x, y, w, h = (np.array(a["bbox"]) * rng.uniform(0.8, 1.2, 4)).tolist()
-            found.append(dict(image_id=a["image_id"], category_id=a["category_id"], bbox=[x, y, w, h], score=float(rng.uniform())))
+            found.append(
+                dict(image_id=a["image_id"], category_id=a["category_id"], bbox=[x, y, w, h],
+                     score=float(rng.uniform())))
         results = []
         for truth in (SETS[name][1], path):
             gt = COCO(truth)
@@ -196,17 +207,21 @@ def check_torchvision(batch, coco, label_of, name, lo, hi):
     for k, image_id in enumerate(batch["image_id"]):
         source = torch.from_numpy(rgb(name, coco, image_id).copy()).permute(2, 0, 1).float() / 255
         anns = [a for a in coco.loadAnns(coco.getAnnIds(image_id)) if not a["iscrowd"]]
-        box = torch.tensor([[x, y, x + w, y + h] for x, y, w, h in (a["bbox"] for a in anns)], dtype=torch.float32).reshape(-1, 4)
-        mask = torch.from_numpy(np.stack([coco.annToMask(a) for a in anns])) if anns else torch.zeros(0, *source.shape[1:], dtype=torch.uint8)
+        box = torch.tensor([[x, y, x + w, y + h] for x, y, w, h in (a["bbox"] for a in anns)],
+                           dtype=torch.float32).reshape(-1, 4)
+        mask = torch.from_numpy(np.stack([coco.annToMask(a) for a in anns])) if anns else torch.zeros(
+            0, *source.shape[1:], dtype=torch.uint8)
         want, target = transform.resize(transform.normalize(source), dict(boxes=box, masks=mask))
         flip = bool(batch["flipped"][k])
         h, w = want.shape[1:]
-        assert (batch["image_size"][k].tolist(), batch["original_size"][k].tolist()) == ([h, w], list(source.shape[1:])), (image_id, h, w, source.shape, batch["image_size"][k])
+        assert (batch["image_size"][k].tolist(),
+                batch["original_size"][k].tolist()) == ([h, w], list(source.shape[1:])), (image_id, h, w, source.shape,
+                                                                                          batch["image_size"][k])
         want = want.flip(-1) if flip else want
         got = torch.from_numpy(batch["images"][k].copy()).permute(2, 0, 1)
-        # A source position is a float32 of up to the image's side: torch fuses its product and sum, we round between, so
-        # weights differ by up to 2^-24 of the side, times the step between neighbours (at most 4.8 of normalised range).
-        # On average neighbours differ far less.
+        # A source position is a float32 of up to the image's side: torch fuses its product and sum, we round between,
+        # so weights differ by up to 2^-24 of the side, times the step between neighbours (at most 4.8 of normalised
+        # range). On average neighbours differ far less.
         difference = (got[:, :h, :w] - want).abs()
         assert difference.max().item() <= max(source.shape) * 2 ** -24 * 4.8 + 2e-6, (image_id, difference.max().item())
         assert difference.mean().item() <= 1e-6, (image_id, difference.mean().item())
@@ -226,7 +241,9 @@ def check_torchvision(batch, coco, label_of, name, lo, hi):
             polygons = a["segmentation"] if isinstance(a["segmentation"], list) else []
             assert q - p == len(polygons)
             for i, polygon in zip(range(p, q), polygons):
-                xy = np.array(polygon, np.float32).reshape(-1, 2) * np.array([np.float32(w) / np.float32(source.shape[2]), np.float32(h) / np.float32(source.shape[1])], np.float32)
+                xy = np.array(polygon, np.float32).reshape(-1, 2) * np.array(
+                    [np.float32(w) / np.float32(source.shape[2]),
+                     np.float32(h) / np.float32(source.shape[1])], np.float32)
                 if flip:
                     xy[:, 0] = np.float32(w) - xy[:, 0]
                 assert np.array_equal(batch["vertices"][batch["polygon_vertex"][i]:batch["polygon_vertex"][i + 1]], xy)
@@ -270,8 +287,10 @@ def case_mlperf():
     folder = pack("train")
     mean = np.array([102.9801, 115.9465, 122.7717], np.float32)
     for lo, hi in ((800, 1333), (150, 240)):
-        settings = ["resize=mlperf", "antialias=true", f"short_side={lo}", f"long_side={hi}", "channels=bgr", "pixel_divisor=1",
-                    "mean=" + ",".join(str(m) for m in mean.tolist()), "std=1,1,1", "boxes=legacy"]
+        settings = [
+            "resize=mlperf", "antialias=true", f"short_side={lo}", f"long_side={hi}", "channels=bgr", "pixel_divisor=1",
+            "mean=" + ",".join(str(m) for m in mean.tolist()), "std=1,1,1", "boxes=legacy"
+        ]
         for batch in batches(folder, "train", 6, 4, *settings):
             for k, image_id in enumerate(batch["image_id"]):
                 source, flip = rgb("train", coco, image_id), bool(batch["flipped"][k])
@@ -283,11 +302,15 @@ def case_mlperf():
                 got = (batch["images"][k][:h, :w] + mean)[:, :, ::-1]
                 # PIL rounds to bytes after the horizontal and after the vertical pass, with weights of 22 bits.
                 assert np.abs(got - want).max() <= 1.01, np.abs(got - want).max()
-                # torch's antialiased resize computes weights in float32 too: four roundings of a position (centre, first tap, distance, sum), steps of up to 255.
-                exact = F.interpolate(torch.from_numpy(source.copy()).permute(2, 0, 1)[None].float(), (h, w), mode="bilinear", antialias=True)[0]
+                # torch's antialiased resize computes weights in float32 too: four roundings of a position (centre,
+                # first tap, distance, sum), steps of up to 255.
+                exact = F.interpolate(
+                    torch.from_numpy(source.copy()).permute(2, 0, 1)[None].float(), (h, w), mode="bilinear",
+                    antialias=True)[0]
                 exact = exact.flip(-1) if flip else exact
                 difference = np.abs(got - exact.permute(1, 2, 0).numpy())
-                assert difference.max() <= 255 * (max(H, W) * 2 ** -24 * 4 + 1e-6) and difference.mean() <= 1e-4, (difference.max(), difference.mean())
+                assert difference.max() <= 255 * (max(H, W) * 2**-24 * 4 + 1e-6) and difference.mean() <= 1e-4, (
+                    difference.max(), difference.mean())
                 boxes = []
                 for a in coco.loadAnns(coco.getAnnIds(image_id)):
                     x, y, bw, bh = np.array(a["bbox"], np.float32)
@@ -300,7 +323,8 @@ def case_mlperf():
                     x1, x2, y1, y2 = x1 * rx, x2 * rx, y1 * ry, y2 * ry
                     boxes.append([w - x2 - one, y1, w - x1 - one, y2] if flip else [x1, y1, x2, y2])
                 n = int(batch["gt_count"][k])
-                assert n == len(boxes) and np.array_equal(batch["gt_box"][k, :n], np.array(boxes, np.float32).reshape(-1, 4))
+                assert n == len(boxes) and np.array_equal(batch["gt_box"][k, :n],
+                                                          np.array(boxes, np.float32).reshape(-1, 4))
 
 
 def case_no_resize():

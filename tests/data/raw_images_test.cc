@@ -1,4 +1,5 @@
-// Batches of decoded bytes (DataSettings::transform = device), preprocessed by the reference implementation, against those that workers make.
+// Batches of decoded bytes (DataSettings::transform = device), preprocessed by the reference implementation, against
+// those that workers make.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -16,10 +17,13 @@ namespace {
 std::vector<float> placed(const HostBatch& b, const DataSettings& s) {
   const PixelValues values = pixel_values(s);
   std::vector<float> images(static_cast<std::size_t>(b.images_n * b.height * b.width * 3), -9.0f);
-  kernels::host::preprocess(
-      {.images = b.images_n, .height = b.height, .width = b.width, .antialias = s.antialias, .bgr = s.channels == "bgr"},
-      {b.raw.bytes.data(), b.raw.offset.data(), b.raw.size.data(), b.image_size.data(), b.flipped.data()}, values[0].data(),
-      images.data());
+  kernels::host::preprocess({.images = b.images_n,
+                                .height = b.height,
+                                .width = b.width,
+                                .antialias = s.antialias,
+                                .bgr = s.channels == "bgr"},
+      {b.raw.bytes.data(), b.raw.offset.data(), b.raw.size.data(), b.image_size.data(), b.flipped.data()},
+      values[0].data(), images.data());
   return images;
 }
 
@@ -27,7 +31,9 @@ std::vector<float> placed(const HostBatch& b, const DataSettings& s) {
 std::vector<HostBatch> take(const ShardSet& set, DataSettings s, const char* transform, bool training) {
   s.transform = transform;
   const OrderSettings how{.seed = 7, .global_batch = 4};
-  const std::shared_ptr<const BatchOrder> order = training ? std::shared_ptr<const BatchOrder>(std::make_shared<TrainOrder>(set, s, how)) : std::make_shared<EvalOrder>(set, how);
+  const std::shared_ptr<const BatchOrder> order =
+      training ? std::shared_ptr<const BatchOrder>(std::make_shared<TrainOrder>(set, s, how))
+               : std::make_shared<EvalOrder>(set, how);
   Loader loader(set, s, order, {.targets = training});
   std::vector<HostBatch> out;
   for (int i = 0; i < 5; ++i)

@@ -38,13 +38,15 @@ bool check(const std::string& folder) {
     for (std::int64_t i = 0; i < set.size(); ++i) {
       try {
         const std::int64_t bytes = set.read(i, worker.jpeg);
-        EXPECT_EQ(crc32c(worker.jpeg.data(), static_cast<std::size_t>(bytes)), set.shard_of(i).index().crc32c[set.record_of(i)]);
+        EXPECT_EQ(crc32c(worker.jpeg.data(), static_cast<std::size_t>(bytes)),
+            set.shard_of(i).index().crc32c[set.record_of(i)]);
         worker.decoder.decode({worker.jpeg.data(), static_cast<std::size_t>(bytes)}, worker.image);
-      } catch (const DataError&) {
-      }
+      } catch (const DataError&) {}
       const ImageInfo info = set.image(i);
-      if (static_cast<std::int64_t>(info.height) * info.width > 1 << 20) continue;  // a lie about the size: met when decoding
-      make_targets(set.shard_of(i).index(), set.record_of(i), {.in = {info.height, info.width}, .out = {64, 64}, .flip = i % 2 == 1}, targets);
+      // a lie about the size: met when decoding
+      if (static_cast<std::int64_t>(info.height) * info.width > 1 << 20) continue;
+      make_targets(set.shard_of(i).index(), set.record_of(i),
+          {.in = {info.height, info.width}, .out = {64, 64}, .flip = i % 2 == 1}, targets);
     }
     set.ground_truth();
     return true;
@@ -56,9 +58,7 @@ bool check(const std::string& folder) {
 
 class ShardFuzz : public testing::Test {
  protected:
-  ShardFuzz() : draw_(random_bits(seed, Purpose::kTest, 77)) {
-    fs::create_directories(scratch_.path());
-  }
+  ShardFuzz() : draw_(random_bits(seed, Purpose::kTest, 77)) { fs::create_directories(scratch_.path()); }
   std::string path() const { return scratch_ / "train-00000-of-00001.h5"; }
   TinySet tiny_{5, 64, 1 << 20};
   TempFolder scratch_;
@@ -73,7 +73,11 @@ TEST_F(ShardFuzz, MutatedBytes) {
     // HDF5's own structures stand at the front and behind the records: half of the mutants aim there.
     const auto place = [&] {
       const std::size_t at = draw_.below(mutant.size());
-      return draw_.below(2) ? at : std::min<std::size_t>(at % 4096 + (draw_.below(2) ? 0 : mutant.size() - std::min<std::size_t>(mutant.size(), 12000)), mutant.size() - 1);
+      return draw_.below(2)
+                 ? at
+                 : std::min<std::size_t>(
+                       at % 4096 + (draw_.below(2) ? 0 : mutant.size() - std::min<std::size_t>(mutant.size(), 12000)),
+                       mutant.size() - 1);
     };
     switch (draw_.below(5)) {
       case 0: mutant[place()] ^= static_cast<char>(1 << draw_.below(8)); break;
@@ -87,7 +91,8 @@ TEST_F(ShardFuzz, MutatedBytes) {
         break;
       }
       default: {
-        const std::size_t from = place(), to = place(), n = std::min<std::size_t>(draw_.below(256), mutant.size() - std::max(from, to));
+        const std::size_t from = place(), to = place(),
+                          n = std::min<std::size_t>(draw_.below(256), mutant.size() - std::max(from, to));
         mutant.replace(to, n, whole, from, n);
       }
     }
@@ -118,7 +123,8 @@ TEST_F(ShardFuzz, MutatedArraysWithARightChecksum) {
         case 1: array.push_back(array[at]); break;
         case 2: array[at] = static_cast<T>(draw_.bits()); break;
         case 3: array[at] = draw_.below(2) ? std::numeric_limits<T>::max() : std::numeric_limits<T>::lowest(); break;
-        default: array[at] = std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(array[at] + 1);
+        default:
+          array[at] = std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(array[at] + 1);
       }
     });
     // Columns are what the writer makes of them; a list that no longer divides is written as a shorter one.

@@ -68,7 +68,8 @@ TEST(Sha256, VectorsOfFips180) {
   abc.update("abc");
   EXPECT_EQ(abc.hex(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   const std::string million(1'000'000, 'a');
-  for (std::size_t at = 0, n = 1; at < million.size(); at += n, n = n % 97 + 1) pieces.update(std::string_view(million).substr(at, n));
+  for (std::size_t at = 0, n = 1; at < million.size(); at += n, n = n % 97 + 1)
+    pieces.update(std::string_view(million).substr(at, n));
   EXPECT_EQ(pieces.hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
@@ -87,7 +88,8 @@ class Shards : public testing::Test {
   // A copy of the first shard that a test may damage, alone in a folder as a whole set.
   std::string copy() {
     const std::string path = scratch_ / "train-00000-of-00001.h5";
-    fs::copy_file(tiny_->shards() + "/" + find_shards(tiny_->shards(), "train")[0], path, fs::copy_options::overwrite_existing);
+    fs::copy_file(
+        tiny_->shards() + "/" + find_shards(tiny_->shards(), "train")[0], path, fs::copy_options::overwrite_existing);
     return path;
   }
   static TinySet* tiny_;
@@ -168,8 +170,10 @@ TEST_F(Shards, OtherVersionsAndOtherFilesAreNamed) {
 }
 
 TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
-  EXPECT_NE(message_of<UsageError>([&] { ShardSet(scratch_ / "none", "train"); }).find("no data folder"), std::string::npos);
-  EXPECT_NE(message_of<UsageError>([&] { ShardSet(tiny_->shards(), "test"); }).find("no shards of split 'test'"), std::string::npos);
+  EXPECT_NE(
+      message_of<UsageError>([&] { ShardSet(scratch_ / "none", "train"); }).find("no data folder"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { ShardSet(tiny_->shards(), "test"); }).find("no shards of split 'test'"),
+      std::string::npos);
   const std::vector<std::string> names = find_shards(tiny_->shards(), "train");
   for (std::size_t skipped = 0; skipped < names.size(); ++skipped) {
     const TempFolder folder;
@@ -181,8 +185,10 @@ TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
   again.out = scratch_ / "again", again.filter_empty = true;
   pack(again);
   const TempFolder folder;
-  for (std::size_t i = 0; i < names.size(); ++i) fs::copy_file((i == 0 ? tiny_->shards() : again.out) + "/" + names[i], folder / names[i]);
-  EXPECT_NE(message_of<DataError>([&] { ShardSet(folder.path(), "train"); }).find("another packing"), std::string::npos);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    fs::copy_file((i == 0 ? tiny_->shards() : again.out) + "/" + names[i], folder / names[i]);
+  EXPECT_NE(
+      message_of<DataError>([&] { ShardSet(folder.path(), "train"); }).find("another packing"), std::string::npos);
 }
 
 // A shard as another program might write it: chunked bytes, which have no single place in the file.
@@ -193,10 +199,12 @@ TEST_F(Shards, ChunkedBytesAreReadThroughTheLibrary) {
       "import h5py,sys\n"
       "a=h5py.File(sys.argv[1]);b=h5py.File(sys.argv[2],\"w\")\n"
       "for k,v in a.attrs.items(): b.attrs[k]=v\n"
-      "a.visititems(lambda n,o: b.create_dataset(n,data=o[()],chunks=(4096,) if n==\"bytes\" else None,dtype=o.dtype) and None if isinstance(o,h5py.Dataset) else None)\n"
+      "a.visititems(lambda n,o: b.create_dataset(n,data=o[()],chunks=(4096,) if n==\"bytes\" else None,dtype=o.dtype) "
+      "and None if isinstance(o,h5py.Dataset) else None)\n"
       "b.close()\n";
   test::write_text(scratch_ / "rewrite.py", script);
-  const auto done = test::run_command(test::python() + " " + (scratch_ / "rewrite.py").string() + " " + path + " " + rewritten + " 2>&1");
+  const auto done = test::run_command(
+      test::python() + " " + (scratch_ / "rewrite.py").string() + " " + path + " " + rewritten + " 2>&1");
   ASSERT_EQ(done.status, 0) << done.output;
   const ShardFile plain(path), chunked(rewritten);
   EXPECT_EQ(plain.read_path(), ShardFile::Path::kPread);
@@ -214,7 +222,8 @@ TEST(ShardWriter, UnfinishedFilesVanishAndFullDisksSaySo) {
   { const ShardWriter writer(folder / "train-00000-of-00001.h5", 1000); }
   EXPECT_TRUE(fs::is_empty(folder.path()));
   // More than any disk of today: the reservation fails before anything is written.
-  const std::string message = message_of<Error>([&] { ShardWriter writer(folder / "huge.h5", std::uint64_t{1} << 55); });
+  const std::string message =
+      message_of<Error>([&] { ShardWriter writer(folder / "huge.h5", std::uint64_t{1} << 55); });
   EXPECT_NE(message.find("huge.h5"), std::string::npos) << message;
   EXPECT_NE(message.find("free space"), std::string::npos) << message;
   EXPECT_TRUE(fs::is_empty(folder.path()));

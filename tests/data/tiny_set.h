@@ -1,9 +1,9 @@
 // A small data set for tests, made by the shapes generator, packed into two shards of a folder that goes with it.
 #pragma once
 
-#include <string>
-
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "core/temp_folder.h"
 #include "data/pack.h"
@@ -20,8 +20,13 @@ struct TinySet {
     pack(settings(shard_bytes));
   }
   PackSettings settings(std::uint64_t shard_bytes = 16 << 10) const {
-    return {.images = folder / "train", .annotations = folder / "instances_train.json", .out = folder / "shards", .split = "train",
-            .shard_bytes = shard_bytes, .threads = 2, .packer = "test"};
+    return {.images = folder / "train",
+        .annotations = folder / "instances_train.json",
+        .out = folder / "shards",
+        .split = "train",
+        .shard_bytes = shard_bytes,
+        .threads = 2,
+        .packer = "test"};
   }
   std::string shards() const { return folder / "shards"; }
   TempFolder folder;

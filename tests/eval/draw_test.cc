@@ -13,7 +13,9 @@ namespace ttt::eval {
 namespace {
 
 data::RgbImage noise(std::int32_t height, std::int32_t width) {
-  data::RgbImage image{.height = height, .width = width, .pixels = std::vector<std::uint8_t>(static_cast<std::size_t>(height) * width * 3)};
+  data::RgbImage image{.height = height,
+      .width = width,
+      .pixels = std::vector<std::uint8_t>(static_cast<std::size_t>(height) * width * 3)};
   Stream random(static_cast<std::uint64_t>(height));
   for (auto& p : image.pixels) p = static_cast<std::uint8_t>(random.below(200));
   return image;
@@ -54,10 +56,12 @@ TEST(Draw, AMaskTintsItsPixelsAndNoOther) {
   std::vector<std::uint8_t> bits(30);
   for (const int i : {0, 7, 8, 29}) bits[static_cast<std::size_t>(i)] = 1;  // row-major
   const ttt::coco::Rle mask = ttt::coco::encode_box(bits.data(), 0, 0, 5, 6, 6, 5);
-  const data::RgbImage out = draw(image, std::vector<Marked>{{.box = {-10, -10, 1, 1}, .mask = &mask, .colour = {255, 10, 0}}});
+  const data::RgbImage out =
+      draw(image, std::vector<Marked>{{.box = {-10, -10, 1, 1}, .mask = &mask, .colour = {255, 10, 0}}});
   for (int i = 0; i < 30; ++i) {
     const Colour was = at(image, i % 5, i / 5);
-    const Colour tinted = {static_cast<std::uint8_t>((was[0] + 255) / 2), static_cast<std::uint8_t>((was[1] + 10) / 2), static_cast<std::uint8_t>(was[2] / 2)};
+    const Colour tinted = {static_cast<std::uint8_t>((was[0] + 255) / 2), static_cast<std::uint8_t>((was[1] + 10) / 2),
+        static_cast<std::uint8_t>(was[2] / 2)};
     EXPECT_EQ(at(out, i % 5, i / 5), bits[static_cast<std::size_t>(i)] ? tinted : was) << i;
   }
   const ttt::coco::Rle other = ttt::coco::encode_box(bits.data(), 0, 0, 5, 6, 6, 7);
@@ -68,7 +72,10 @@ TEST(Draw, NothingLeavesTheImage) {  // the address sanitizer looks at this one
   const data::RgbImage image = noise(9, 7);
   for (const double x : {-1e30, -50.0, -3.5, 0.0, 3.0, 6.9, 50.0, 1e30})
     for (const double y : {-1e30, -4.0, 2.0, 8.9, 1e30})
-      for (const double size : {0.0, 0.3, 5.0, 1e30}) draw(image, std::vector<Marked>{{.box = {x, y, size, size}, .label = "a label wider than the image", .colour = kRed}}, 2);
+      for (const double size : {0.0, 0.3, 5.0, 1e30})
+        draw(image,
+            std::vector<Marked>{{.box = {x, y, size, size}, .label = "a label wider than the image", .colour = kRed}},
+            2);
   EXPECT_EQ(draw(image, {}).pixels, image.pixels);
 }
 
@@ -84,10 +91,15 @@ TEST(Draw, ALabelStandsAboveItsBoxOrInsideWhereThereIsNoRoom) {
       }
     return of_label / static_cast<double>((text.height + 1) * (text.width + 2));
   };
-  EXPECT_EQ(ground(draw(image, std::vector<Marked>{{.box = {5, 30, 40, 20}, .label = "ring 0.97", .colour = kRed}}), 5, 30 - text.height - 1), 1);
-  EXPECT_EQ(ground(draw(image, std::vector<Marked>{{.box = {5, 3, 40, 20}, .label = "ring 0.97", .colour = kRed}}), 5, 3), 1);
+  EXPECT_EQ(ground(draw(image, std::vector<Marked>{{.box = {5, 30, 40, 20}, .label = "ring 0.97", .colour = kRed}}), 5,
+                30 - text.height - 1),
+      1);
+  EXPECT_EQ(
+      ground(draw(image, std::vector<Marked>{{.box = {5, 3, 40, 20}, .label = "ring 0.97", .colour = kRed}}), 5, 3), 1);
   // At the right border it is moved to the left.
-  EXPECT_EQ(ground(draw(image, std::vector<Marked>{{.box = {78, 30, 40, 20}, .label = "ring 0.97", .colour = kRed}}), 80 - text.width - 2, 30 - text.height - 1), 1);
+  EXPECT_EQ(ground(draw(image, std::vector<Marked>{{.box = {78, 30, 40, 20}, .label = "ring 0.97", .colour = kRed}}),
+                80 - text.width - 2, 30 - text.height - 1),
+      1);
 }
 
 TEST(Font, LettersDifferAndAnyByteIsDrawn) {

@@ -24,7 +24,8 @@ void expect_equal(const json& expected, const GroundTruth& truth, const ResultFi
   for (const int threads : {1, 3}) {
     const Evaluation e = evaluate(truth, results.detections, type, {.threads = threads, .sum = NumpySum::kFrom2_3});
     EXPECT_EQ(test::bits(e.stats), test::bits(expected.at("stats_numpy_ge_2_3").get<Stats>()));
-    EXPECT_EQ(test::bits(summarise(e.curves, NumpySum::kBefore2_3)), test::bits(expected.at("stats_numpy_lt_2_3").get<Stats>()));
+    EXPECT_EQ(test::bits(summarise(e.curves, NumpySum::kBefore2_3)),
+        test::bits(expected.at("stats_numpy_lt_2_3").get<Stats>()));
     EXPECT_EQ(e.curves.categories, expected.at("shape_TRKAM")[2].get<std::int64_t>());
     EXPECT_EQ(test::sha256(e.curves.precision), expected.at("sha256_precision_f64le"));
     EXPECT_EQ(test::sha256(e.curves.recall), expected.at("sha256_recall_f64le"));
@@ -68,17 +69,16 @@ TEST_P(GoldenSet, EqualsPycocotools) {
   EXPECT_GE(compared, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Sets, GoldenSet,
+INSTANTIATE_TEST_SUITE_P(Sets, GoldenSet,
     testing::Values(Set{"coco128", "gt_only/coco128_instances.json", "eval_golden/coco128_bbox_dets.json",
                         "eval_golden/coco128_segm_dets.json"},
-                    Set{"mini_val", "gt_only/mini_val_instances.json", "eval_golden/mini_val_bbox_dets.json",
-                        "eval_golden/mini_val_segm_dets.json"},
-                    Set{"tiny_val", "gt_only/tiny_val_instances.json", "eval_golden/tiny_val_bbox_dets.json",
-                        "eval_golden/tiny_val_segm_dets.json"},
-                    Set{"val2014_100", "val2014_100/instances_val2014_100.json",
-                        "val2014_100/instances_val2014_fakebbox100_results.json",
-                        "val2014_100/instances_val2014_fakesegm100_results.json"}),
+        Set{"mini_val", "gt_only/mini_val_instances.json", "eval_golden/mini_val_bbox_dets.json",
+            "eval_golden/mini_val_segm_dets.json"},
+        Set{"tiny_val", "gt_only/tiny_val_instances.json", "eval_golden/tiny_val_bbox_dets.json",
+            "eval_golden/tiny_val_segm_dets.json"},
+        Set{"val2014_100", "val2014_100/instances_val2014_100.json",
+            "val2014_100/instances_val2014_fakebbox100_results.json",
+            "val2014_100/instances_val2014_fakesegm100_results.json"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Golden, EdgeCasesEqualPycocotools) {
@@ -92,7 +92,8 @@ TEST(Golden, EdgeCasesEqualPycocotools) {
     test::write_text(folder / "dt.json", c.at("dets").dump());
     const IouType type = c.at("iouType") == "bbox" ? IouType::kBbox : IouType::kSegm;
     const GroundTruth truth(ttt::coco::read_instances(folder / "gt.json"), {.masks = type == IouType::kSegm});
-    expect_equal(c.at("expected"), truth, read_results(folder / "dt.json", truth, {.masks = type == IouType::kSegm}), type);
+    expect_equal(
+        c.at("expected"), truth, read_results(folder / "dt.json", truth, {.masks = type == IouType::kSegm}), type);
   }
 }
 

@@ -45,7 +45,8 @@ TEST(Live, RandomPolygonsEqualPycocotools) {
 TEST(Live, RandomSetsEqualPycocotools) {
   TTT_NEED_PYTHON("pycocotools");
   TempFolder folder;
-  const auto made = oracle("sets " + variable("TTT_COCO_SEED", "17") + " " + variable("TTT_COCO_SETS", "60") + " " + folder.path().string());
+  const auto made = oracle(
+      "sets " + variable("TTT_COCO_SEED", "17") + " " + variable("TTT_COCO_SETS", "60") + " " + folder.path().string());
   ASSERT_EQ(made.status, 0) << made.output;
   const json expected = json::parse(std::ifstream(folder / "expected.json"));
   // The rule by which numpy adds changed with 2.3.

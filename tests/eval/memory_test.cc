@@ -37,7 +37,8 @@ TEST(Memory, SentInTwoPartsAndEvaluatedEqualsPycocotools) {
   const GroundTruth truth(ttt::coco::read_instances(data / "gt_only/coco128_instances.json"));
   for (const IouType type : {IouType::kBbox, IouType::kSegm}) {
     SCOPED_TRACE(name(type));
-    const std::vector<Detection> all = read_detections(data / "eval_golden" / (std::string("coco128_") + name(type) + "_dets.json"));
+    const std::vector<Detection> all =
+        read_detections(data / "eval_golden" / (std::string("coco128_") + name(type) + "_dets.json"));
     const std::span<const Detection> span = all;
     std::vector<Detection> received;
     for (const auto part : {span.first(all.size() / 3), span.subspan(all.size() / 3)}) {
@@ -55,8 +56,7 @@ TEST(Memory, SentInTwoPartsAndEvaluatedEqualsPycocotools) {
 TEST(Memory, SerialisedBytesKeepEveryBit) {
   const double tiny = std::numeric_limits<double>::denorm_min();
   const std::vector<Detection> all = {{-1, 1ll << 60, -0.0, {tiny, 1. / 3, -1e300, 0}, {3, 4, {0, 5, 7}}},
-                                      {7, 0, .1, {1, 2, 3, 4}, {}},
-                                      {8, 1, .2, {1, 2, 3, 4}, {0, 0, {0}}}};
+      {7, 0, .1, {1, 2, 3, 4}, {}}, {8, 1, .2, {1, 2, 3, 4}, {0, 0, {0}}}};
   const auto back = deserialise(serialise(all));
   ASSERT_EQ(back.size(), all.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -69,7 +69,8 @@ TEST(Memory, SerialisedBytesKeepEveryBit) {
     EXPECT_EQ(back[i].mask.counts, all[i].mask.counts);
   }
   const std::string bytes = serialise(all);
-  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_THROW(deserialise(std::string_view(bytes).substr(0, n)), DataError);
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_THROW(deserialise(std::string_view(bytes).substr(0, n)), DataError);
   EXPECT_THROW(deserialise(bytes + '\0'), DataError);
 }
 

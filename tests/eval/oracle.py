@@ -54,7 +54,7 @@ def box_mask(rng, box, h, w):
     x, y, bw, bh = box
     if rng.random() > 0.05:
         yy, xx = np.ogrid[:h, :w]
-        inside = ((xx - x - bw / 2) / (bw / 2 + 0.3)) ** 2 + ((yy - y - bh / 2) / (bh / 2 + 0.3)) ** 2 <= rng.choice([1, 2])
+        inside = ((xx - x - bw / 2) / (bw / 2 + 0.3))**2 + ((yy - y - bh / 2) / (bh / 2 + 0.3))**2 <= rng.choice([1, 2])
         m[inside] = 1
     return m
 
@@ -97,8 +97,9 @@ def random_set(rng):
             crowd = int(rng.random() < 0.15)
             area = float(rng.choice([b[2] * b[3], 1024, 9216, 1023.99, 9216.01, 0, b[2] * b[3] * 0.8]))
             here.append(b)
-            gts.append(dict(id=first_id + len(gts), image_id=image, category_id=int(rng.choice(categories)), bbox=b, area=area,
-                            iscrowd=crowd, segmentation=segmentation(rng, b, h, w, ["polygon", "compressed", "counts"])))
+            gts.append(
+                dict(id=first_id + len(gts), image_id=image, category_id=int(rng.choice(categories)), bbox=b, area=area,
+                     iscrowd=crowd, segmentation=segmentation(rng, b, h, w, ["polygon", "compressed", "counts"])))
             if rng.random() < 0.1:
                 gts[-1]["ignore"] = 1
         for _ in range(int(rng.choice([0, 2, 20, 130 if rng.random() < 0.2 else 5]))):

@@ -15,7 +15,7 @@ inline std::filesystem::path shared_data() {
 }  // namespace ttt::test
 
 // Ends a test with a printed reason where the file is not there.
-#define TTT_NEED_DATA(name)                                            \
-  if (!std::filesystem::exists(ttt::test::shared_data() / (name)))     \
+#define TTT_NEED_DATA(name)                                             \
+  if (!std::filesystem::exists(ttt::test::shared_data() / (name)))      \
   GTEST_SKIP() << "no " << (ttt::test::shared_data() / (name)).string() \
                << ": set TTT_SHARED_DATA to the folder of real COCO data"

@@ -14,9 +14,7 @@ namespace {
 std::string refusal(const std::string& text, int ranks = 4) {
   try {
     parse_faults({text}, ranks);
-  } catch (const UsageError& e) {
-    return e.what();
-  }
+  } catch (const UsageError& e) { return e.what(); }
   return "";
 }
 
@@ -79,7 +77,8 @@ TEST(Fault, HelpNamesEveryKind) {
     EXPECT_NE(fault_help().find(std::string(kind_name(static_cast<FaultKind>(k))) + " ("), std::string::npos) << k;
 }
 
-// What is accepted is written and read back to the same; what is refused is refused with a sentence. Nothing else comes out, whatever goes in.
+// What is accepted is written and read back to the same; what is refused is refused with a sentence. Nothing else comes
+// out, whatever goes in.
 void check_any(const std::string& text, int& accepted) {
   Fault f;
   try {
@@ -91,17 +90,20 @@ void check_any(const std::string& text, int& accepted) {
   ++accepted;
   const Fault again = parse_fault(fault_text(f));
   ASSERT_EQ(fault_text(again), fault_text(f)) << text;
-  ASSERT_TRUE(again.rank == f.rank && again.kind == f.kind && again.step == f.step && again.epoch == f.epoch && again.in_evaluation == f.in_evaluation &&
-              again.ms == f.ms && again.factor == f.factor && again.bit == f.bit && again.signal == f.signal)
+  ASSERT_TRUE(again.rank == f.rank && again.kind == f.kind && again.step == f.step && again.epoch == f.epoch &&
+              again.in_evaluation == f.in_evaluation && again.ms == f.ms && again.factor == f.factor &&
+              again.bit == f.bit && again.signal == f.signal)
       << text;
   ASSERT_NE(f.step >= 0, f.epoch >= 0) << text;
 }
 
 TEST(Fault, AnyBytesAreUnderstoodOrRefused) {
-  const std::vector<std::string> pieces = {"rank", "step", "epoch", "kind", "at", "ms", "factor", "bit", "signal", "=", ",", "kill", "slow", "corrupt", "signal_twice",
-                                           "evaluation", "step", "TERM", "USR1", "0", "1", "7", "31", "1e3", "2.5", "-", " ", "nan", "inf", "0x10", "\n", ""};
-  const std::vector<std::string> seeds = {"rank=3,step=40,kind=kill", "kind=hang,epoch=2,at=evaluation,rank=0", "rank=0,step=0,kind=slow,factor=2.5",
-                                          "rank=1,step=5,kind=corrupt,bit=3", "rank=2,epoch=9,kind=signal,signal=INT"};
+  const std::vector<std::string> pieces = {"rank", "step", "epoch", "kind", "at", "ms", "factor", "bit", "signal", "=",
+      ",", "kill", "slow", "corrupt", "signal_twice", "evaluation", "step", "TERM", "USR1", "0", "1", "7", "31", "1e3",
+      "2.5", "-", " ", "nan", "inf", "0x10", "\n", ""};
+  const std::vector<std::string> seeds = {"rank=3,step=40,kind=kill", "kind=hang,epoch=2,at=evaluation,rank=0",
+      "rank=0,step=0,kind=slow,factor=2.5", "rank=1,step=5,kind=corrupt,bit=3",
+      "rank=2,epoch=9,kind=signal,signal=INT"};
   Stream draw(random_bits(1, Purpose::kTest, 40));
   int accepted = 0;
   for (int round = 0; round < 200000; ++round) {

@@ -1,10 +1,12 @@
 """Whether steps that were taken twice, or recorded and replayed, have the bits of eager ones.
 
-  bits.py digest RESULT.json WEIGHTS.h5    what is compared of a run: every step's losses, a hash of every tensor of its weights; JSON on stdout
-  bits.py compare FOLDER cpu|cuda          the digests bits_<precision>_<variant>.json of a folder, as Markdown; exit code 1 where a claim does not hold
+  bits.py digest RESULT.json WEIGHTS.h5    what is compared of a run: every step's losses, a hash of every tensor of its
+  weights; JSON on stdout
+  bits.py compare FOLDER cpu|cuda          the digests bits_<precision>_<variant>.json of a folder, as Markdown; exit
+  code 1 where a claim does not hold
 
-Variants of a precision: none (eager), again (the same command), parts and full (CUDA Graphs), doubled (twice the learning rate, which must differ: else
-nothing was compared).
+Variants of a precision: none (eager), again (the same command), parts and full (CUDA Graphs), doubled (twice the
+learning rate, which must differ: else nothing was compared).
 """
 import glob, hashlib, json, os, sys
 
@@ -13,7 +15,8 @@ WANTED = {"again": True, "parts": True, "full": True, "doubled": False}
 
 
 def replays(graphs):
-    return sum(part.get("replays", 0) for shape in graphs["shapes"] for part in shape["parts"]) if isinstance(graphs, dict) else 0
+    return sum(part.get("replays", 0) for shape in graphs["shapes"]
+               for part in shape["parts"]) if isinstance(graphs, dict) else 0
 
 
 def digest(result, weights):
@@ -23,12 +26,16 @@ def digest(result, weights):
     with h5py.File(weights) as f:
         hashes = {name: hashlib.sha256(f[name][()].tobytes()).hexdigest() for name in f}
     assert hashes, f"{weights} holds no tensor"
-    return {"losses": run["steps"]["loss"]["values"], "weights": hashes, "non_finite": len(run["non_finite"]),
-            "replays": replays(run["built"]["graphs"]), "skipped_steps": run["built"].get("loss_scale", {}).get("skipped_steps", 0)}
+    return {
+        "losses": run["steps"]["loss"]["values"], "weights": hashes, "non_finite": len(run["non_finite"]),
+        "replays": replays(run["built"]["graphs"]), "skipped_steps": run["built"].get("loss_scale",
+                                                                                      {}).get("skipped_steps", 0)
+    }
 
 
 def differences(a, b):
-    """Steps with another loss, the first of them (None: none), the largest relative difference; tensors with other bits, of how many."""
+    """Steps with another loss, the first of them (None: none), the largest relative difference; tensors with other
+    bits, of how many."""
     steps, largest = set(), 0.0
     assert a["losses"].keys() == b["losses"].keys() and a["weights"].keys() == b["weights"].keys(), "runs of two models"
     for name, values in a["losses"].items():
@@ -38,7 +45,10 @@ def differences(a, b):
                 steps.add(step)
                 largest = max(largest, abs(x - y) / max(abs(x), abs(y)) if None not in (x, y) else float("inf"))
     tensors = sum(a["weights"][name] != b["weights"][name] for name in a["weights"])
-    return {"steps": len(steps), "first": min(steps, default=None), "largest": largest, "tensors": tensors, "of": len(a["weights"])}
+    return {
+        "steps": len(steps), "first": min(steps, default=None), "largest": largest, "tensors": tensors,
+        "of": len(a["weights"])
+    }
 
 
 def compare(folder, device):
@@ -48,7 +58,10 @@ def compare(folder, device):
             digests[tuple(os.path.basename(path)[:-5].split("_")[1:])] = json.load(f)
     wanted = ["bf16", "fp32", "fp16"] if device == "cuda" else ["fp32"]
     failed = 0
-    print("| precision | run | the bits of the eager run | steps with other losses | first | largest difference | tensors with other bits | replays | verdict |")
+    print(
+        "| precision | run | the bits of the eager run | steps with other losses | first | largest difference | "
+        "tensors with other bits | replays | verdict |"
+    )
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
     for precision in wanted:
         variants = [v for v in WANTED if device == "cuda" or v not in ("parts", "full")]  # a processor records nothing
@@ -72,8 +85,10 @@ def compare(folder, device):
                     wrong.append(f"{run['skipped_steps']} steps of {name} were skipped")
             failed += bool(wrong)
             first = "" if d["first"] is None else d["first"]
-            print(f"| {precision} | {variant} | {'yes' if same else 'no'} | {d['steps']} | {first} | {d['largest']:.3g} | {d['tensors']} of {d['of']} | {other['replays']} | "
-                  f"{'**FAILED**: ' + '; '.join(wrong) if wrong else 'ok'} |")
+            print(
+                f"| {precision} | {variant} | {'yes' if same else 'no'} | {d['steps']} | {first} | {d['largest']:.3g} "
+                f"| {d['tensors']} of {d['of']} | {other['replays']} | "
+                f"{'**FAILED**: ' + '; '.join(wrong) if wrong else 'ok'} |")
     return 1 if failed else 0
 
 

@@ -1,4 +1,5 @@
-"""heights_test.py: what judges a run of scripts/gpu_check (heights.py, bits.py, limits.py), on made-up results: good ones pass, each planted fault is found and named."""
+"""heights_test.py: what judges a run of scripts/gpu_check (heights.py, bits.py, limits.py), on made-up results: good
+ones pass, each planted fault is found and named."""
 import copy, contextlib, io, json, os, sys, tempfile
 
 import bits, heights, limits
@@ -7,8 +8,14 @@ STEPS = 60
 
 
 def result(seconds, skipped=None, loss=1.0, strict=True):
-    r = {"verdict": "smoke", "reason": "", "non_finite": [], "built": {"graphs": "none"}, "recipe": {"settings": {"train": {"strict_sync": strict}}},
-         "steps": {"step": list(range(STEPS)), "step_s": {"values": [1.0] * heights.WARM_UP + [seconds] * (STEPS - heights.WARM_UP)}, "loss": {"values": {"mask": [loss] * STEPS}}}}
+    r = {
+        "verdict": "smoke", "reason": "", "non_finite": [], "built": {"graphs": "none"},
+        "recipe": {"settings": {"train": {"strict_sync": strict}}}, "steps": {
+            "step": list(range(STEPS)),
+            "step_s": {"values": [1.0] * heights.WARM_UP + [seconds] * (STEPS - heights.WARM_UP)},
+            "loss": {"values": {"mask": [loss] * STEPS}}
+        }
+    }
     if skipped is not None:
         r["built"]["loss_scale"] = {"scale": 1024.0, "skipped_steps": skipped}
     return r
@@ -35,7 +42,8 @@ def run_heights(folder, *arguments):
 def good_times(folder, all_of_them=False):
     for precision, graphs, images in heights.ALL if all_of_them else heights.WANTED:
         slower = 2.0 if graphs == "none" else 1.0
-        write(folder, f"speed_{precision}_{graphs}_{images}.json", result(images / (200 if images > 1 else 100) * slower, skipped=0 if precision == "fp16" else None))
+        write(folder, f"speed_{precision}_{graphs}_{images}.json",
+              result(images / (200 if images > 1 else 100) * slower, skipped=0 if precision == "fp16" else None))
     for images, rate in ((12, 60), (1, 30)):
         write(folder, f"torchvision_bf16_{images}.txt", {"precision": "bf16", "images": images, "images_per_s": rate})
 
@@ -48,13 +56,21 @@ def test_heights():
         assert code == 0 and "MISSED" not in text and text.count("ok    ") == 5, text
         assert run_heights(folder, "cuda", "all")[0] == 1, "not all combinations"
         # Slower than wanted: the rate, torchvision's multiple, the replay.
-        for file, planted, sentence in (("speed_bf16_full_12.json", result(12 / 110), "MISSED images/s with 12 images: 110"),
-                                        ("torchvision_bf16_1.txt", {"precision": "bf16", "images": 1, "images_per_s": 40}, "MISSED times torchvision's step with one image: 2.5"),
-                                        ("torchvision_bf16_12.txt", {"precision": "bf16", "images": 12, "images_per_s": 80}, "MISSED times torchvision's step with 12 images: 2.5"),
-                                        ("speed_bf16_none_1.json", result(1 / 90), "MISSED times the eager step, replayed whole, with one image: 1.111"),
-                                        ("speed_bf16_full_1.json", result(1 / 100, strict=False), "MISSED 1 images, bf16, graphs full: the host waited"),
-                                        ("speed_bf16_full_1.json", result(1 / 100, loss=None), "not counted, its losses are not finite"),
-                                        ("speed_bf16_full_1.json", {**result(1 / 100), "non_finite": [{"step": 3}]}, "not counted, its losses are not finite")):
+        for file, planted, sentence in (("speed_bf16_full_12.json", result(12 / 110),
+                                         "MISSED images/s with 12 images: 110"), ("torchvision_bf16_1.txt", {
+                                             "precision": "bf16", "images": 1, "images_per_s": 40
+                                         }, "MISSED times torchvision's step with one image: 2.5"),
+                                        ("torchvision_bf16_12.txt",
+                                         {"precision": "bf16", "images": 12,
+                                          "images_per_s": 80}, "MISSED times torchvision's step with 12 images: 2.5"),
+                                        ("speed_bf16_none_1.json", result(1 / 90),
+                                         "MISSED times the eager step, replayed whole, with one image: 1.111"),
+                                        ("speed_bf16_full_1.json", result(1 / 100, strict=False),
+                                         "MISSED 1 images, bf16, graphs full: the host waited"),
+                                        ("speed_bf16_full_1.json", result(1 / 100, loss=None),
+                                         "not counted, its losses are not finite"),
+                                        ("speed_bf16_full_1.json", {**result(1 / 100), "non_finite": [{"step": 3}]},
+                                         "not counted, its losses are not finite")):
             good_times(folder)
             write(folder, file, planted)
             code, text = run_heights(folder, "cuda")
@@ -71,7 +87,10 @@ def test_heights():
 
 
 def digests():
-    eager = {"losses": {"mask": [1.0, 0.9, 0.8], "box_reg": [0.5, 0.4, 0.3]}, "weights": {"a": "1", "b": "2"}, "non_finite": 0, "replays": 0, "skipped_steps": 0}
+    eager = {
+        "losses": {"mask": [1.0, 0.9, 0.8], "box_reg": [0.5, 0.4, 0.3]}, "weights": {"a": "1", "b": "2"},
+        "non_finite": 0, "replays": 0, "skipped_steps": 0
+    }
     all_of_them = {}
     for precision in ("bf16", "fp32", "fp16"):
         for variant in ("none", *bits.WANTED):
@@ -94,14 +113,19 @@ def test_bits():
             return said(bits.compare, folder, device)
 
     code, text = compared()
-    assert code == 0 and text.count("| yes |") == 9 and text.count("| no |") == 3 and "| bf16 | doubled | no | 1 | 1 | 0.011 | 1 of 2 | 0 | ok |" in text, text
-    for change, sentence in ((lambda d: d["bf16", "full"]["weights"].update(a="9"), "| bf16 | full | no | 0 |  | 0 | 1 of 2 | 8 | **FAILED**: other bits |"),
-                             (lambda d: d["fp32", "again"]["losses"]["mask"].__setitem__(2, 0.8000000001), "| fp32 | again | no | 1 | 2 | 1.25e-10 | 0 of 2 |"),
-                             (lambda d: d["fp16", "parts"].update(replays=0), "nothing was replayed"),
-                             (lambda d: d.update({("bf16", "doubled"): d["bf16", "again"]}), "nothing changes them, so nothing was compared"),
+    assert code == 0 and text.count("| yes |") == 9 and text.count(
+        "| no |") == 3 and "| bf16 | doubled | no | 1 | 1 | 0.011 | 1 of 2 | 0 | ok |" in text, text
+    for change, sentence in ((lambda d: d["bf16", "full"]["weights"].update(a="9"),
+                              "| bf16 | full | no | 0 |  | 0 | 1 of 2 | 8 | **FAILED**: other bits |"),
+                             (lambda d: d["fp32", "again"]["losses"]["mask"].__setitem__(2, 0.8000000001),
+                              "| fp32 | again | no | 1 | 2 | 1.25e-10 | 0 of 2 |"),
+                             (lambda d: d["fp16", "parts"].update(replays=0),
+                              "nothing was replayed"), (lambda d: d.update({("bf16", "doubled"): d["bf16", "again"]}),
+                                                        "nothing changes them, so nothing was compared"),
                              (lambda d: d["fp16", "none"].update(skipped_steps=2), "2 steps of none were skipped"),
-                             (lambda d: d["fp16", "full"].update(non_finite=1), "1 numbers of full are not finite"),
-                             (lambda d: d.pop(("bf16", "parts")), "| bf16 | parts | unknown | | | | | | **MISSED**: no result |")):
+                             (lambda d: d["fp16", "full"].update(non_finite=1),
+                              "1 numbers of full are not finite"), (lambda d: d.pop(
+                                  ("bf16", "parts")), "| bf16 | parts | unknown | | | | | | **MISSED**: no result |")):
         code, text = compared(change)
         assert code == 1 and sentence in text, (sentence, text)
     code, text = compared(device="cpu")
@@ -112,12 +136,17 @@ def test_limits():
     with tempfile.TemporaryDirectory() as folder:
         good_times(folder)
         row = {"run_type": "iteration", "time_unit": "us", "bytes/s": 3e12}
-        write(folder, "micro_cuda.json", {"context": {"copy_bytes_per_s": "4e12"}, "benchmarks": [{**row, "run_name": "nms/2000/ours", "real_time": t} for t in (9.0, 10.0, 12.0)]})
+        write(
+            folder, "micro_cuda.json", {
+                "context": {"copy_bytes_per_s": "4e12"},
+                "benchmarks": [{**row, "run_name": "nms/2000/ours", "real_time": t} for t in (9.0, 10.0, 12.0)]
+            })
         write(folder, "peaks.json", {"flop_per_s": {"bf16": 6e14}})
         write(folder, "step_cost.json", {"built": {"step_cost": {"image_flops": 1.5e12}}})
         sys.argv = ["limits.py", folder, folder + "/step_cost.json"]
         code, text = said(limits.main)
-        assert code == 0 and "| nms/2000 | 10.0 | 3000 | 75.0 % |" in text and "| 12 | bf16 | full | 200 | 300 | 600 | 50.0 % |" in text, text
+        assert code == 0 and "| nms/2000 | 10.0 | 3000 | 75.0 % |" in text and ("| 12 | bf16 | full | 200 | 300 | 600 "
+                                                                                "| 50.0 % |") in text, text
         os.remove(folder + "/peaks.json")
         code, text = said(limits.main)
         assert code == 0 and "75.0 %" in text and "TFLOP" not in text, text

@@ -1,9 +1,11 @@
-"""limits.py FOLDER STEP_COST.json: how near kernels and steps come to what this GPU gives at best, as Markdown, of what there is in FOLDER.
+"""limits.py FOLDER STEP_COST.json: how near kernels and steps come to what this GPU gives at best, as Markdown, of what
+there is in FOLDER.
 
-Kernels (micro_cuda.json): bytes that must be moved at least, a second, of those that a copy within the device's memory moves, measured in the same run
-(context.copy_bytes_per_s). Below 100 % by more than noise a kernel is bound by something else, or reads more than once; small inputs stay in the cache, and may
-be above. Steps (speed_*.json): floating-point operations of an image (step_cost) times images a second, of what a matrix product in that precision reaches
-(peaks.json).
+Kernels (micro_cuda.json): bytes that must be moved at least, a second, of those that a copy within the device's memory
+moves, measured in the same run (context.copy_bytes_per_s). Below 100 % by more than noise a kernel is bound by
+something else, or reads more than once; small inputs stay in the cache, and may be above. Steps (speed_*.json):
+floating-point operations of an image (step_cost) times images a second, of what a matrix product in that precision
+reaches (peaks.json).
 """
 import json, os, statistics, sys
 
@@ -19,7 +21,10 @@ def load(path):
 
 def kernels(micro):
     peak = float(micro["context"]["copy_bytes_per_s"])
-    print(f"A copy within the memory of {micro['context'].get('gpu', 'the device')} moves {peak / 1e9:.4g} GB/s, read and written.\n")
+    print(
+        f"A copy within the memory of {micro['context'].get('gpu', 'the device')} moves {peak / 1e9:.4g} GB/s, read "
+        f"and written.\n"
+    )
     print("| kernel | time [us] | GB/s at least | of the copy's |\n| --- | ---: | ---: | ---: |")
     rows = {}
     for b in micro["benchmarks"]:
@@ -28,17 +33,27 @@ def kernels(micro):
     for name, samples in rows.items():
         assert {unit for *_, unit in samples} == {"us"}, f"{name} is not in microseconds"
         rate = statistics.median(r for _, r, _ in samples)
-        print(f"| {name} | {statistics.median(t for t, *_ in samples):.1f} | {rate / 1e9:.4g} | {100 * rate / peak:.1f} % |")
+        print(
+            f"| {name} | {statistics.median(t for t, *_ in samples):.1f} | {rate / 1e9:.4g} | {100 * rate / peak:.1f} "
+            f"% |"
+        )
     print()
 
 
 def steps(ours, peaks, cost):
     flop = cost["built"]["step_cost"]["image_flops"]
     print(f"A step of recipe mlperf takes {flop / 1e12:.4g} TFLOP for each image.\n")
-    print("| images | precision | graphs | images/s | TFLOP/s | a matrix product's | share |\n| ---: | --- | --- | ---: | ---: | ---: | ---: |")
-    for (precision, graphs, images), rate in sorted(ours.items(), key=lambda item: (item[0][2], item[0][0], item[0][1])):
+    print(
+        "| images | precision | graphs | images/s | TFLOP/s | a matrix product's | share |\n| ---: | --- | --- | ---: "
+        "| ---: | ---: | ---: |"
+    )
+    for (precision, graphs, images), rate in sorted(ours.items(), key=lambda item:
+                                                    (item[0][2], item[0][0], item[0][1])):
         if peak := peaks["flop_per_s"].get(precision):
-            print(f"| {images} | {precision} | {graphs} | {rate:.4g} | {rate * flop / 1e12:.4g} | {peak / 1e12:.4g} | {100 * rate * flop / peak:.1f} % |")
+            print(
+                f"| {images} | {precision} | {graphs} | {rate:.4g} | {rate * flop / 1e12:.4g} | {peak / 1e12:.4g} | "
+                f"{100 * rate * flop / peak:.1f} % |"
+            )
 
 
 def main():

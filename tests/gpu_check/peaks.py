@@ -1,7 +1,9 @@
-"""peaks.py [cpu]: what the first GPU multiplies and copies at best, measured by torch: the limits beside which limits.py puts steps. JSON on stdout.
+"""peaks.py [cpu]: what the first GPU multiplies and copies at best, measured by torch: the limits beside which
+limits.py puts steps. JSON on stdout.
 
-The best of several samples: a product of square matrices in each precision (2 n^3 floating-point operations), a copy within the device's memory (read and
-written). Exit code 77 without a GPU; with cpu small sizes on the processor, for rehearsals.
+The best of several samples: a product of square matrices in each precision (2 n^3 floating-point operations), a copy
+within the device's memory (read and written). Exit code 77 without a GPU; with cpu small sizes on the processor, for
+rehearsals.
 """
 import json, sys, time
 
@@ -49,7 +51,11 @@ def main():
     target = torch.empty_like(source)
     copy = 2 * copied / best_s(lambda: target.copy_(source), device, samples, calls)
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
-    print(json.dumps({"device": name, "torch": torch.__version__, "matrix_side": n, "flop_per_s": flop_per_s, "copy_bytes_per_s": copy}))
+    print(
+        json.dumps({
+            "device": name, "torch": torch.__version__, "matrix_side": n, "flop_per_s": flop_per_s,
+            "copy_bytes_per_s": copy
+        }))
     return 0
 
 

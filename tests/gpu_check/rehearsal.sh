@@ -1,6 +1,7 @@
 #!/bin/bash
-# rehearsal.sh SOURCE BUILD: scripts/gpu_check without a GPU. On the CPU: every part has an outcome, what was done is not done again, and a program that
-# is missing is seen. With --device cuda and made-up programs: what a GPU's parts are run with, in which order, and what is left when they are cut off.
+# rehearsal.sh SOURCE BUILD: scripts/gpu_check without a GPU. On the CPU: every part has an outcome, what was done is
+# not done again, and a program that is missing is seen. With --device cuda and made-up programs: what a GPU's parts are
+# run with, in which order, and what is left when they are cut off.
 set -euo pipefail
 source=$1 build=$2
 python=${TTT_CACHE:-$HOME/.cache/ttt}/venv/bin/python
@@ -13,25 +14,32 @@ fail() {
   exit 1
 }
 
-if command -v shellcheck > /dev/null; then (cd "$source" && shellcheck --severity=warning --external-sources --source-path=scripts scripts/gpu_* tests/gpu_check/rehearsal.sh); fi
+if command -v shellcheck > /dev/null; then (cd "$source" &&
+  shellcheck --severity=warning --external-sources --source-path=scripts scripts/gpu_* tests/gpu_check/rehearsal.sh); fi
 parts=(kernels twins bits speed profile fit kernel_speed ablations sanitizer matrix)
-[ "$("$source/scripts/gpu_check" --list | cut -d: -f1 | tr '\n' ' ')" = "${parts[*]} " ] || fail "--list has other parts"
+[ "$("$source/scripts/gpu_check" --list | cut -d: -f1 | tr '\n' ' ')" = "${parts[*]} " ] ||
+  fail "--list has other parts"
 check --full-matrix > "$folder/first.log" || { cat "$folder/first.log" "$folder"/out/*.log; fail "the rehearsal"; }
-for part in speed matrix ablations; do grep -q '^passed in ' "$folder/out/$part.state" || fail "$part: $(cat "$folder/out/$part.state")"; done
-for part in "${parts[@]}"; do grep -Eq '^(skipped: .|passed in )' "$folder/out/$part.state" || fail "$part: $(cat "$folder/out/$part.state")"; done
+for part in speed matrix ablations; do grep -q '^passed in ' "$folder/out/$part.state" ||
+  fail "$part: $(cat "$folder/out/$part.state")"; done
+for part in "${parts[@]}"; do grep -Eq '^(skipped: .|passed in )' "$folder/out/$part.state" ||
+  fail "$part: $(cat "$folder/out/$part.state")"; done
 [ -s "$folder/out/report.html" ] || fail "no report"
 grep -Eq '^ +2 +fp32 +none +[0-9.]+' "$folder/out/speed.log" || fail "no images a second in speed.log"
 grep -Eq '^ +1 +fp32 +none +[0-9.]+' "$folder/out/matrix.log" || fail "no images a second in matrix.log"
 if grep -q '^passed' "$folder/out/bits.state"; then
-  grep -q '^| fp32 | again | yes | 0 |' "$folder/out/bits.md" || fail "the same command twice: $(cat "$folder/out/bits.md")"
-  grep -q '^| fp32 | doubled | no |' "$folder/out/bits.md" || fail "twice the learning rate: $(cat "$folder/out/bits.md")"
+  grep -q '^| fp32 | again | yes | 0 |' "$folder/out/bits.md" ||
+    fail "the same command twice: $(cat "$folder/out/bits.md")"
+  grep -q '^| fp32 | doubled | no |' "$folder/out/bits.md" ||
+    fail "twice the learning rate: $(cat "$folder/out/bits.md")"
 fi
 # The index names every file that a reader may want, and has the parts' reports in it.
 for file in "$folder"/out/*.{json,txt,md,html,log}; do
   case ${file##*/} in index.md | limits.md | fit.log | ablations.log | '*'.*) continue ;; esac # empty, or itself
   grep -q "](${file##*/})" "$folder/out/index.md" || fail "the index does not name ${file##*/}"
 done
-for section in 'Images a second' 'Ablations'; do grep -q "^## $section" "$folder/out/index.md" || fail "the index lacks: $section"; done
+for section in 'Images a second' 'Ablations'; do grep -q "^## $section" "$folder/out/index.md" ||
+  fail "the index lacks: $section"; done
 
 # What passed is not done again, unless that is asked for; what was skipped is tried again.
 result=$folder/out/speed_fp32_none_2.json
@@ -48,12 +56,15 @@ mkdir -p "$folder/broken/bin"
 for program in make_shapes pack_coco report; do ln -s "$build/bin/$program" "$folder/broken/bin/$program"; done
 printf '#!/bin/bash\nexit 4\n' > "$folder/broken/bin/ttt_maskrcnn"
 chmod +x "$folder/broken/bin/ttt_maskrcnn"
-if "$source/scripts/gpu_check" --device cpu --build "$folder/broken" --out "$folder/none" --only speed > "$folder/third.log" 2>&1; then fail "a part without a result passed"; fi
+if "$source/scripts/gpu_check" --device cpu --build "$folder/broken" --out "$folder/none" --only speed \
+  > "$folder/third.log" 2>&1; then fail "a part without a result passed"; fi
 grep -q 'no time for 2 fp32 none: exit code 4' "$folder/none/speed.log" || fail "$(cat "$folder/none/speed.log")"
 
 # The settings that a GPU's parts are run with: keys that exist, and what they come to.
-"$source/scripts/gpu_check" --device cuda --build "$build" --out "$folder/settings" --inner settings > "$folder/settings.log" || { cat "$folder/settings.log"; fail "the GPU's settings"; }
-for wanted in 'global_batch = 12' 'precision = "bf16"' 'graphs = "full"' 'warmup_steps = 50' 'freeze_at = 0' 'images_per_rank = 4' 'budget_s = 380' 'strict_sync = true' \
+"$source/scripts/gpu_check" --device cuda --build "$build" --out "$folder/settings" --inner settings \
+  > "$folder/settings.log" || { cat "$folder/settings.log"; fail "the GPU's settings"; }
+for wanted in 'global_batch = 12' 'precision = "bf16"' 'graphs = "full"' 'warmup_steps = 50' 'freeze_at = 0' \
+  'images_per_rank = 4' 'budget_s = 380' 'strict_sync = true' \
   'precision = "fp16"' 'initial = 1024.0' 'cudnn_autotune = false'; do
   grep -q "^$wanted" "$folder/settings.log" || fail "the GPU's settings lack $wanted"
 done
@@ -61,7 +72,8 @@ done
 # A GPU's parts with made-up programs.
 mkdir -p "$folder/made_up/bin"
 for program in make_shapes pack_coco report; do ln -s "$build/bin/$program" "$folder/made_up/bin/$program"; done
-printf '#!/bin/bash\nexec "${TTT_PYTHON:-python3}" "%s" "$@"\n' "$source/tests/support/made_up_run.py" > "$folder/made_up/bin/ttt_maskrcnn"
+printf '#!/bin/bash\nexec "${TTT_PYTHON:-python3}" "%s" "$@"\n' "$source/tests/support/made_up_run.py" \
+  > "$folder/made_up/bin/ttt_maskrcnn"
 chmod +x "$folder/made_up/bin/ttt_maskrcnn"
 export MADE_UP_LOG=$folder/runs.log
 # gpu NAME ARGUMENTS...: into a folder of that name, which gets the drawn images of the first one.
@@ -75,28 +87,40 @@ gpu() {
 times='--set model.precision=\([a-z0-9]*\).*--set train.global_batch=\([0-9]*\) .*--set train.graphs=\([a-z]*\).*'
 # All combinations, each with the strict setting and once; and the ones that the heights are of before all others.
 gpu all --only matrix > "$folder/all.log" || { cat "$folder/all/matrix.log"; fail "all combinations"; }
-[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | sort -u | wc -l)" = 60 ] || fail "$(wc -l < "$MADE_UP_LOG") runs for 60 combinations"
+[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | sort -u | wc -l)" = 60 ] ||
+  fail "$(wc -l < "$MADE_UP_LOG") runs for 60 combinations"
 [ "$(grep -c 'strict_sync=true' "$MADE_UP_LOG")" = 60 ] || fail "runs without train.strict_sync"
 : > "$MADE_UP_LOG"
 gpu speed --only speed > "$folder/speed.log" && fail "without torchvision's times all heights were reached"
-[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | head -4 | tr '\n' ',')" = 'bf16 12 full,bf16 12 none,bf16 1 full,bf16 1 none,' ] || fail "other runs come first: $(cat "$MADE_UP_LOG")"
-grep -q '^MISSED times torchvision.s step with one image' "$folder/speed/speed.txt" || fail "$(cat "$folder/speed/speed.txt")"
+[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | head -4 |
+  tr '\n' ',')" = 'bf16 12 full,bf16 12 none,bf16 1 full,bf16 1 none,' ] ||
+    fail "other runs come first: $(cat "$MADE_UP_LOG")"
+grep -q '^MISSED times torchvision.s step with one image' "$folder/speed/speed.txt" ||
+  fail "$(cat "$folder/speed/speed.txt")"
 # Steps that wait are found, and their time is taken all the same.
-if MADE_UP_WAITS=train.graphs=parts gpu waits --only matrix > "$folder/waits.log"; then fail "steps that wait passed"; fi
-grep -q '^MISSED 12 images, bf16, graphs parts: the host waited' "$folder/waits/speed.txt" || fail "$(cat "$folder/waits/speed.txt")"
+if MADE_UP_WAITS=train.graphs=parts gpu waits --only matrix > "$folder/waits.log"; then
+  fail "steps that wait passed"; fi
+grep -q '^MISSED 12 images, bf16, graphs parts: the host waited' "$folder/waits/speed.txt" ||
+  fail "$(cat "$folder/waits/speed.txt")"
 [ -e "$folder/waits/speed_bf16_parts_12.json" ] || fail "no time of a step that waits"
-if MADE_UP_WAITS=epochs=200 gpu fit --only fit > "$folder/fit.log" && ! grep -q skipped "$folder/fit/fit.state"; then fail "a training whose steps wait passed"; fi
-if ! grep -q skipped "$folder/fit/fit.state" && [ ! -s "$folder/fit/fit.json" ]; then fail "nothing of a training that waits"; fi
+if MADE_UP_WAITS=epochs=200 gpu fit --only fit > "$folder/fit.log" && ! grep -q skipped "$folder/fit/fit.state"; then
+  fail "a training whose steps wait passed"; fi
+if ! grep -q skipped "$folder/fit/fit.state" && [ ! -s "$folder/fit/fit.json" ]; then
+  fail "nothing of a training that waits"; fi
 if "${TTT_PYTHON:-python3}" -c 'import h5py, numpy' 2> /dev/null; then
   gpu bits --only bits > "$folder/bits.log" || { cat "$folder/bits/bits.log"; fail "the same bits"; }
   [ "$(grep -c '| ok |$' "$folder/bits/bits.md")" = 12 ] || fail "$(cat "$folder/bits/bits.md")"
   [ -z "$(find "$folder/bits/scratch" -name 'bits_*.h5')" ] || fail "weights are left"
 fi
-# Cut off: by its time, and by a signal in the middle of a run. What was done is there, with an index; the same command goes on; nothing is left running.
-if MADE_UP_S=7 gpu short --minutes 1 --only matrix --only fit > "$folder/short.log"; then fail "a run that was cut off passed"; fi
-grep -q '^cut off after [0-9]* s: the same command goes on' "$folder/short/matrix.state" || fail "$(cat "$folder/short/matrix.state")"
+# Cut off: by its time, and by a signal in the middle of a run. What was done is there, with an index; the same command
+# goes on; nothing is left running.
+if MADE_UP_S=7 gpu short --minutes 1 --only matrix --only fit > "$folder/short.log"; then
+  fail "a run that was cut off passed"; fi
+grep -q '^cut off after [0-9]* s: the same command goes on' "$folder/short/matrix.state" ||
+  fail "$(cat "$folder/short/matrix.state")"
 grep -q '^not begun: the 1 minutes were over' "$folder/short/fit.state" || fail "$(cat "$folder/short/fit.state")"
-grep -Eq '^ +12 +bf16 +full +200.0' "$folder/short/speed.txt" || fail "no table of what was timed: $(cat "$folder/short/speed.txt")"
+grep -Eq '^ +12 +bf16 +full +200.0' "$folder/short/speed.txt" ||
+  fail "no table of what was timed: $(cat "$folder/short/speed.txt")"
 grep -q '^| matrix | .* | cut off after' "$folder/short/index.md" || fail "$(cat "$folder/short/index.md")"
 done_before=$(find "$folder/short" -name 'speed_*.json' | wc -l)
 [ "$done_before" -ge 1 ] && [ "$done_before" -lt 12 ] || fail "$done_before runs in one minute"
@@ -106,7 +130,8 @@ gpu short --only matrix > "$folder/short.log" || fail "it did not go on: $(cat "
 : > "$MADE_UP_LOG"
 mkdir -p "$folder/stopped/scratch"
 cp -r "$folder/all/scratch/shards" "$folder/stopped/scratch/"
-MADE_UP_S=1000 "$source/scripts/gpu_check" --device cuda --build "$folder/made_up" --out "$folder/stopped" --only matrix > "$folder/stopped.log" &
+MADE_UP_S=1000 "$source/scripts/gpu_check" --device cuda --build "$folder/made_up" --out "$folder/stopped" \
+  --only matrix > "$folder/stopped.log" &
 stopped=$!
 for ((i = 0; i < 300; i++)); do [ ! -s "$MADE_UP_LOG" ] || break; sleep 0.1; done
 [ -s "$MADE_UP_LOG" ] || fail "no run began"
@@ -118,10 +143,13 @@ grep -q '^cut off by a signal' "$folder/stopped/matrix.state" || fail "$(cat "$f
 grep -q '^| matrix | .* | cut off by a signal' "$folder/stopped/index.md" || fail "no index after SIGTERM"
 if grep -als "$folder/stopped/scratch/run.json" /proc/[0-9]*/cmdline; then fail "a run goes on after SIGTERM"; fi
 
-if "$source/scripts/gpu_check" --only nothing > /dev/null 2> "$folder/error.log"; then fail "an unknown part was taken"; fi
+if "$source/scripts/gpu_check" --only nothing > /dev/null 2> "$folder/error.log"; then
+  fail "an unknown part was taken"; fi
 grep -q 'needs one of: kernels' "$folder/error.log" || fail "$(cat "$folder/error.log")"
-if "$source/scripts/gpu_check" --minutes soon > /dev/null 2> "$folder/error.log"; then fail "a time that is no number was taken"; fi
+if "$source/scripts/gpu_check" --minutes soon > /dev/null 2> "$folder/error.log"; then
+  fail "a time that is no number was taken"; fi
 mkdir "$folder/precious"
-if "$source/scripts/gpu_check" --pack "$folder/precious" > /dev/null 2> "$folder/error.log"; then fail "a folder of somebody's was packed over"; fi
+if "$source/scripts/gpu_check" --pack "$folder/precious" > /dev/null 2> "$folder/error.log"; then
+  fail "a folder of somebody's was packed over"; fi
 [ -d "$folder/precious" ] || fail "a folder of somebody's was removed"
 echo "ok"

@@ -42,7 +42,8 @@ TEST_F(GpuUseTest, EnergyPowerAndClocksAreRecorded) {
   EXPECT_GE(rank.at("looks"), 2);
   EXPECT_EQ(rank.at("power_w").at("least"), 300.0);
   EXPECT_EQ(rank.at("power_w").at("most"), 500.0);
-  EXPECT_NEAR(rank.at("power_w").at("mean").get<double>(), 400, 100.0 / 2);  // as many of the one as of the other, or one more
+  // as many of the one as of the other, or one more
+  EXPECT_NEAR(rank.at("power_w").at("mean").get<double>(), 400, 100.0 / 2);
   EXPECT_EQ(rank.at("sm_clock_mhz").at("mean"), 1980.0);
   EXPECT_EQ(rank.at("busy_percent").at("most"), 97.0);
   EXPECT_EQ(rank.at("temperature_c").at("most"), 50.0);
@@ -57,7 +58,8 @@ TEST_F(GpuUseTest, AGpuThatIsSlowedDownIsAWarning) {
   EXPECT_EQ(r.health.at("gpus").at("ranks")[0].at("slowed_by"), (result::Json{{"heat (hardware)", 1.0}}));
   ASSERT_EQ(r.warnings.size(), test::toy_record().warnings.size() + 1);
   const std::string& warning = r.warnings.back();
-  for (const char* part : {"rank 0", "heat (hardware)", "100 %"}) EXPECT_NE(warning.find(part), std::string::npos) << warning;
+  for (const char* part : {"rank 0", "heat (hardware)", "100 %"})
+    EXPECT_NE(warning.find(part), std::string::npos) << warning;
 }
 
 TEST_F(GpuUseTest, AnUnknownGpuIsRefused) {

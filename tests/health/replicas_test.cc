@@ -23,15 +23,14 @@ struct Replica {
     store.finalise(at::kCPU);
     optimizer = std::make_unique<FusedSgd>(store, OptimizerConfig{});
     comm = test_world().communicator();
-    check = std::make_unique<ReplicaCheck>(10, store, *optimizer, *comm, recorder, std::vector<std::string>(static_cast<std::size_t>(comm->size()), "node"));
+    check = std::make_unique<ReplicaCheck>(10, store, *optimizer, *comm, recorder,
+        std::vector<std::string>(static_cast<std::size_t>(comm->size()), "node"));
   }
   // What the check says after so many steps; "" where it finds nothing.
   std::string after(std::int64_t steps) {
     try {
       check->step_ended({.step = steps}, {});
-    } catch (const Incorrect& e) {
-      return e.what();
-    }
+    } catch (const Incorrect& e) { return e.what(); }
     return "";
   }
   model::ParameterStore store;
@@ -41,7 +40,9 @@ struct Replica {
   std::unique_ptr<ReplicaCheck> check;
 };
 
-void flip(float& value, std::uint64_t bit) { value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ (std::uint32_t{1} << bit)); }
+void flip(float& value, std::uint64_t bit) {
+  value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ (std::uint32_t{1} << bit));
+}
 
 TEST(ReplicaCheck, EqualReplicasPassAndAreCounted) {
   Replica r;
@@ -65,7 +66,10 @@ TEST(ReplicaCheck, OneBitIsFoundAndNamed) {
     if (r.comm->rank() == last) flip(victim, bit);
     const std::string said = r.after(20);
     if (r.comm->rank() == last) flip(victim, bit);
-    EXPECT_EQ(said.find("The replicas differ after step 19 (after 0 steps they were equal): rank " + std::to_string(last) + " (node node) against "), 0u) << said;
+    EXPECT_EQ(said.find("The replicas differ after step 19 (after 0 steps they were equal): rank " +
+                        std::to_string(last) + " (node node) against "),
+        0u)
+        << said;
     EXPECT_NE(said.find(", first in " + name + ". "), std::string::npos) << said;
     EXPECT_EQ(said.find("without a majority") != std::string::npos, r.comm->size() == 2) << said;
   };
@@ -73,7 +77,8 @@ TEST(ReplicaCheck, OneBitIsFoundAndNamed) {
   for (int round = 0; round < 20; ++round)
     for (const model::Parameter& p : r.store.all()) {
       if (p.buffer) continue;
-      expect(p.trainable ? r.store.flat_values().data_ptr<float>() + p.offset : p.value.data_ptr<float>(), p.trainable ? p.count : 40, p.name);
+      expect(p.trainable ? r.store.flat_values().data_ptr<float>() + p.offset : p.value.data_ptr<float>(),
+          p.trainable ? p.count : 40, p.name);
       if (p.trainable) expect(momentum.data_ptr<float>() + p.offset, p.count, "the momentum of " + p.name);
     }
   for (model::Parameter& p : r.store.all())

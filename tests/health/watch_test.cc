@@ -87,7 +87,8 @@ const std::vector<std::string> kNodes = {"a", "a", "b", "b"};
 TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
   auto signs = waiting(4);
   signs[2] = {.step = 40, .stage = kDataWait, .silent_s = 0.1, .still_s = 5.04};
-  EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in data_wait of step 40 for 5.0 s; ranks 0-1 and 3 wait in comm_exposed of step 40");
+  EXPECT_EQ(describe_stand(signs, kNodes, 1),
+      "rank 2 (node b) has been in data_wait of step 40 for 5.0 s; ranks 0-1 and 3 wait in comm_exposed of step 40");
 }
 
 // On a GPU the others' hosts wait for their devices, which wait in a collective.
@@ -95,13 +96,17 @@ TEST(Watchdog, RanksThatWaitForTheirDevicesAreNotTheCause) {
   auto signs = waiting(4);
   for (Sign& s : signs) s.stage = comm::kDeviceStage;
   signs[2] = {.step = 40, .stage = kForward, .silent_s = 0.1, .still_s = 5.04};
-  EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in forward of step 40 for 5.0 s; ranks 0-1 and 3 wait in the device's work of step 40");
+  EXPECT_EQ(describe_stand(signs, kNodes, 1),
+      "rank 2 (node b) has been in forward of step 40 for 5.0 s; ranks 0-1 and 3 wait in the device's work of step 40");
   signs[2].stage = comm::kDeviceStage;
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-3 wait in the device's work of step 40");
   // Those whose device takes no more work stand in the next step, at work as it seems.
   for (Sign& s : signs) s.step = 41, s.stage = kForward, s.still_s = 4;
   signs[3] = {.step = 40, .stage = kDataWait, .silent_s = 0.1, .still_s = 5.04};
-  EXPECT_EQ(describe_stand(signs, kNodes, 1).find("rank 3 (node b) has been in data_wait of step 40 for 5.0 s; rank 0 (node a) has been in forward of step 41 for 4.0 s; rank 1"), 0u);
+  EXPECT_EQ(describe_stand(signs, kNodes, 1)
+                .find("rank 3 (node b) has been in data_wait of step 40 for 5.0 s; rank 0 (node a) has been in forward "
+                      "of step 41 for 4.0 s; rank 1"),
+      0u);
 }
 
 TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
@@ -110,8 +115,10 @@ TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
   signs[0].stage = kForward, signs[0].still_s = 0.2;
   signs[1].collective = "all_reduce_max(double)", signs[1].stage = comm::kEvaluationStage, signs[1].step = 64;
   EXPECT_EQ(describe_stand(signs, kNodes, 1),
-            "rank 3 (node b) has given no sign of life for 4.4 s, was last seen in forward of step 39; rank 0 (node a) has been in forward of step 40 for 0.2 s; "
-            "rank 2 waits in comm_exposed of step 40; rank 1 waits in the evaluation after 64 steps (all_reduce_max(double))");
+      "rank 3 (node b) has given no sign of life for 4.4 s, was last seen in forward of step 39; rank 0 (node a) "
+      "has been in forward of step 40 for 0.2 s; "
+      "rank 2 waits in comm_exposed of step 40; rank 1 waits in the evaluation after 64 steps "
+      "(all_reduce_max(double))");
 }
 
 TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
@@ -119,8 +126,9 @@ TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
   signs[0].process = comm::Process::kGone, signs[0].silent_s = 0.3;
   signs[2].process = comm::Process::kStopped, signs[2].silent_s = 4;
   EXPECT_EQ(describe_stand(signs, kNodes, 1),
-            "rank 0 (node a) is gone, was last seen in comm_exposed of step 40; rank 2 (node b) is stopped, since 4.0 s, was last seen in comm_exposed of step 40; "
-            "rank 1 waits in comm_exposed of step 40");
+      "rank 0 (node a) is gone, was last seen in comm_exposed of step 40; rank 2 (node b) is stopped, since 4.0 "
+      "s, was last seen in comm_exposed of step 40; "
+      "rank 1 waits in comm_exposed of step 40");
   signs = waiting(2);
   signs[1].process = comm::Process::kRuns, signs[1].silent_s = 3;  // its heartbeat waits for a core
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-1 wait in comm_exposed of step 40");
@@ -156,10 +164,17 @@ class Told final : public comm::Heartbeat {
 
 struct Watched {
   explicit Watched(double limit_s, int rank = 0)
-      : dog({.limit_s = limit_s, .rank = rank, .nodes = {"a", "b", "c"}, .give_up = [this](const std::string& r) { reason = r, gave_up_s = now_s(), given_up = true; }}, heart, place) {}
-  void wait(double s) const { wait_until([this] { return given_up.load(); }, s); }
+      : dog({.limit_s = limit_s,
+                .rank = rank,
+                .nodes = {"a", "b", "c"},
+                .give_up = [this](const std::string& r) { reason = r, gave_up_s = now_s(), given_up = true; }},
+            heart, place) {}
+  void wait(double s) const {
+    wait_until([this] { return given_up.load(); }, s);
+  }
   static void wait_until(const std::function<bool()>& holds, double s) {
-    for (const double end = now_s() + s; now_s() < end && !holds();) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (const double end = now_s() + s; now_s() < end && !holds();)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   Told heart;
   comm::Place place;
@@ -180,7 +195,10 @@ TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
   w.heart.stand_still(0.51);
   w.wait(20);
   ASSERT_TRUE(w.given_up);
-  EXPECT_EQ(w.reason.find("No rank has got on for train.watchdog_s = 0.5 s: rank 1 (node b) has been in data_wait of step 40 for 0.5 s"), 0u) << w.reason;
+  EXPECT_EQ(w.reason.find("No rank has got on for train.watchdog_s = 0.5 s: rank 1 (node b) has been in data_wait of "
+                          "step 40 for 0.5 s"),
+      0u)
+      << w.reason;
 }
 
 TEST(Watchdog, LeavesTheWordToTheLowestRankThatLives) {

@@ -32,32 +32,25 @@ Inputs make(const Case& k, std::uint64_t which) {
   Stream s = stream(which);
   const std::int64_t n = k.rows * k.channels;
   return {uniform(s, n, k.mean - k.spread, k.mean + k.spread), uniform(s, k.residual ? n : 0, -1, 1),
-          uniform(s, k.channels, 0.5, 2), uniform(s, k.channels, -1, 1), uniform(s, n, -1, 1)};
+      uniform(s, k.channels, 0.5, 2), uniform(s, k.channels, -1, 1), uniform(s, n, -1, 1)};
 }
 
 struct Outputs {
   explicit Outputs(const Case& k)
-      : y(k.rows * k.channels),
-        mean(k.channels),
-        variance(k.channels),
-        rstd(k.channels),
-        grad_x(y.size()),
-        grad_residual(k.residual ? y.size() : 0),
-        grad_weight(k.channels),
-        grad_bias(k.channels) {}
+      : y(k.rows * k.channels), mean(k.channels), variance(k.channels), rstd(k.channels), grad_x(y.size()),
+        grad_residual(k.residual ? y.size() : 0), grad_weight(k.channels), grad_bias(k.channels) {}
   Guarded<float> y, mean, variance, rstd, grad_x, grad_residual, grad_weight, grad_bias;
   std::int64_t counted = 0;
 };
 
 void run(const Case& k, const Inputs& in, Outputs& out, ThreadPool* pool, const SumOverRanks& sum = {},
-         std::int64_t first_row = 0) {
+    std::int64_t first_row = 0) {
   const BatchNormParams p{.rows = k.rows, .channels = k.channels, .eps = 1e-5f, .relu = k.relu};
   const std::int64_t at = first_row * k.channels;
-  out.counted = host::batch_norm_forward(
-      p, {&in.x[at], in.weight.data(), in.bias.data(), k.residual ? &in.residual[at] : nullptr},
+  out.counted = host::batch_norm_forward(p,
+      {&in.x[at], in.weight.data(), in.bias.data(), k.residual ? &in.residual[at] : nullptr},
       {out.y.get(), out.mean.get(), out.variance.get(), out.rstd.get()}, pool, sum);
-  host::batch_norm_backward(
-      p, {&in.grad[at], &in.x[at], out.y.get(), in.weight.data(), out.mean.get(), out.rstd.get()},
+  host::batch_norm_backward(p, {&in.grad[at], &in.x[at], out.y.get(), in.weight.data(), out.mean.get(), out.rstd.get()},
       {out.grad_x.get(), k.residual ? out.grad_residual.get() : nullptr, out.grad_weight.get(), out.grad_bias.get()},
       pool, sum);
 }
@@ -86,9 +79,7 @@ void expect_right(const Case& k, const Inputs& in, Outputs& out) {
       if (k.relu) y = std::max(y, 0.0);
       ASSERT_NEAR(out.y[i], y, (256 * unit + 4 * shift) * (std::abs(w) + 2)) << r;
       const double g = k.relu && !(out.y[i] > 0) ? 0 : in.grad[i];
-      if (k.residual) {
-        ASSERT_EQ(out.grad_residual[i], static_cast<float>(g));
-      }
+      if (k.residual) { ASSERT_EQ(out.grad_residual[i], static_cast<float>(g)); }
       dxhat[r] = g * w;
       dweight += g * xhat[r];
       dbias += g;

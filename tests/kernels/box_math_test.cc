@@ -20,8 +20,7 @@ double units_off(float got, double want) {
 }
 
 // Every 997th positive number, denormal ones too, and its negative.
-template <class Visit>
-void for_many(const Visit& visit) {
+template <class Visit> void for_many(const Visit& visit) {
   for (std::uint32_t bits = 1; bits < 0x7F800000u; bits += 997) visit(std::bit_cast<float>(bits));
 }
 

@@ -8,8 +8,7 @@
 
 namespace ttt::kernels {
 
-template <class T>
-class Guarded {
+template <class T> class Guarded {
  public:
   explicit Guarded(std::int64_t n) : n_(n), bytes_((n + 2 * kGuard) * sizeof(T), kFiller) {}
   ~Guarded() {

@@ -24,8 +24,8 @@ inline std::vector<float> boxes_in(Stream& s, std::int64_t n, double height, dou
   std::vector<float> b;
   for (std::int64_t i = 0; i < n; ++i) {
     const double x = s.uniform(0, width - smallest), y = s.uniform(0, height - smallest);
-    b.insert(b.end(),
-             {float(x), float(y), float(s.uniform(x + smallest, width)), float(s.uniform(y + smallest, height))});
+    b.insert(
+        b.end(), {float(x), float(y), float(s.uniform(x + smallest, width)), float(s.uniform(y + smallest, height))});
   }
   return b;
 }

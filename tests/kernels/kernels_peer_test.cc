@@ -44,8 +44,7 @@ class Peer : public testing::Test {
     if (!folder) GTEST_SKIP() << "no Python environment (torchvision, pycocotools): run scripts/setup";
   }
   // Calls test(case) for each case of a kernel; there must be some.
-  template <class Test>
-  static void for_each_case(const std::string& kernel, const Test& test) {
+  template <class Test> static void for_each_case(const std::string& kernel, const Test& test) {
     int n = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder->path())) {
       if (!entry.path().filename().string().starts_with(kernel + "-")) continue;
@@ -183,8 +182,8 @@ TEST_F(Peer, Proposals) {
     std::copy_n(c.data<std::int64_t>("levels"), p.levels + 1, p.level_start);
     Guarded<float> boxes(p.images * p.post_nms * 4), scores(p.images * p.post_nms);
     Guarded<std::int32_t> count(p.images);
-    host::proposals(p, {c.f("logits"), c.f("deltas"), c.f("anchors"), c.i("sizes")},
-                    {boxes.get(), scores.get(), count.get()});
+    host::proposals(
+        p, {c.f("logits"), c.f("deltas"), c.f("anchors"), c.i("sizes")}, {boxes.get(), scores.get(), count.get()});
     for (std::int64_t n = 0; n < p.images; ++n) ASSERT_EQ(count[n], c.i("count")[n]);
     for (std::int64_t i = 0; i < scores.size(); ++i) {
       // torchvision returns the sigmoid; the peer took its logit: half an ulp of s is 2^-25 / (1 - s) of the logit.
@@ -207,7 +206,7 @@ TEST_F(Peer, Detections) {
     Guarded<float> boxes(rows * 4), scores(rows);
     Guarded<std::int32_t> labels(rows), count(p.images);
     host::detections(p, {c.f("probabilities"), c.f("deltas"), c.f("rois"), c.i("roi_count"), c.i("sizes")},
-                     {boxes.get(), scores.get(), labels.get(), count.get()});
+        {boxes.get(), scores.get(), labels.get(), count.get()});
     for (std::int64_t n = 0; n < p.images; ++n) ASSERT_EQ(count[n], c.i("count")[n]);
     for (std::int64_t i = 0; i < rows; ++i) {
       ASSERT_EQ(labels[i], c.i("labels")[i]) << i;
@@ -225,9 +224,9 @@ TEST_F(Peer, MaskTargetsBitmap) {
     const std::vector<std::int32_t> height(rois, c.i("ints")[1]), width(rois, c.i("ints")[2]);
     Guarded<float> out(c.numel("target"));
     host::mask_targets_bitmap(p,
-                              {c.data<std::uint8_t>("bytes"), c.data<std::int64_t>("offset"), c.i("box"), c.i("object"),
-                               c.f("rois"), height.data(), width.data()},
-                              out.get());
+        {c.data<std::uint8_t>("bytes"), c.data<std::int64_t>("offset"), c.i("box"), c.i("object"), c.f("rois"),
+            height.data(), width.data()},
+        out.get());
     // Averages of at most n = 4 grid^2 values in [0, 1]; the peer adds them in one chain before it divides, so up to n
     // units; ours in two short ones. grid <= ceil(800 / 28).
     const double grid = std::ceil(std::max(height[0], width[0]) / double(p.size));
@@ -239,8 +238,8 @@ TEST_F(Peer, MaskTargetsPolygon) {
   for_each_case("mask_polygon", [](const PeerCase& c) {
     const MaskTargetParams p{.rois = c.dims("rois")[0], .size = c.i("ints")[0]};
     Guarded<float> out(c.numel("target"));
-    host::mask_targets_polygon(p, {c.i("object_polygon"), c.i("polygon_vertex"), c.f("vertices")}, c.i("object"),
-                               c.f("rois"), out.get());
+    host::mask_targets_polygon(
+        p, {c.i("object_polygon"), c.i("polygon_vertex"), c.f("vertices")}, c.i("object"), c.f("rois"), out.get());
     for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], c.f("target")[i]) << i;
   });
 }
@@ -254,8 +253,8 @@ TEST_F(Peer, PasteMask) {
       const float* pasted = c.f("pasted") + n * height * width;
       std::int32_t box[4];
       Guarded<std::uint8_t> bits(height * width);
-      host::paste_mask(size, c.f("masks") + n * size * size, c.f("boxes") + 4 * n, height, width, box, bits.get(),
-                       bits.size());
+      host::paste_mask(
+          size, c.f("masks") + n * size * size, c.f("boxes") + 4 * n, height, width, box, bits.get(), bits.size());
       for (std::int64_t y = 0; y < height; ++y)
         for (std::int64_t x = 0; x < width; ++x) {
           const bool inside = x >= box[0] && x < box[0] + box[2] && y >= box[1] && y < box[1] + box[3];
@@ -308,8 +307,7 @@ TEST_F(Peer, Float16AndBfloat16) {
   });
 }
 
-template <class T>
-void expect_scale_offset_relu(const PeerCase& c) {
+template <class T> void expect_scale_offset_relu(const PeerCase& c) {
   const std::int64_t rows = c.dims("x")[0], channels = c.dims("x")[1], n = rows * channels;
   const auto values = [&](const std::string& key) {
     std::vector<T> all(n);
@@ -319,12 +317,12 @@ void expect_scale_offset_relu(const PeerCase& c) {
   const std::vector<T> x = values("x"), residual = values("residual");
   const auto expect = [&](const std::string& key, bool relu, const T* added) {
     Guarded<T> y(n);
-    host::scale_offset_relu<T>({.rows = rows, .channels = channels, .relu = relu},
-                               {x.data(), nullptr, c.f("offset"), added}, y.get());
+    host::scale_offset_relu<T>(
+        {.rows = rows, .channels = channels, .relu = relu}, {x.data(), nullptr, c.f("offset"), added}, y.get());
     const std::vector<T> want = values(key);
     for (std::int64_t i = 0; i < n; ++i)
-      ASSERT_TRUE(std::memcmp(&want[i], &y[i], sizeof(T)) == 0 ||
-                  (std::isnan(widen(want[i])) && std::isnan(widen(y[i]))))
+      ASSERT_TRUE(
+          std::memcmp(&want[i], &y[i], sizeof(T)) == 0 || (std::isnan(widen(want[i])) && std::isnan(widen(y[i]))))
           << key << " " << i;
   };
   expect("plain", false, nullptr);
@@ -335,12 +333,9 @@ void expect_scale_offset_relu(const PeerCase& c) {
 // To the bit: sums in float32, rounded once.
 TEST_F(Peer, ScaleOffsetRelu) {
   for_each_case("scale_offset_relu", [](const PeerCase& c) {
-    if (c.name.ends_with("bfloat16"))
-      expect_scale_offset_relu<Bfloat16>(c);
-    else if (c.name.ends_with("float16"))
-      expect_scale_offset_relu<Float16>(c);
-    else
-      expect_scale_offset_relu<float>(c);
+    if (c.name.ends_with("bfloat16")) expect_scale_offset_relu<Bfloat16>(c);
+    else if (c.name.ends_with("float16")) expect_scale_offset_relu<Float16>(c);
+    else expect_scale_offset_relu<float>(c);
   });
 }
 

@@ -51,10 +51,10 @@ TEST(MaskTargets, PolygonOutsideOrNanRoi_Empty) {
   const std::int32_t object_polygon[] = {0, 1, 2}, polygon_vertex[] = {0, 4, 6}, object[] = {0, 0, 1, 0, -1};
   const float rois[] = {10, 10, 20, 20, 100, 100, 120, 120, 30, 30, 40, 40, kNan, 10, 20, 20, 10, 10, 20, 20};
   Guarded<float> out(5 * 784);
-  host::mask_targets_polygon({.rois = 5, .size = 28}, {object_polygon, polygon_vertex, vertices}, object, rois,
-                             out.get());
+  host::mask_targets_polygon(
+      {.rois = 5, .size = 28}, {object_polygon, polygon_vertex, vertices}, object, rois, out.get());
   EXPECT_EQ(std::accumulate(out.get(), out.get() + 784, 0.0f),
-            784.0f);  // COCO's rule on a square at the grid's corners
+      784.0f);  // COCO's rule on a square at the grid's corners
   for (int i = 784; i < 5 * 784; ++i) ASSERT_EQ(out[i], 0.0f) << i;
 }
 
@@ -90,12 +90,12 @@ TEST(Sgd, RatesFromMemory_EqualFlatRanges) {
     std::vector<float> momentum(5, 1), weight(5, 10), want_momentum = momentum, want_weight = weight;
     if (skip == 0) {
       host::sgd({.lr = 0.2f, .momentum = 0.5f, .weight_decay = 0.01f, .grad_scale = 0.25f}, 3, grad.data(),
-                want_momentum.data(), want_weight.data());
+          want_momentum.data(), want_weight.data());
       host::sgd({.lr = 0.1f, .momentum = 0.5f, .weight_decay = 0, .grad_scale = 0.25f}, 2, grad.data() + 3,
-                want_momentum.data() + 3, want_weight.data() + 3);
+          want_momentum.data() + 3, want_weight.data() + 3);
     }
     const SgdTensor tensors[] = {{grad.data(), momentum.data(), weight.data(), 3, 2, 0.01f},
-                                 {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
+        {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
     const float rates[] = {0.1f, 0.25f};
     host::sgd(0.5f, tensors, 2, 3, {rates, rates + 1, &skip});
     EXPECT_EQ(momentum, want_momentum);
@@ -122,8 +122,8 @@ TEST(Parameters, Contradictions_Refused) {
   roi.levels = 0;
   EXPECT_THROW(host::roi_align_forward(roi, nullptr, f, i, f), UsageError);
   const MatchIn in{f, i, f, nullptr};
-  EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1, .high = 0.3f, .low = 0.7f}, in, i),
-               UsageError);
+  EXPECT_THROW(
+      host::match({.images = 1, .candidates = 1, .gt_capacity = 1, .high = 0.3f, .low = 0.7f}, in, i), UsageError);
   i[0] = 2;
   EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1}, in, i), UsageError);
   EXPECT_THROW(host::sample({.positive_fraction = 1.5f}, {}, {}), UsageError);
@@ -141,10 +141,10 @@ TEST(ThreadPool, ParallelFor_RunsOnceRethrowsFirst) {
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), n);
   }
   EXPECT_THROW(parallel_for(&pool, 100,
-                            [](std::int64_t i) {
-                              if (i == 50) throw UsageError("x");
-                            }),
-               UsageError);
+                   [](std::int64_t i) {
+                     if (i == 50) throw UsageError("x");
+                   }),
+      UsageError);
   int sum = 0;
   parallel_ranges(nullptr, 10, 4, [&](std::int64_t b, std::int64_t e) { sum += static_cast<int>((e - b) * 100 + b); });
   EXPECT_EQ(sum, 1012);

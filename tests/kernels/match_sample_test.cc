@@ -46,11 +46,11 @@ TEST(Match, AnyThreads_SameBits) {
   const std::int32_t count[] = {9, 0, 4};
   for (const bool legacy : {false, true}) {
     const MatchParams p{.images = 3,
-                        .candidates = 5000,
-                        .gt_capacity = 9,
-                        .shared_candidates = true,
-                        .allow_low_quality = true,
-                        .legacy = legacy};
+        .candidates = 5000,
+        .gt_capacity = 9,
+        .shared_candidates = true,
+        .allow_low_quality = true,
+        .legacy = legacy};
     Guarded<std::int32_t> one(15000);
     const MatchIn in{gt.data(), count, candidates.data(), nullptr};
     host::match(p, in, one.get());
@@ -67,7 +67,7 @@ TEST(Match, AnyThreads_SameBits) {
 TEST(Sample, AllShapes_EqualSpecification) {
   Stream s = stream(4);
   for (const auto& [candidates, size, rate] :
-       {std::tuple{5000, 256, 0.01}, std::tuple{300, 64, 0.5}, std::tuple{90000, 512, 0.001}}) {
+      {std::tuple{5000, 256, 0.01}, std::tuple{300, 64, 0.5}, std::tuple{90000, 512, 0.001}}) {
     const SampleParams p{.images = 2, .candidates = candidates, .size = size, .positive_fraction = 0.25f, .purpose = 4};
     const std::int64_t key[] = {5, 77};
     std::vector<std::int32_t> matched;
@@ -85,9 +85,7 @@ TEST(Sample, AllShapes_EqualSpecification) {
         const std::size_t begin = expected.size(), want = kind == 0 ? size / 4 : size - begin;
         for (const auto& [bits, c] : pools[kind])
           if (expected.size() - begin < want) expected.push_back(c);
-        if (kind == 0) {
-          EXPECT_EQ(positives[n], static_cast<std::int32_t>(expected.size()));
-        }
+        if (kind == 0) { EXPECT_EQ(positives[n], static_cast<std::int32_t>(expected.size())); }
         std::sort(expected.begin() + begin, expected.end());
       }
       EXPECT_EQ(total[n], static_cast<std::int32_t>(expected.size()));

@@ -87,8 +87,11 @@ def roi_align_case(name, images, channels, size, strides, rois_n, seed, pooled=7
                    legacy_area=False, min_level=2, odd=True):
     g = generator(seed)
     height, width = size
-    p = dict(pooled=pooled, sampling_ratio=sampling_ratio, aligned=aligned, legacy_area=legacy_area, min_level=min_level)
-    features = [torch.randn(images, channels, -(-height // s), -(-width // s), generator=g).requires_grad_() for s in strides]
+    p = dict(pooled=pooled, sampling_ratio=sampling_ratio, aligned=aligned, legacy_area=legacy_area,
+             min_level=min_level)
+    features = [
+        torch.randn(images, channels, -(-height // s), -(-width // s), generator=g).requires_grad_() for s in strides
+    ]
     rois = random_boxes(rois_n, height, width, g)
     if odd:
         rois = torch.cat([rois, odd_rois(height, width)])
@@ -97,7 +100,8 @@ def roi_align_case(name, images, channels, size, strides, rois_n, seed, pooled=7
     out = pyramid_roi_align(features, rois, image, scales, p)
     if not legacy_area and not aligned and len(strides) > 1:  # the pooler itself, where it has such a mode
         m = MultiScaleRoIAlign([str(l) for l in range(len(strides))], pooled, sampling_ratio or -1)
-        m.scales, m.map_levels = scales, torchvision.ops.poolers.initLevelMapper(min_level, min_level + len(strides) - 1)
+        m.scales, m.map_levels = scales, torchvision.ops.poolers.initLevelMapper(min_level,
+                                                                                 min_level + len(strides) - 1)
         order = torch.argsort(image, stable=True)
         per_image = [rois[order][image[order] == i] for i in range(images)]
         pooled_all = m({str(l): f for l, f in enumerate(features)}, per_image, [size] * images)
@@ -107,9 +111,11 @@ def roi_align_case(name, images, channels, size, strides, rois_n, seed, pooled=7
     # Also with |grad|, which is the sum of absolute terms that bounds the rounding of the sum.
     got = torch.autograd.grad(out, features, grad, retain_graph=True)
     absolute = torch.autograd.grad(out, features, grad.abs())
-    arrays = dict(ints=np.array([images, channels, len(strides), pooled, sampling_ratio, aligned, legacy_area, min_level], np.int32),
-                  sizes=np.array([f.shape[2:] for f in features], np.int32), scales=np.array(scales, np.float32),
-                  rois=rois, image=image.int(), out=out.permute(0, 2, 3, 1), grad=grad.permute(0, 2, 3, 1))
+    arrays = dict(
+        ints=np.array(
+            [images, channels, len(strides), pooled, sampling_ratio, aligned, legacy_area, min_level], np.int32),
+        sizes=np.array([f.shape[2:] for f in features], np.int32), scales=np.array(scales, np.float32), rois=rois,
+        image=image.int(), out=out.permute(0, 2, 3, 1), grad=grad.permute(0, 2, 3, 1))
     for l in range(len(strides)):
         arrays[f"feature{l}"] = features[l].permute(0, 2, 3, 1)
         arrays[f"grad{l}"] = got[l].permute(0, 2, 3, 1)
@@ -140,20 +146,22 @@ def legacy_iou(a, b):
     return inter / (area(a)[:, None] + area(b) - inter)
 
 
-def match_case(name, counts, candidates_n, capacity, seed, high=0.7, low=0.3, quality=True, legacy=False, shared=True, grid=False,
-               hidden=False):
+def match_case(name, counts, candidates_n, capacity, seed, high=0.7, low=0.3, quality=True, legacy=False, shared=True,
+               grid=False, hidden=False):
     g = generator(seed)
     images = len(counts)
     gt = torch.zeros(images, capacity, 4)
     for n, c in enumerate(counts):
         gt[n, :c] = random_boxes(c, 120, 160, g, 4)
-    candidates = torch.stack([random_boxes(candidates_n, 160, 200, g, 4, 0.9) - 20 for _ in range(1 if shared else images)])
+    candidates = torch.stack(
+        [random_boxes(candidates_n, 160, 200, g, 4, 0.9) - 20 for _ in range(1 if shared else images)])
     if grid:  # many ties
         gt, candidates = torch.round(gt / 16) * 16, torch.round(candidates / 16) * 16
         gt[..., 2:] += 16
         candidates[..., 2:] += 16
         gt[:, 1] = gt[:, 0]  # the first of two equal objects wins
-    visible = torch.rand(images, candidates_n, generator=g) < 0.7 if hidden else torch.ones(images, candidates_n, dtype=torch.bool)
+    visible = torch.rand(images, candidates_n, generator=g) < 0.7 if hidden else torch.ones(
+        images, candidates_n, dtype=torch.bool)
     matched = torch.full((images, candidates_n), -1, dtype=torch.int64)
     matcher = _utils.Matcher(high, low, quality)
     for n, c in enumerate(counts):
@@ -210,8 +218,9 @@ def sample_case(name, matched, size, fraction, seed=11, purpose=3, step=5):
         pos, neg = torch.where(pos[0])[0].numpy(), torch.where(neg[0])[0].numpy()
         index[n, :len(pos)], index[n, len(pos):len(pos) + len(neg)] = pos, neg
         positives[n], total[n] = len(pos), len(pos) + len(neg)
-    write("sample-" + name, ints=np.array([images, candidates, size, seed, purpose, step], np.int64),
-          floats=np.array([fraction], np.float32), matched=matched.int(), id=ids, index=index, positives=positives, total=total)
+    write("sample-" + name, ints=np.array([images, candidates, size, seed, purpose, step],
+                                          np.int64), floats=np.array([fraction], np.float32), matched=matched.int(),
+          id=ids, index=index, positives=positives, total=total)
 
 
 def sample_cases():
@@ -233,7 +242,8 @@ def legacy_encode(gt, ref, w):
     size = lambda b: (b[:, 2] - b[:, 0] + 1, b[:, 3] - b[:, 1] + 1)
     (rw, rh), (gw, gh) = size(ref), size(gt)
     rx, ry, gx, gy = ref[:, 0] + 0.5 * rw, ref[:, 1] + 0.5 * rh, gt[:, 0] + 0.5 * gw, gt[:, 1] + 0.5 * gh
-    return torch.stack([w[0] * (gx - rx) / rw, w[1] * (gy - ry) / rh, w[2] * torch.log(gw / rw), w[3] * torch.log(gh / rh)], 1)
+    return torch.stack(
+        [w[0] * (gx - rx) / rw, w[1] * (gy - ry) / rh, w[2] * torch.log(gw / rw), w[3] * torch.log(gh / rh)], 1)
 
 
 def legacy_decode(delta, ref, w, clamp=np.log(1000.0 / 16)):
@@ -257,8 +267,8 @@ def box_coder_cases():
         else:
             coder = _utils.BoxCoder(w)
             encoded, decoded = coder.encode_single(gt, ref), coder.decode_single(delta, ref)
-        write("box_coder-" + name, ints=np.array([legacy], np.int32), weights=np.array(w, np.float32), gt=gt, reference=ref,
-              delta=delta, encoded=encoded, decoded=decoded)
+        write("box_coder-" + name, ints=np.array([legacy], np.int32), weights=np.array(w, np.float32), gt=gt,
+              reference=ref, delta=delta, encoded=encoded, decoded=decoded)
 
 
 # ------------------------------------------------------------------------------------------------- NMS and proposals
@@ -275,8 +285,10 @@ def legacy_nms(boxes, threshold):
 
 def nms_case(name, boxes, threshold, legacy=False):
     scores = torch.linspace(1, 0, len(boxes)) if len(boxes) > 1 else torch.ones(len(boxes))
-    keep = legacy_nms(boxes, np.float32(threshold)) if legacy else torchvision.ops.nms(boxes, scores, float(np.float32(threshold)))
-    write("nms-" + name, ints=np.array([legacy], np.int32), floats=np.array([threshold], np.float32), boxes=boxes, keep=keep.int())
+    keep = legacy_nms(boxes, np.float32(threshold)) if legacy else torchvision.ops.nms(
+        boxes, scores, float(np.float32(threshold)))
+    write("nms-" + name, ints=np.array([legacy], np.int32), floats=np.array([threshold], np.float32), boxes=boxes,
+          keep=keep.int())
 
 
 def nms_cases():
@@ -295,7 +307,8 @@ def nms_cases():
 
 
 def legacy_proposals(logits, deltas, anchors, sizes, levels, p):
-    """maskrcnn-benchmark: sigmoid scores; each level cut and suppressed by itself, then over levels or over the batch."""
+    """maskrcnn-benchmark: sigmoid scores; each level cut and suppressed by itself, then over levels or over the
+    batch."""
     per_image = []
     for n in range(len(logits)):
         boxes, scores = [], []
@@ -336,22 +349,25 @@ def proposal_case(name, seed, sizes, shapes, pre, post, legacy=False, per_level=
     deltas = torch.randn(images, len(a), 4, generator=g) * 0.3
     assert all(len(torch.unique(torch.sigmoid(x))) == len(x) for x in logits)
     if legacy:
-        result = legacy_proposals(logits, deltas, a, sizes, levels,
-                                  dict(pre_nms=pre, post_nms=post, post_nms_per_level=per_level, post_nms_batch=batch, min_size=min_size, nms=nms))
+        result = legacy_proposals(
+            logits, deltas, a, sizes, levels,
+            dict(pre_nms=pre, post_nms=post, post_nms_per_level=per_level, post_nms_batch=batch, min_size=min_size,
+                 nms=nms))
     else:
         coder = _utils.BoxCoder((1.0, 1.0, 1.0, 1.0))
         decoded = coder.decode(deltas.reshape(-1, 4), [a] * images).view(images, -1, 4)
-        me = SimpleNamespace(min_size=min_size, score_thresh=0.0, nms_thresh=nms, pre_nms_top_n=lambda: pre, post_nms_top_n=lambda: post)
+        me = SimpleNamespace(min_size=min_size, score_thresh=0.0, nms_thresh=nms, pre_nms_top_n=lambda: pre,
+                             post_nms_top_n=lambda: post)
         me._get_top_n_idx = lambda o, n: rpn.RegionProposalNetwork._get_top_n_idx(me, o, n)
         b, s = rpn.RegionProposalNetwork.filter_proposals(me, decoded, logits, sizes, list(np.diff(levels)))
         result = [(x, torch.logit(y.double()).float()) for x, y in zip(b, s)]
     boxes, scores = np.zeros((images, post, 4), np.float32), np.zeros((images, post), np.float32)
     for n, (b, s) in enumerate(result):
         boxes[n, :len(b)], scores[n, :len(b)] = b, s
-    write("proposals-" + name, ints=np.array([images, len(a), pre, post, per_level, batch, legacy], np.int32),
-          floats=np.array([min_size, nms], np.float32), levels=np.array(levels, np.int64), sizes=np.array(sizes, np.int32),
-          logits=logits, deltas=deltas, anchors=a, boxes=boxes, scores=scores,
-          count=np.array([len(b) for b, _ in result], np.int32))
+    write("proposals-" + name, ints=np.array([images, len(a), pre, post, per_level, batch, legacy],
+                                             np.int32), floats=np.array([min_size, nms], np.float32),
+          levels=np.array(levels, np.int64), sizes=np.array(sizes, np.int32), logits=logits, deltas=deltas, anchors=a,
+          boxes=boxes, scores=scores, count=np.array([len(b) for b, _ in result], np.int32))
 
 
 def proposal_cases():
@@ -361,7 +377,8 @@ def proposal_cases():
     proposal_case("big_min_size", 3, [(128, 160), (64, 64)], pyramid, 200, 300, min_size=12.0)
     proposal_case("one_level", 4, [(64, 64)], [(9, 7)], 1000, 50, nms=0.5)
     proposal_case("legacy_test", 5, [(128, 160), (100, 160)], pyramid, 300, 250, legacy=True, per_level=150, min_size=0)
-    proposal_case("legacy_train", 6, [(128, 160), (100, 160), (128, 90)], pyramid, 300, 400, legacy=True, per_level=200, batch=400, min_size=0)
+    proposal_case("legacy_train", 6, [(128, 160), (100, 160), (128, 90)], pyramid, 300, 400, legacy=True, per_level=200,
+                  batch=400, min_size=0)
 
 
 # --------------------------------------------------------------------------------------------------------- detections
@@ -373,19 +390,22 @@ def detection_case(name, counts, capacity, classes, seed, detections=100, score=
     deltas = torch.randn(images, capacity, classes, 4, generator=g)
     deltas[:, ::7, :, 2:] = -60.0  # boxes without size: dropped
     rois = torch.stack([random_boxes(capacity, 200, 300, g, 8, 0.6) for _ in counts])
-    me = SimpleNamespace(box_coder=_utils.BoxCoder((10.0, 10.0, 5.0, 5.0)), score_thresh=score, nms_thresh=0.5, detections_per_img=detections)
+    me = SimpleNamespace(box_coder=_utils.BoxCoder((10.0, 10.0, 5.0, 5.0)), score_thresh=score, nms_thresh=0.5,
+                         detections_per_img=detections)
     valid = [torch.arange(c) for c in counts]
-    b, s, l = roi_heads.RoIHeads.postprocess_detections(
-        me, torch.cat([x[v] for x, v in zip(logits, valid)]), torch.cat([x[v] for x, v in zip(deltas, valid)]).flatten(1),
-        [x[v] for x, v in zip(rois, valid)], sizes)
+    b, s, l = roi_heads.RoIHeads.postprocess_detections(me, torch.cat([x[v] for x, v in zip(logits, valid)]),
+                                                        torch.cat([x[v] for x, v in zip(deltas, valid)]).flatten(1),
+                                                        [x[v] for x, v in zip(rois, valid)], sizes)
     boxes, scores = np.zeros((images, detections, 4), np.float32), np.zeros((images, detections), np.float32)
     labels = np.zeros((images, detections), np.int32)
     for n in range(images):
         k = len(b[n])
         boxes[n, :k], scores[n, :k], labels[n, :k] = b[n], s[n], l[n]
-    write("detections-" + name, ints=np.array([images, capacity, classes, detections], np.int32), floats=np.array([score], np.float32),
-          sizes=np.array(sizes, np.int32), probabilities=torch.softmax(logits, -1), deltas=deltas, rois=rois,
-          roi_count=np.array(counts, np.int32), boxes=boxes, scores=scores, labels=labels, count=np.array([len(x) for x in b], np.int32))
+    write("detections-" + name, ints=np.array([images, capacity, classes, detections],
+                                              np.int32), floats=np.array([score],
+                                                                         np.float32), sizes=np.array(sizes, np.int32),
+          probabilities=torch.softmax(logits, -1), deltas=deltas, rois=rois, roi_count=np.array(counts, np.int32),
+          boxes=boxes, scores=scores, labels=labels, count=np.array([len(x) for x in b], np.int32))
 
 
 def detection_cases():
@@ -428,8 +448,8 @@ def mask_bitmap_case(name, height, width, objects, rois_n, seed, size=28):
             y0, y1, x0, x1 = rows[0], rows[-1] + 1, columns[0], columns[-1] + 1
             box[i] = x0, y0, x1 - x0, y1 - y0
             data += m[y0:y1, x0:x1].tobytes()
-    write("mask_bitmap-" + name, ints=np.array([size, height, width], np.int32), bytes=np.frombuffer(data, np.uint8), offset=offset, box=box,
-          object=at.int(), rois=rois, target=target)
+    write("mask_bitmap-" + name, ints=np.array([size, height, width], np.int32), bytes=np.frombuffer(data, np.uint8),
+          offset=offset, box=box, object=at.int(), rois=rois, target=target)
 
 
 def mask_polygon_case(name, seed, rois_n, spread, size=28):
@@ -475,7 +495,8 @@ def mask_polygon_case(name, seed, rois_n, spread, size=28):
             scaled.append(q.numpy().astype(np.float64).reshape(-1).tolist())
         target[r] = coco.decode(coco.merge(coco.frPyObjects(scaled, size, size)))
     write("mask_polygon-" + name, ints=np.array([size], np.int32), object_polygon=np.array(object_polygon, np.int32),
-          polygon_vertex=np.array(polygon_vertex, np.int32), vertices=np.concatenate(vertices), object=at.astype(np.int32), rois=rois, target=target)
+          polygon_vertex=np.array(polygon_vertex, np.int32), vertices=np.concatenate(vertices),
+          object=at.astype(np.int32), rois=rois, target=target)
 
 
 def paste_case(name, seed, n, height, width, size=28):
@@ -487,7 +508,8 @@ def paste_case(name, seed, n, height, width, size=28):
     boxes[1] = torch.tensor([0.0, 0, 0.4, 0.4])
     boxes[2] = torch.tensor([width - 0.5, height - 0.5, width, height])
     pasted = roi_heads.paste_masks_in_image(masks, boxes, (height, width))[:, 0]
-    write("paste-" + name, ints=np.array([size, height, width], np.int32), masks=masks[:, 0], boxes=boxes, pasted=pasted)
+    write("paste-" + name, ints=np.array([size, height, width], np.int32), masks=masks[:, 0], boxes=boxes,
+          pasted=pasted)
 
 
 def mask_cases():
@@ -505,7 +527,8 @@ def mask_cases():
 # ---------------------------------------------------------------------------------------------------------------- SGD
 
 def sgd_cases():
-    for name, n, decay, momentum in [("decay", 1003, 1e-4, 0.9), ("no_decay", 517, 0.0, 0.9), ("no_momentum", 7, 1e-2, 0.0), ("none", 0, 1e-4, 0.9)]:
+    for name, n, decay, momentum in [("decay", 1003, 1e-4, 0.9), ("no_decay", 517, 0.0, 0.9),
+                                     ("no_momentum", 7, 1e-2, 0.0), ("none", 0, 1e-4, 0.9)]:
         g = generator(7)
         w = torch.nn.Parameter(torch.randn(n, generator=g))
         start, grads = w.detach().clone(), torch.randn(6, n, generator=g)
@@ -517,10 +540,12 @@ def sgd_cases():
         buffer = opt.state[w].get("momentum_buffer")
         if buffer is None:
             buffer = torch.zeros(0)
-        write("sgd-" + name, floats=np.array([0.02, momentum, decay], np.float32), start=start, grads=grads, weight=w, momentum=buffer)
+        write("sgd-" + name, floats=np.array([0.02, momentum, decay], np.float32), start=start, grads=grads, weight=w,
+              momentum=buffer)
 
 
-# ------------------------------------------------------------------------------------------ 16-bit types, scale and offset
+# ------------------------------------------------------------------------------------------ 16-bit types, scale and
+# offset
 
 def float16_cases():
     patterns = torch.arange(65536, dtype=torch.int32).to(torch.int16)
@@ -528,13 +553,20 @@ def float16_cases():
     # Any float32; those half way between two neighbours of float16 and of bfloat16, and the numbers beside these.
     halves = patterns.view(torch.float16).float()
     halves = halves[torch.isfinite(halves) & (halves >= 0)].sort().values
-    middles = torch.cat([(halves[1:] + halves[:-1]) / 2, (torch.arange(0, 0x7F80, dtype=torch.int32) * 65536 + 32768).view(torch.float32), torch.tensor([65519.0, 65520.0, 65536.0])])
-    near = torch.cat([middles, torch.nextafter(middles, torch.tensor(torch.inf)), torch.nextafter(middles, torch.tensor(0.0))])
+    middles = torch.cat([(halves[1:] + halves[:-1]) / 2,
+                         (torch.arange(0, 0x7F80, dtype=torch.int32) * 65536 + 32768).view(torch.float32),
+                         torch.tensor([65519.0, 65520.0, 65536.0])])
+    near = torch.cat(
+        [middles,
+         torch.nextafter(middles, torch.tensor(torch.inf)),
+         torch.nextafter(middles, torch.tensor(0.0))])
     special = torch.tensor([0.0, torch.inf, torch.nan, 1e-45, 2.0**-25, 2.0**-24, 3e38])
-    x = torch.cat([torch.randint(-2**31, 2**31, (100000,), generator=g).to(torch.int32).view(torch.float32), near, special])
+    x = torch.cat(
+        [torch.randint(-2**31, 2**31, (100000, ), generator=g).to(torch.int32).view(torch.float32), near, special])
     x = torch.cat([x, -x])
     bits = lambda t: t.view(torch.int16).to(torch.int32) & 0xFFFF
-    write("float16-all", float16=patterns.view(torch.float16).float(), bfloat16=patterns.view(torch.bfloat16).float(), x=x, x_float16=bits(x.to(torch.float16)), x_bfloat16=bits(x.to(torch.bfloat16)))
+    write("float16-all", float16=patterns.view(torch.float16).float(), bfloat16=patterns.view(torch.bfloat16).float(),
+          x=x, x_float16=bits(x.to(torch.float16)), x_bfloat16=bits(x.to(torch.bfloat16)))
 
 
 def scale_offset_relu_cases():
@@ -544,13 +576,15 @@ def scale_offset_relu_cases():
         offset = torch.randn(37, generator=g)
         x[5, 3] = torch.nan
         sums = x.float() + offset
-        as_bits = lambda t: t.view(torch.int32) if kind == torch.float32 else t.view(torch.int16).to(torch.int32) & 0xFFFF
+        as_bits = lambda t: t.view(torch.int32) if kind == torch.float32 else t.view(torch.int16).to(torch.int32
+                                                                                                     ) & 0xFFFF
         write("scale_offset_relu-" + name, x=as_bits(x), residual=as_bits(residual), offset=offset,
-              plain=as_bits(sums.to(kind)), relu=as_bits(sums.relu().to(kind)), added=as_bits((sums + residual.float()).relu().to(kind)))
+              plain=as_bits(sums.to(kind)), relu=as_bits(sums.relu().to(kind)), added=as_bits(
+                  (sums + residual.float()).relu().to(kind)))
 
 
 if __name__ == "__main__":
-    for cases in (roi_align_cases, match_cases, sample_cases, box_coder_cases, nms_cases, proposal_cases, detection_cases, mask_cases, sgd_cases, float16_cases,
-                  scale_offset_relu_cases):
+    for cases in (roi_align_cases, match_cases, sample_cases, box_coder_cases, nms_cases, proposal_cases,
+                  detection_cases, mask_cases, sgd_cases, float16_cases, scale_offset_relu_cases):
         cases()
     print("torch", torch.__version__, "torchvision", torchvision.__version__)

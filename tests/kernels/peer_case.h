@@ -37,8 +37,7 @@ class PeerCase {
     }
   }
 
-  template <class T>
-  const T* data(const std::string& key) const {
+  template <class T> const T* data(const std::string& key) const {
     const PeerArray& a = get(key);
     if (width(a.type) != sizeof(T)) throw std::runtime_error(name + ": " + key + " has another type");
     return reinterpret_cast<const T*>(a.bytes.data());

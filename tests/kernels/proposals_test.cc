@@ -35,8 +35,8 @@ TEST(BoxCoder, DecodeAfterEncode_GivesTheBox) {
 std::vector<std::int32_t> slow_nms(const std::vector<float>& boxes, float threshold, float extra) {
   std::vector<std::int32_t> keep;
   for (std::int32_t i = 0; i < std::ssize(boxes) / 4; ++i)
-    if (std::none_of(keep.begin(), keep.end(),
-                     [&](int k) { return box_iou(&boxes[4 * k], &boxes[4 * i], extra) > threshold; }))
+    if (std::none_of(
+            keep.begin(), keep.end(), [&](int k) { return box_iou(&boxes[4 * k], &boxes[4 * i], extra) > threshold; }))
       keep.push_back(i);
   return keep;
 }
@@ -67,7 +67,7 @@ Rpn small_rpn(std::int64_t images, bool ties) {
 }
 
 void run(const Rpn& r, Guarded<float>& boxes, Guarded<float>& scores, Guarded<std::int32_t>& count,
-         ThreadPool* pool = nullptr) {
+    ThreadPool* pool = nullptr) {
   host::proposals(r.p, r.in(), {boxes.get(), scores.get(), count.get()}, pool);
 }
 
@@ -198,7 +198,7 @@ TEST(Detections, AnyThreads_SameBits) {
     all.push_back(std::make_unique<Guarded<float>>(90 * 5));
     Guarded<std::int32_t> l(90), c(3);
     host::detections(p, {probabilities.data(), deltas.data(), rois.data(), roi_count, size},
-                     {all.back()->get(), all.back()->get() + 360, l.get(), c.get()}, &pool);
+        {all.back()->get(), all.back()->get() + 360, l.get(), c.get()}, &pool);
     EXPECT_EQ(c[1], 0);
     EXPECT_GT(c[0], 0);
     EXPECT_TRUE(all.front()->same(*all.back()));

@@ -41,8 +41,8 @@ struct Roi {
 };
 
 class RoiAlign : public testing::TestWithParam<std::tuple<int, int, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Shapes, RoiAlign,
-                         testing::Combine(testing::Values(1, 15, 64, 200), testing::Values(2, 0), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, RoiAlign, testing::Combine(testing::Values(1, 15, 64, 200), testing::Values(2, 0), testing::Bool()));
 
 TEST_P(RoiAlign, AnyThreads_SameBits) {
   const Roi t(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()));
@@ -183,7 +183,7 @@ TEST(SimdVariants, EveryInstructionSet_AgreesWithBase) {
     KeptBoxes kept(100);
     for (int i = 0; i < 100; ++i) {
       EXPECT_EQ(overlaps_loop(Isa::kBase)({0.6f, 0}, kept, boxes.data() + 4 * i),
-                overlaps_loop(isa)({0.6f, 0}, kept, boxes.data() + 4 * i));
+          overlaps_loop(isa)({0.6f, 0}, kept, boxes.data() + 4 * i));
       kept.add(boxes.data() + 4 * i, 0);
     }
   }

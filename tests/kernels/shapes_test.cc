@@ -45,8 +45,7 @@ struct Recipe {
   data::DataSettings data;
   model::ModelConfig model;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
     v("data", s.data, "images and their transformation");
     v("model", s.model, "Mask R-CNN");
   }
@@ -135,8 +134,7 @@ std::vector<BatchNormParams> norms_of(const Recipe& r, data::Size size, std::int
   return all;
 }
 
-template <class T>
-void roi_align_launches(const RoiAlignParams& p) {
+template <class T> void roi_align_launches(const RoiAlignParams& p) {
   const T* features[4] = {};
   T* gradients[4] = {};
   cuda::roi_align_forward<T>(p, features, nullptr, nullptr, nullptr, nullptr);
@@ -165,16 +163,16 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, data::Size size, std
   for (const ProposalParams& p : {training, testing}) cuda::proposals(p, {}, {}, nullptr, nullptr);
   const std::int64_t candidates = rpn.post_nms_train + gt_capacity_of(r);
   const MatchParams anchors{.images = images,
-                            .candidates = training.anchors,
-                            .gt_capacity = gt_capacity_of(r),
-                            .shared_candidates = true,
-                            .allow_low_quality = true};
+      .candidates = training.anchors,
+      .gt_capacity = gt_capacity_of(r),
+      .shared_candidates = true,
+      .allow_low_quality = true};
   const MatchParams rois{
       .images = images, .candidates = candidates, .gt_capacity = gt_capacity_of(r), .high = 0.5f, .low = 0.5f};
   for (const MatchParams& p : {anchors, rois}) cuda::match(p, {}, nullptr, nullptr, nullptr);
   cuda::sample({.images = images, .candidates = training.anchors, .size = rpn.sample}, {}, {}, nullptr, nullptr);
   cuda::sample({.images = images, .candidates = candidates, .size = roi.sample, .positive_fraction = 0.25f}, {}, {},
-               nullptr, nullptr);
+      nullptr, nullptr);
   cuda::encode_boxes({}, images * roi.sample, nullptr, nullptr, nullptr, nullptr);
   cuda::decode_boxes({}, images * training.anchors, nullptr, nullptr, nullptr, nullptr);
   cuda::nms(rpn.pre_nms_train, nullptr, 0.7f, false, nullptr, nullptr, nullptr, nullptr);
@@ -196,12 +194,12 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, data::Size size, std
   cuda::count_mask_changes({.masks = roi.detections * images}, {}, nullptr, nullptr);
   cuda::write_mask_changes({.masks = roi.detections * images}, {}, nullptr, nullptr, nullptr);
   cuda::preprocess({.images = images, .height = size.height, .width = size.width, .antialias = r.data.antialias}, {},
-                   nullptr, nullptr, nullptr);
+      nullptr, nullptr, nullptr);
   const std::int64_t largest = r.model.backbone.fpn_channels * 7 * 7 * roi.box_hidden;  // the box head's first layer
   cuda::sgd(0.9f, nullptr, 180, largest, {}, nullptr);
   cuda::find_nonfinite(nullptr, 180, largest, nullptr, nullptr);
   cuda::squared_norms({.piece = nullptr, .group_begin = nullptr, .pieces = 45'000'000 / kNormPiece, .groups = 10},
-                      nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+      nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
   emulation::record_launches(nullptr);
   return all;
 }
@@ -231,8 +229,8 @@ TEST(Shapes, EveryLaunchOfRecipes_FitsDevices) {
     const Recipe r = recipe_named(name);
     for (const data::Size size : sizes_of(r))
       for (std::int64_t images = 1; images <= 24; ++images) {
-        SCOPED_TRACE(testing::Message() << name << ", " << images << " images of " << size.height << " x "
-                                        << size.width);
+        SCOPED_TRACE(
+            testing::Message() << name << ", " << images << " images of " << size.height << " x " << size.width);
         const std::vector<emulation::Launch> all = launches_of(r, size, images);
         ASSERT_EQ(all.size(), 279u);
         for (const emulation::Launch& l : all)

@@ -1,4 +1,5 @@
-// The load under which planted costs are looked for: there for part of the time, stopped for the rest, and gone afterwards.
+// The load under which planted costs are looked for: there for part of the time, stopped for the rest, and gone
+// afterwards.
 #include "measure/background_load.h"
 
 #include <gtest/gtest.h>
@@ -49,8 +50,7 @@ std::vector<pid_t> children() {
 }
 
 // Whether `condition` came true within a minute; a turn is two or three seconds, on a busy machine a little more.
-template <class Condition>
-bool comes_true(Condition&& condition) {
+template <class Condition> bool comes_true(Condition&& condition) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   for (; !condition(); ::usleep(20'000))
     if (std::chrono::steady_clock::now() > end) return false;

@@ -1,7 +1,9 @@
-"""builds_oracle.py ROW.json: lines "name estimate low high" of a phase, of "step" (the whole step) or of "log" (its logarithm).
+"""builds_oracle.py ROW.json: lines "name estimate low high" of a phase, of "step" (the whole step) or of "log" (its
+logarithm).
 
-From the row's samples by numpy, the estimate must come out the same, and scipy's signed-rank test must reject centres just outside [low, high] and none
-just inside, at the level that the row says is left for the last look at its precision.
+From the row's samples by numpy, the estimate must come out the same, and scipy's signed-rank test must reject centres
+just outside [low, high] and none just inside, at the level that the row says is left for the last look at its
+precision.
 """
 import json
 import sys

@@ -17,7 +17,10 @@ Setting images(std::int64_t n) {
 }
 
 Ablation plain(const char* name, std::function<void(train::Recipe&)> change) {
-  return {.name = name, .question = "Why?", .expectation = "Nothing.", .variants = {{.name = "off"}, {.name = "on", .change = std::move(change)}}};
+  return {.name = name,
+      .question = "Why?",
+      .expectation = "Nothing.",
+      .variants = {{.name = "off"}, {.name = "on", .change = std::move(change)}}};
 }
 Ablation workers() {
   return plain("workers", [](train::Recipe& r) { r.data.workers += 3; });
@@ -26,7 +29,8 @@ Ablation seeds() {
   return plain("seeds", [](train::Recipe& r) { r.seed += 1; });
 }
 Ablation shapes() {
-  Ablation a = plain("shapes", [](train::Recipe& r) { r.model.shapes = r.model.shapes == "static" ? "dynamic" : "static"; });
+  Ablation a =
+      plain("shapes", [](train::Recipe& r) { r.model.shapes = r.model.shapes == "static" ? "dynamic" : "static"; });
   a.settings = {images(3), images(5)};
   return a;
 }
@@ -88,7 +92,7 @@ TEST(Components, TwoOwnersOfASlot_AreRefused) {
   c.step.replace("first", [](auto&) { return nullptr; });
   EXPECT_EQ(c.replaced(), std::vector<std::string>{"step"});
   EXPECT_EQ(message_of<UsageError>([&] { c.step.replace("second", [](auto&) { return nullptr; }); }),
-            "'first' and 'second' both set the step, so one would undo the other: combine only one of them.");
+      "'first' and 'second' both set the step, so one would undo the other: combine only one of them.");
 }
 
 TEST(Components, AblationsOfOneSlot_AreNotCombined) {
@@ -97,8 +101,10 @@ TEST(Components, AblationsOfOneSlot_AreNotCombined) {
     a.variants[1].components = [name](Components& c) { c.optimizer.replace(name, [](auto&) { return nullptr; }); };
     return a;
   };
-  EXPECT_NE(message_of<UsageError>([&] { designed({replacing("a"), replacing("b")}, "ladder"); }).find("'a' and 'b' both set the optimizer"),
-            std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+    designed({replacing("a"), replacing("b")}, "ladder");
+  }).find("'a' and 'b' both set the optimizer"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -16,12 +16,14 @@ Pairing known(double planted_baseline, double planted_variant) {
 }
 const Pairing kNull = known(0, 0), kPlanted = known(0.02, 0.0404);  // 1.0404 / 1.02 = 1.02
 
-// Eight builds of one round each, whose effects lie evenly within `centre` +- `spread`; their interval of 95 % reaches half as far or more.
+// Eight builds of one round each, whose effects lie evenly within `centre` +- `spread`; their interval of 95 % reaches
+// half as far or more.
 result::Comparison row(const char* name, double centre, double spread = 0.005, std::int64_t builds = 8) {
   result::Comparison c{.ablation = name, .variant = "again"};
   for (std::int64_t i = 0; i < builds; ++i) {
     const double effect = centre + spread * (2 * static_cast<double>(i) / static_cast<double>(builds - 1) - 1);
-    c.samples.build.push_back(i), c.samples.round.push_back(i), c.samples.step.push_back(i), c.samples.variant_first.push_back(i % 2);
+    c.samples.build.push_back(i), c.samples.round.push_back(i), c.samples.step.push_back(i),
+        c.samples.variant_first.push_back(i % 2);
     c.samples.baseline_s.push_back(1), c.samples.variant_s.push_back(1 + effect);
   }
   return c;
@@ -32,7 +34,8 @@ struct Judged {
   std::string reason;
 };
 // `hits` rows that say what is there, and `misses` that do not.
-Judged judged(const Pairing& pairing, const result::Comparison& hit, std::size_t hits, const result::Comparison& miss, std::size_t misses) {
+Judged judged(const Pairing& pairing, const result::Comparison& hit, std::size_t hits, const result::Comparison& miss,
+    std::size_t misses) {
   Judgement j;
   for (std::size_t i = 0; i < hits; ++i) j.add(pairing, hit);
   for (std::size_t i = 0; i < misses; ++i) j.add(pairing, miss);
@@ -41,9 +44,11 @@ Judged judged(const Pairing& pairing, const result::Comparison& hit, std::size_t
 }
 
 TEST(Judgement, FiveOfFortyIntervalsMayMissNothing) {
-  const auto five = judged(kNull, row("null", 0), 35, row("null", 0.02), 5), six = judged(kNull, row("null", 0), 34, row("null", -0.02), 6);
+  const auto five = judged(kNull, row("null", 0), 35, row("null", 0.02), 5),
+             six = judged(kNull, row("null", 0), 34, row("null", -0.02), 6);
   EXPECT_EQ(five.verdict, Verdict::kPassed);
-  EXPECT_EQ(five.reason, "40 comparisons measured, promises kept; null: 35 of 40 intervals say what is there, 5 may miss it");
+  EXPECT_EQ(
+      five.reason, "40 comparisons measured, promises kept; null: 35 of 40 intervals say what is there, 5 may miss it");
   EXPECT_EQ(six.verdict, Verdict::kIncorrect);
   EXPECT_EQ(six.reason, "null: 34 of 40 intervals say what is there, 5 may miss it");
 }
@@ -65,14 +70,16 @@ TEST(Judgement, WhatWasPlantedIsFoundWhereTheIntervalHasItAndNotZero) {
 TEST(Judgement, FewerThanEightIntervalsProveNothingEitherWay) {
   const auto seven = judged(kNull, row("null", 0), 0, row("null", 0.02), 7);
   EXPECT_EQ(seven.verdict, Verdict::kPassed);
-  EXPECT_NE(seven.reason.find("null: 0 of 7 intervals say what is there, too few for a proof"), std::string::npos) << seven.reason;
+  EXPECT_NE(seven.reason.find("null: 0 of 7 intervals say what is there, too few for a proof"), std::string::npos)
+      << seven.reason;
   EXPECT_EQ(judged(kNull, row("null", 0), 7, row("null", 0.02), 1).verdict, Verdict::kPassed);
   EXPECT_EQ(judged(kNull, row("null", 0), 6, row("null", 0.02), 2).verdict, Verdict::kIncorrect);
 }
 
 TEST(Judgement, NoIntervalAndANumberThatIsNoneAreMisses) {
   ASSERT_FALSE(result::effect(row("null", 0, 0.005, 5).samples));
-  EXPECT_EQ(judged(kNull, row("null", 0), 38, row("null", 0, 0.005, 5), 2).reason, "40 comparisons measured, promises kept; null: 38 of 40 intervals say what is there, 5 may miss it");
+  EXPECT_EQ(judged(kNull, row("null", 0), 38, row("null", 0, 0.005, 5), 2).reason,
+      "40 comparisons measured, promises kept; null: 38 of 40 intervals say what is there, 5 may miss it");
   for (const double none : {std::nan(""), std::numeric_limits<double>::infinity(), 0.0, -1.0}) {
     result::Comparison broken = row("null", 0);
     broken.samples.variant_s[3] = none;
@@ -83,13 +90,16 @@ TEST(Judgement, NoIntervalAndANumberThatIsNoneAreMisses) {
 TEST(Judgement, OnlyMeasuredRowsOfAKnownEffectAreProofs) {
   Pairing ordinary = kNull;
   ordinary.built_alike = false;
-  EXPECT_EQ(judged(ordinary, row("zero_grad", 0.02), 20, row("zero_grad", 0.02), 0).reason, "20 comparisons measured, promises kept");
+  EXPECT_EQ(judged(ordinary, row("zero_grad", 0.02), 20, row("zero_grad", 0.02), 0).reason,
+      "20 comparisons measured, promises kept");
   result::Comparison refused = row("nccl", 0);
   refused.status = "not_supported";
   const auto none = judged(kNull, refused, 3, refused, 0);
   EXPECT_EQ(none.verdict, Verdict::kNotSupported);
   EXPECT_EQ(none.reason, "none of the 3 comparisons can run here");
-  EXPECT_EQ(judged(kNull, row("null", 0), 1, refused, 2).reason.find("1 comparisons measured, promises kept, 2 not supported here"), 0u);
+  EXPECT_EQ(judged(kNull, row("null", 0), 1, refused, 2)
+                .reason.find("1 comparisons measured, promises kept, 2 not supported here"),
+      0u);
 }
 
 TEST(Judgement, ABrokenPromiseAndATrainingThatBlewUpAreIncorrect) {

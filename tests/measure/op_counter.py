@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Operator calls, flops, waits and allocations counted by OpCounter against torch.utils.flop_counter and torch.profiler, for the same calls.
+"""Operator calls, flops, waits and allocations counted by OpCounter against torch.utils.flop_counter and
+torch.profiler, for the same calls.
 
   op_counter.py PROBE
 """
@@ -16,7 +17,9 @@ def leaf(*shape, grad=True):
 
 
 def net():
-    image, w1, b1, w2, w3 = leaf(2, 3, 37, 41, grad=False), leaf(8, 3, 3, 3), leaf(8), leaf(12, 8, 3, 1, grad=False), leaf(12, 6, 2, 2)
+    image, w1, b1, w2, w3 = leaf(2, 3, 37, 41, grad=False), leaf(8, 3, 3,
+                                                                 3), leaf(8), leaf(12, 8, 3, 1,
+                                                                                   grad=False), leaf(12, 6, 2, 2)
     w4, b4, other = leaf(5, 6), leaf(5), leaf(2, 5, 7)
 
     def run():
@@ -69,7 +72,8 @@ def measured(body):
 
 
 def grouped_by_hand():
-    """2 x batch x positions x numel(weight) each for output, input's and weight's gradient: what flop_counter overstates for groups."""
+    """2 x batch x positions x numel(weight) each for output, input's and weight's gradient: what flop_counter
+    overstates for groups."""
     return 3 * 2 * 2 * (11 * 9) * (8 * 2 * 3 * 3 + 8 * 3 * 2 * 2)
 
 
@@ -90,9 +94,13 @@ def main():
             assert ours[name][key] == value, f"{name}: {key} is {ours[name][key]}, the oracle's {value}"
         assert ours[name]["sync_points"] == {}, ours[name]
     # index by a mask and where call nonzero; the rest of `syncs` (index by integers, masked_fill) needs no value.
-    expected = {"aten::item": 1, "aten::nonzero": 3, "aten::masked_select": 1, "aten::equal": 1, "aten::_unique2": 1, "aten::is_nonzero": 1}
+    expected = {
+        "aten::item": 1, "aten::nonzero": 3, "aten::masked_select": 1, "aten::equal": 1, "aten::_unique2": 1,
+        "aten::is_nonzero": 1
+    }
     assert ours["syncs"]["sync_points"] == expected, ours["syncs"]
-    assert ours["another_thread"]["flops"] == 2 * 4 * 5 * 6 and ours["another_thread"]["calls"] == 3, ours["another_thread"]
+    assert ours["another_thread"]["flops"] == 2 * 4 * 5 * 6 and ours["another_thread"]["calls"] == 3, ours[
+        "another_thread"]
     print("ok")
 
 

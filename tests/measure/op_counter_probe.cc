@@ -1,4 +1,5 @@
-// Runs fixed pieces of tensor code under an OpCounter and prints what it counted, one JSON object for each. op_counter.py runs the same calls.
+// Runs fixed pieces of tensor code under an OpCounter and prints what it counted, one JSON object for each.
+// op_counter.py runs the same calls.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/record_function.h>
@@ -17,10 +18,13 @@ using ttt::roofline::OpCounter;
 using ttt::roofline::OpCounts;
 
 void print(const char* name, const OpCounts& c) {
-  std::printf("{\"name\": \"%s\", \"calls\": %lld, \"flops\": %lld, \"allocations\": %lld, \"allocated_bytes\": %lld, \"sync_points\": {", name, (long long)c.calls,
-              (long long)c.flops, (long long)c.allocations, (long long)c.allocated_bytes);
+  std::printf(
+      "{\"name\": \"%s\", \"calls\": %lld, \"flops\": %lld, \"allocations\": %lld, \"allocated_bytes\": %lld, "
+      "\"sync_points\": {",
+      name, (long long)c.calls, (long long)c.flops, (long long)c.allocations, (long long)c.allocated_bytes);
   const char* comma = "";
-  for (const auto& [op, n] : c.sync_points) std::printf("%s\"%s\": %lld", comma, op.c_str(), (long long)n), comma = ", ";
+  for (const auto& [op, n] : c.sync_points)
+    std::printf("%s\"%s\": %lld", comma, op.c_str(), (long long)n), comma = ", ";
   std::printf("}}\n");
 }
 
@@ -36,8 +40,9 @@ Tensor leaf(at::IntArrayRef shape, bool grad = true) { return at::rand(shape).se
 
 // The input needs no gradient, the second weight is frozen: backward has both kinds of output mask.
 void net() {
-  const Tensor image = leaf({2, 3, 37, 41}, false), w1 = leaf({8, 3, 3, 3}), b1 = leaf({8}), w2 = leaf({12, 8, 3, 1}, false), w3 = leaf({12, 6, 2, 2}),
-               w4 = leaf({5, 6}), b4 = leaf({5}), other = leaf({2, 5, 7});
+  const Tensor image = leaf({2, 3, 37, 41}, false), w1 = leaf({8, 3, 3, 3}), b1 = leaf({8}),
+               w2 = leaf({12, 8, 3, 1}, false), w3 = leaf({12, 6, 2, 2}), w4 = leaf({5, 6}), b4 = leaf({5}),
+               other = leaf({2, 5, 7});
   counted("net", [&] {
     Tensor x = at::relu(at::conv2d(image, w1, b1, {2, 2}, {1, 1}));
     x = at::conv2d(x, w2, {}, at::IntArrayRef{1, 2}, at::IntArrayRef{0, 3}, at::IntArrayRef{2, 1});
@@ -49,11 +54,13 @@ void net() {
 
 void groups() {
   const Tensor x = leaf({2, 8, 11, 9}), w = leaf({8, 2, 3, 3}), v = leaf({8, 3, 2, 2});
-  counted("groups", [&] { at::conv_transpose2d(at::conv2d(x, w, {}, 1, 1, 1, 4), v, {}, 2, 0, 0, 2).sum().backward(); });
+  counted(
+      "groups", [&] { at::conv_transpose2d(at::conv2d(x, w, {}, 1, 1, 1, 4), v, {}, 2, 0, 0, 2).sum().backward(); });
 }
 
 void matrices() {
-  const Tensor a = leaf({7, 11}, false), b = leaf({11, 5}, false), c = leaf({7, 5}, false), d = leaf({3, 7, 11}, false), e = leaf({3, 11, 2}, false);
+  const Tensor a = leaf({7, 11}, false), b = leaf({11, 5}, false), c = leaf({7, 5}, false), d = leaf({3, 7, 11}, false),
+               e = leaf({3, 11, 2}, false);
   counted("matrices", [&] {
     at::mm(a, b);
     at::addmm(c, a, b);
@@ -93,12 +100,12 @@ bool removed() {
   try {
     OpCounter first, second;
     return false;
-  } catch (const ttt::Error&) {
-  }
+  } catch (const ttt::Error&) {}
   if (at::hasCallbacks() || c10::memoryProfilingEnabled()) return false;
   at::mm(at::ones({4, 4}), at::ones({4, 4}));
   OpCounter fresh;
-  return at::hasCallbacks() && c10::memoryProfilingEnabled() && fresh.counts().calls == 0 && fresh.counts().allocations == 0;
+  return at::hasCallbacks() && c10::memoryProfilingEnabled() && fresh.counts().calls == 0 &&
+         fresh.counts().allocations == 0;
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ class Noting final : public Arm {
 TEST(OwnThread, EverythingOfASideRunsOnItsOwnThread) {
   std::vector<std::thread::id> a_threads, b_threads;
   {
-    OwnThreadArm a([&] { return std::make_unique<Noting>(a_threads); }), b([&] { return std::make_unique<Noting>(b_threads); });
+    OwnThreadArm a([&] { return std::make_unique<Noting>(a_threads); }),
+        b([&] { return std::make_unique<Noting>(b_threads); });
     for (OwnThreadArm* arm : {&a, &b}) {
       EXPECT_EQ(arm->block(2), (std::vector<double>{0.5, 0.5}));
       arm->start_counting();
@@ -72,7 +73,9 @@ TEST(OwnThread, WhatIsThrownThereIsThrownHereAndTheSideGoesOn) {
   OwnThreadArm arm([&] { return std::make_unique<Noting>(threads); });
   EXPECT_EQ(test::message_of<Incorrect>([&] { arm.block(-1); }), "no such block");
   EXPECT_EQ(arm.block(1).size(), 1u);
-  EXPECT_EQ(test::message_of<NotSupported>([] { OwnThreadArm none([]() -> std::unique_ptr<Arm> { throw NotSupported("not here"); }); }), "not here");
+  EXPECT_EQ(test::message_of<NotSupported>(
+                [] { OwnThreadArm none([]() -> std::unique_ptr<Arm> { throw NotSupported("not here"); }); }),
+      "not here");
 }
 
 Ablation cudnn_autotune() {
@@ -80,7 +83,8 @@ Ablation cudnn_autotune() {
   return *std::find_if(all.begin(), all.end(), [](const Ablation& a) { return a.name == "cudnn_autotune"; });
 }
 
-// What every row of it would run on a GPU, on the host, where the setting changes nothing: the same numbers on both sides.
+// What every row of it would run on a GPU, on the host, where the setting changes nothing: the same numbers on both
+// sides.
 TEST(CudnnAutotune, EveryCallOfTheConvolutionHasTheSameNumbers) {
   comm::World world(nullptr, nullptr);
   const harness::Options options;
@@ -110,9 +114,11 @@ TEST(CudnnAutotune, EveryCallOfTheConvolutionHasTheSameNumbers) {
     ASSERT_EQ(off.size(), 2u * 3);  // result and two gradients, of two blocks
     of_known.push_back(off);
   }
-  const auto block_of = [](const std::vector<double>& outputs, std::size_t block) { return std::vector<double>(outputs.begin() + 3 * block, outputs.begin() + 3 * (block + 1)); };
+  const auto block_of = [](const std::vector<double>& outputs, std::size_t block) {
+    return std::vector<double>(outputs.begin() + 3 * block, outputs.begin() + 3 * (block + 1));
+  };
   EXPECT_EQ(block_of(of_known[0], 0), block_of(of_known[0], 1));
-  EXPECT_EQ(of_known[1], of_known[0]);                             // the same call, on new threads
+  EXPECT_EQ(of_known[1], of_known[0]);                            // the same call, on new threads
   EXPECT_NE(block_of(of_known[2], 0), block_of(of_known[2], 1));  // another shape
 }
 

@@ -21,12 +21,13 @@ using test::Scripts;
 TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
   const auto by_step = [](std::int64_t step, std::int64_t) { return 1.0 + static_cast<double>(step); };
   Scripts sides(by_step, by_step);
-  const auto s = measure_pairs(sides, {.block_steps = 3, .settle_steps = 2, .limit_s = 1e9, .builds = 1, .min_rounds = 6});
+  const auto s =
+      measure_pairs(sides, {.block_steps = 3, .settle_steps = 2, .limit_s = 1e9, .builds = 1, .min_rounds = 6});
   EXPECT_EQ(s.stopped, "precise");  // no difference at all
   ASSERT_EQ(s.size(), 9u * 2 * 3);  // fewer rounds have no interval of the confidence that one look of eight needs
   EXPECT_EQ(s.baseline_s, s.variant_s);
   for (std::size_t i = 0; i < s.size(); ++i) {
-    EXPECT_EQ(s.baseline_s[i], 1.0 + static_cast<double>(s.step[i]));  // the step's own number
+    EXPECT_EQ(s.baseline_s[i], 1.0 + static_cast<double>(s.step[i]));               // the step's own number
     EXPECT_EQ(s.variant_first[i], static_cast<std::int64_t>((i / 3 + i / 6) % 2));  // A B B A, B A A B, ...
     EXPECT_EQ(s.round[i], static_cast<std::int64_t>(i / 6));
     EXPECT_EQ(s.build[i], 0);
@@ -43,13 +44,16 @@ TEST(Paired, BuildsTakeTurnsInWhatIsMadeAndRunFirst) {
   ASSERT_EQ(sides.first.size(), 12u);  // eight have no interval of the confidence that one look of seven needs
   int made_and_run_first[2][2] = {};
   for (std::size_t i = 0; i < s.size(); ++i)  // the first round of each build
-    if (i == 0 || s.build[i] != s.build[i - 1]) ++made_and_run_first[sides.first[static_cast<std::size_t>(s.build[i])]][s.variant_first[i]];
+    if (i == 0 || s.build[i] != s.build[i - 1])
+      ++made_and_run_first[sides.first[static_cast<std::size_t>(s.build[i])]][s.variant_first[i]];
   for (const auto& made : made_and_run_first)
     for (const int builds : made) EXPECT_EQ(builds, 3);
 }
 
 TEST(Paired, DriftOfTheMachineIsNoEffect) {
-  const auto drifting = [](double factor) { return [factor](std::int64_t, std::int64_t now) { return factor * (1 + 0.001 * static_cast<double>(now)); }; };
+  const auto drifting = [](double factor) {
+    return [factor](std::int64_t, std::int64_t now) { return factor * (1 + 0.001 * static_cast<double>(now)); };
+  };
   Scripts sides(drifting(1), drifting(1.03));
   const auto s = measure_pairs(sides, {.half_width = 1e-9, .limit_s = 1e9, .builds = 1, .max_rounds = 20});
   const auto e = result::effect(s);
@@ -69,7 +73,8 @@ TEST(Paired, WarmsUpUntilARoundIsNotFaster) {
 }
 
 TEST(Paired, WarmsUpForOneRoundWhereABuildBeginsWarm) {
-  const auto cooling = [](std::int64_t, std::int64_t now) { return 1 + 4 * std::exp(-static_cast<double>(now) / 16); };  // the machine, not the build
+  // the machine, not the build
+  const auto cooling = [](std::int64_t, std::int64_t now) { return 1 + 4 * std::exp(-static_cast<double>(now) / 16); };
   Scripts sides(cooling, cooling);
   const auto s = measure_pairs(sides, {.limit_s = 1e9, .builds = 12});
   EXPECT_GT(s.warmup_turns, 6 + 11);
@@ -78,7 +83,9 @@ TEST(Paired, WarmsUpForOneRoundWhereABuildBeginsWarm) {
 
 TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
   Stream draw(random_bits(1, Purpose::kTest, 9));
-  const auto noisy = [&](double spread) { return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); }; };
+  const auto noisy = [&](double spread) {
+    return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); };
+  };
   const auto measured = [&](double spread, const PairedSettings& settings) {
     Scripts sides(noisy(spread), noisy(spread));
     return measure_pairs(sides, settings);
@@ -100,14 +107,18 @@ TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
     EXPECT_EQ(ended.stopped, "interrupted");
   }
   EXPECT_EQ(measured(0.5, {.half_width = 1e-6, .limit_s = 0.1, .builds = 1, .min_rounds = 9}).size(), 9u * 4);
-  EXPECT_EQ(measured(0.5, {.half_width = 1e-6, .limit_s = 0.1, .builds = 8, .min_rounds = 1}).size(), 8u * 4);  // fewer give no interval
+  // fewer give no interval
+  EXPECT_EQ(measured(0.5, {.half_width = 1e-6, .limit_s = 0.1, .builds = 8, .min_rounds = 1}).size(), 8u * 4);
 }
 
-// An interval may miss by the 5 % less what the looks before the last might have missed by; seven looks are there up to 400 rounds.
+// An interval may miss by the 5 % less what the looks before the last might have missed by; seven looks are there up to
+// 400 rounds.
 TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
   constexpr double kEach = 0.05 / 7;
   Stream draw(random_bits(1, Purpose::kTest, 12));
-  const auto noisy = [&](double spread) { return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); }; };
+  const auto noisy = [&](double spread) {
+    return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); };
+  };
   const auto measured = [&](double spread, const PairedSettings& settings, std::int64_t interrupt_at = -1) {
     Scripts sides(noisy(spread), noisy(spread));
     sides.interrupt_at = interrupt_at;
@@ -122,7 +133,8 @@ TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
     return taken;
   };
   std::set<std::size_t> seen;
-  for (double limit_s = 100; limit_s < 3000; limit_s *= 1.4) {  // a build takes 12 seconds or more: a turn to warm up, and a round
+  // a build takes 12 seconds or more: a turn to warm up, and a round
+  for (double limit_s = 100; limit_s < 3000; limit_s *= 1.4) {
     const auto late = measured(0.5, {.half_width = 1e-9, .limit_s = limit_s});
     EXPECT_EQ(late.stopped, "time");
     EXPECT_NEAR(late.confidence, 0.95 + looked_before(late.builds()), 1e-12) << late.builds();
@@ -140,8 +152,9 @@ TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
   EXPECT_GT(ended.confidence, 0.96);
 }
 
-// As many builds as a busy machine needs, whose effects differ by 5 %: intervals of 95 % looked at after every four builds miss in 60 of 1,000
-// (another program says, in numpy). Here 50 may by the guarantee; half of the 60 are asked for.
+// As many builds as a busy machine needs, whose effects differ by 5 %: intervals of 95 % looked at after every four
+// builds miss in 60 of 1,000 (another program says, in numpy). Here 50 may by the guarantee; half of the 60 are asked
+// for.
 TEST(Paired, EndingWhenPreciseDoesNotMakeIntervalsMiss) {
   Stream draw(random_bits(1, Purpose::kTest, 13));
   const auto steady = [](double seconds) { return [seconds](std::int64_t, std::int64_t) { return seconds; }; };
@@ -169,7 +182,8 @@ TEST(Paired, RoundsOfABuildPayForBuildingIt) {
     measure_pairs(sides, {.limit_s = limit_s, .builds = 8, .min_rounds = 1});
     return sides.rounds;
   };
-  const auto cheap = rounds_where_building_takes(0, 1e9), dear = rounds_where_building_takes(80, 1e9), late = rounds_where_building_takes(80, 8 * 120);
+  const auto cheap = rounds_where_building_takes(0, 1e9), dear = rounds_where_building_takes(80, 1e9),
+             late = rounds_where_building_takes(80, 8 * 120);
   EXPECT_EQ(cheap, (std::vector<std::int64_t>(12, 1)));
   EXPECT_EQ(dear, (std::vector<std::int64_t>(12, 11)));  // building and one turn of warming up take 84 s or more
   EXPECT_EQ(late.size(), 8u);
@@ -202,26 +216,35 @@ TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
         return [&draw, factor](std::int64_t step, std::int64_t) {
           // Steps differ by their content, alike on both sides; one in thirty is held up by something else.
           const double held_up = draw.uniform() < 1.0 / 30 ? 1.0 : 0.0;
-          return factor * (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) * (1 + 0.05 * (draw.uniform() - 0.5)) + held_up;
+          return factor * (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) *
+                     (1 + 0.05 * (draw.uniform() - 0.5)) +
+                 held_up;
         };
       };
       const auto luck = [&](bool second) { return 1 + 0.012 * (draw.uniform() - 0.5) + (second ? 0.0035 : 0); };
-      Scripts sides([&](std::int64_t build) { return std::pair(side(luck(build % 2 == 1)), side(1.01 * luck(build % 2 == 0))); }, 20);
+      Scripts sides(
+          [&](std::int64_t build) { return std::pair(side(luck(build % 2 == 1)), side(1.01 * luck(build % 2 == 0))); },
+          20);
       const auto e = result::effect(measure_pairs(sides, {.half_width = 0.005, .limit_s = 1e9, .builds = builds}));
       missed += e->low > 0.01 || e->high < 0.01;
     }
     return missed;
   };
   EXPECT_LE(missed(8), 20);  // 5 % of 400; the held-up steps make the rounds skew
-  // Of one build, the interval reaches 0.5 % to either side, and the two sides' luck has a standard deviation of 0.5 % about a shift of 0.35 %: four in
-  // ten miss (172 of 400). Half of that is asked for.
+  // Of one build, the interval reaches 0.5 % to either side, and the two sides' luck has a standard deviation of 0.5 %
+  // about a shift of 0.35 %: four in ten miss (172 of 400). Half of that is asked for.
   EXPECT_GT(missed(1), 80);
 }
 
 TEST(Paired, PhasesAreMeansOfARoundOverTheStepsThatCount) {
-  const auto by_step = [](double factor) { return [factor](std::int64_t step, std::int64_t) { return PhaseTimes{0, factor * static_cast<double>(step + 1), 0, 0, 0, 1}; }; };
+  const auto by_step = [](double factor) {
+    return [factor](std::int64_t step, std::int64_t) {
+      return PhaseTimes{0, factor * static_cast<double>(step + 1), 0, 0, 0, 1};
+    };
+  };
   Scripts sides(by_step(1), by_step(3));
-  const auto s = measure_pairs(sides, {.block_steps = 2, .settle_steps = 1, .limit_s = 1e9, .builds = 8, .min_rounds = 2});
+  const auto s =
+      measure_pairs(sides, {.block_steps = 2, .settle_steps = 1, .limit_s = 1e9, .builds = 8, .min_rounds = 2});
   ASSERT_EQ(s.phases.size(), result::kPhaseNames.size());
   const result::PhaseSamples &forward = s.phases.at("forward"), &other = s.phases.at("other");
   ASSERT_EQ(forward.baseline_s.size(), s.rounds());
@@ -234,18 +257,25 @@ TEST(Paired, PhasesAreMeansOfARoundOverTheStepsThatCount) {
   }
   const auto whole = [](std::int64_t, std::int64_t) { return 1.0; };
   for (const bool baseline : {false, true}) {  // what one side does not have cannot be compared
-    Scripts one(baseline ? test::Script(by_step(1)) : test::Script(whole), baseline ? test::Script(whole) : test::Script(by_step(1)));
+    Scripts one(baseline ? test::Script(by_step(1)) : test::Script(whole),
+        baseline ? test::Script(whole) : test::Script(by_step(1)));
     EXPECT_TRUE(measure_pairs(one, {.limit_s = 1e9}).phases.empty());
   }
 }
 
-// Estimates and intervals of the whole way, from times to result, against numpy and scipy's signed-rank test; several rounds a build, and one build.
+// Estimates and intervals of the whole way, from times to result, against numpy and scipy's signed-rank test; several
+// rounds a build, and one build.
 TEST(Paired, EffectAndChangesOfPhasesEqualAnIndependentEstimate) {
   TTT_NEED_PYTHON("numpy, scipy");
   TempFolder folder;
   Stream draw(random_bits(1, Purpose::kTest, 11));
   for (const std::int64_t builds : {1, 8, 12}) {
-    Scripts sides([&](std::int64_t) { return std::pair(test::noisy(draw, {0.01, 0.4, 0.5, 0.02, 0.05, 0.02}), test::noisy(draw, {0.01, 0.42, 0.5, 0.01, 0.05, 0.02})); }, 30);
+    Scripts sides(
+        [&](std::int64_t) {
+          return std::pair(test::noisy(draw, {0.01, 0.4, 0.5, 0.02, 0.05, 0.02}),
+              test::noisy(draw, {0.01, 0.42, 0.5, 0.01, 0.05, 0.02}));
+        },
+        30);
     result::Comparison c{.ablation = "toy", .promise = "bitwise", .gate_steps = 1};
     c.samples = measure_pairs(sides, {.half_width = 1e-9, .limit_s = builds == 1 ? 80.0 : 500.0, .builds = builds});
     test::write_text(folder / "row.json", result::comparison_json(c).dump());
@@ -257,10 +287,12 @@ TEST(Paired, EffectAndChangesOfPhasesEqualAnIndependentEstimate) {
     intervals["log"] = {std::log1p(e->estimate), std::log1p(e->low), std::log1p(e->high)}, intervals["step"] = *step;
     std::string input;
     char text[160];
-    for (const auto& [name, i] : intervals) std::snprintf(text, sizeof text, "%s %a %a %a\n", name.c_str(), i.estimate, i.low, i.high), input += text;
+    for (const auto& [name, i] : intervals)
+      std::snprintf(text, sizeof text, "%s %a %a %a\n", name.c_str(), i.estimate, i.low, i.high), input += text;
     test::write_text(folder / "intervals", input);
-    const auto oracle = test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/measure/builds_oracle.py " + (folder / "row.json").string() + " < " +
-                                          (folder / "intervals").string() + " 2>&1");
+    const auto oracle =
+        test::run_command(test::python() + " " TTT_SOURCE_DIR "/tests/measure/builds_oracle.py " +
+                          (folder / "row.json").string() + " < " + (folder / "intervals").string() + " 2>&1");
     EXPECT_EQ(oracle.status, 0) << oracle.output;
     EXPECT_EQ(std::count(oracle.output.begin(), oracle.output.end(), '\n'), 8) << oracle.output;
   }

@@ -16,9 +16,7 @@ using result::Peak;
 std::string refusal(const std::string& unit, std::vector<double> samples, int ranks = 1) {
   try {
     check_peaks({{"good", "B/s", "", 1, {1e10}}, {"bad", unit, "", 1, std::move(samples)}}, ranks);
-  } catch (const Incorrect& e) {
-    return e.what();
-  }
+  } catch (const Incorrect& e) { return e.what(); }
   return "";
 }
 
@@ -27,7 +25,8 @@ TEST(Peaks, ImpossibleRatesAreRefusedByName) {
   EXPECT_EQ(refusal("flop/s", {9e14}), "");
   EXPECT_EQ(refusal("B/s", {11e12}, 2), "");
   EXPECT_EQ(refusal("B/s", {1e10, 11e12, 1e10}),
-            "The peak bad was measured as 1.1e+13 B/s, which no machine has: its clock or its work is wrong. Run it again; report it if it stays.");
+      "The peak bad was measured as 1.1e+13 B/s, which no machine has: its clock or its work is wrong. Run it "
+      "again; report it if it stays.");
   for (const double rate : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
     EXPECT_NE(refusal("B/s", {1e10, rate}), "") << rate;
     EXPECT_NE(refusal("flop/s", {rate}), "") << rate;

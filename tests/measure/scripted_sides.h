@@ -17,8 +17,7 @@ namespace ttt::test {
 // What a step takes, whole or by phase. `clock` counts the steps of both sides, as a machine that drifts would.
 struct Script {
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, Script>)
-  Script(F f) {
+  requires(!std::same_as<std::remove_cvref_t<F>, Script>) Script(F f) {
     if constexpr (std::is_invocable_r_v<double, F, std::int64_t, std::int64_t>) seconds = std::move(f);
     else phases = std::move(f);
   }
@@ -34,7 +33,8 @@ class Scripted final : public harness::Arm {
     phases_.clear();
     for (int i = 0; i < steps; ++i, ++step_, ++clock_) {
       if (script_.phases) phases_.push_back(script_.phases(step_, clock_));
-      out.push_back(script_.phases ? std::accumulate(phases_.back().begin(), phases_.back().end(), 0.0) : script_.seconds(step_, clock_));
+      out.push_back(script_.phases ? std::accumulate(phases_.back().begin(), phases_.back().end(), 0.0)
+                                   : script_.seconds(step_, clock_));
     }
     blocks.push_back(steps);
     return out;
@@ -53,7 +53,8 @@ class Scripted final : public harness::Arm {
 inline auto noisy(Stream& draw, const harness::PhaseTimes& phases) {
   return [&draw, phases](std::int64_t step, std::int64_t) {
     harness::PhaseTimes out = phases;
-    for (double& s : out) s *= (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) * (1 + 0.02 * (draw.uniform() - 0.5));
+    for (double& s : out)
+      s *= (1 + 0.3 * unit_double(mix64(static_cast<std::uint64_t>(step)))) * (1 + 0.02 * (draw.uniform() - 0.5));
     return out;
   };
 }
@@ -61,7 +62,8 @@ inline auto noisy(Stream& draw, const harness::PhaseTimes& phases) {
 // Makes the sides anew by a function, and remembers what it was asked.
 class Scripts final : public harness::Builder {
  public:
-  Scripts(std::function<std::pair<Script, Script>(std::int64_t build)> make, double seconds = 0) : make_(std::move(make)), seconds_(seconds) {}
+  Scripts(std::function<std::pair<Script, Script>(std::int64_t build)> make, double seconds = 0)
+      : make_(std::move(make)), seconds_(seconds) {}
   explicit Scripts(const Script& a, const Script& b) : Scripts([=](std::int64_t) { return std::pair(a, b); }) {}
 
   harness::Sides build(std::int64_t number, bool variant_first) override {

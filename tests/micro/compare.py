@@ -59,7 +59,9 @@ def main(script):
         rows = [row, {**row, "cpu_time": 2.0}, {**row, "run_type": "aggregate", "cpu_time": 1.0}]
         code, text = run(program(folder, rows))
         assert code == 0 and text.split()[-4] == "nms/400_boxes" and text.split()[-3] == "2.0", text
-        code, text = run(program(folder, [{**row, "cpu_time": 0.0, "error_occurred": True, "error_message": "nms: 1 of 2 results differ"}]))
+        code, text = run(
+            program(folder,
+                    [{**row, "cpu_time": 0.0, "error_occurred": True, "error_message": "nms: 1 of 2 results differ"}]))
         assert code == 1 and "not timed: nms: 1 of 2 results differ" in text, text
         code, text = run(program(folder, []))
         assert code == 1 and "has no benchmark 'nms/400_boxes/ours'" in text, text

@@ -48,7 +48,9 @@ def main():
     for source in glob.glob(sources + "/*.cc"):
         with open(source) as f:
             added = set(re.findall(r'add<\w+>\("(\w+)"', f.read()))
-        assert added or os.path.basename(source) in ("main.cc", "all_reduce.cc", "overlap.cc", "cuda_kernels.cc"), source  # programs of their own
+        # programs of their own
+        assert added or os.path.basename(source) in ("main.cc", "all_reduce.cc", "overlap.cc",
+                                                     "cuda_kernels.cc"), source
         assert added <= operations, f"{source} is not part of the program: {added - operations}"
     for operation in operations:
         assert any(n.startswith(operation + "/") and n.endswith("/ours") for n in listed), operation
@@ -66,10 +68,15 @@ def main():
                 continue
             document = json.loads(text)  # one rank speaks
             assert document["context"]["ranks"] == "2", document["context"]
-            overlap = {r["run_name"].split("/")[1] for r in document["benchmarks"] if r["run_name"].startswith("overlap/")}
+            overlap = {
+                r["run_name"].split("/")[1] for r in document["benchmarks"] if r["run_name"].startswith("overlap/")
+            }
             assert {"compute_alone", "overlapped", "idle_while_a_peer_is_late"} <= overlap, overlap
             document["benchmarks"] = [r for r in document["benchmarks"] if r["run_name"].startswith("all_reduce/")]
-            check_rows(json.dumps(document), [f"all_reduce/{s}/{side}" for s in ("4KiB", "64KiB", "1024KiB", "16384KiB", "default_buckets") for side in ("ours", "ours_async", "mpi")])
+            check_rows(json.dumps(document), [
+                f"all_reduce/{s}/{side}" for s in ("4KiB", "64KiB", "1024KiB", "16384KiB", "default_buckets")
+                for side in ("ours", "ours_async", "mpi")
+            ])
             assert "calls" in document["benchmarks"][-1]["label"]
         assert "\033" not in sh(*launch, "--benchmark_filter=4KiB/ours"), "colours in a file"
         print("ok: all-reduce alone and on two ranks")

@@ -1,7 +1,4 @@
 // The closed division's rules: what they allow, and that each is broken by what breaks it.
-#include "tests/support/message_of.h"
-#include "mlperf/rules.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -9,13 +6,15 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "settings/settings_reader.h"
-#include "settings/field_table.h"
-#include "result/mllog.h"
-#include "tests/support/python.h"
 #include "mlperf/log.h"
+#include "mlperf/rules.h"
 #include "mlperf/run_events.h"
+#include "result/mllog.h"
 #include "run/recipe.h"
+#include "settings/field_table.h"
+#include "settings/settings_reader.h"
+#include "tests/support/message_of.h"
+#include "tests/support/python.h"
 
 namespace ttt::train {
 namespace {
@@ -33,13 +32,23 @@ Recipe closed() {
   Recipe r = reference();
   r.train.images_per_rank = 4;
   r.train.weights_backbone = "r50.h5";
-  r.mlperf.division = "closed", r.mlperf.organisation = "us", r.mlperf.platform = "one", r.mlperf.cache_cleared = r.mlperf.draw_seed = true;
+  r.mlperf.division = "closed", r.mlperf.organisation = "us", r.mlperf.platform = "one",
+  r.mlperf.cache_cleared = r.mlperf.draw_seed = true;
   return r;
 }
 
 RunFacts facts(const Recipe& recipe, const Recipe& reference, std::int64_t train_images = 117266) {
-  return {.seed = recipe.seed, .data = recipe.data, .model = recipe.model, .train = recipe.train, .mlperf = recipe.mlperf,
-          .settings = result::field_table(recipe), .reference = result::field_table(reference), .train_images = train_images, .eval_images = 5000, .categories = 80, .steps_per_epoch = 917};
+  return {.seed = recipe.seed,
+      .data = recipe.data,
+      .model = recipe.model,
+      .train = recipe.train,
+      .mlperf = recipe.mlperf,
+      .settings = result::field_table(recipe),
+      .reference = result::field_table(reference),
+      .train_images = train_images,
+      .eval_images = 5000,
+      .categories = 80,
+      .steps_per_epoch = 917};
 }
 
 std::set<std::string> broken(const Recipe& r, std::int64_t train_images = 117266) {
@@ -73,7 +82,10 @@ TEST(ClosedRules, EachIsBrokenByItself) {
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_steps = 0; }},
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_start = 1; }},
       {"decay_factor", [](Recipe& r) { r.train.schedule.decay_factor = 0.5; }},
-      {"decay_steps", [](Recipe& r) { r.train.schedule.decay_steps = {9000, 12100}; }},
+      {"decay_steps",
+          [](Recipe& r) {
+            r.train.schedule.decay_steps = {9000, 12100};
+          }},
       {"decay_steps", [](Recipe& r) { r.train.schedule.decay_steps = {9000}; }},
       {"decay_steps", [](Recipe& r) { r.train.schedule.decay_steps = {}; }},
       {"num_image_candidates", [](Recipe& r) { r.model.rpn.post_nms_train = 2000; }},
@@ -100,7 +112,8 @@ TEST(ClosedRules, EachIsBrokenByItself) {
 // What the rules leave to the one who runs it.
 TEST(ClosedRules, LeaveWhatChangesNoNumberOrIsTunable) {
   Recipe r = closed();
-  r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7, r.model.shapes = "dynamic", r.train.threads = 3, r.train.reducer.kind = "blocking";
+  r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7, r.model.shapes = "dynamic", r.train.threads = 3,
+  r.train.reducer.kind = "blocking";
   r.train.schedule.warmup_steps = 2300, r.train.epochs = 99, r.model.rpn.post_nms_train = 1000, r.train.trace_steps = 5;
   r.data.transform = "device";
   EXPECT_EQ(broken(r), std::set<std::string>{});
@@ -117,8 +130,9 @@ TEST(ClosedRules, AllowThePublishedHyperParameters) {
     double lr;
     std::vector<std::int64_t> steps;
   };
-  for (const Point& p : {Point{8, 0.01, {144000, 192000}}, {48, 0.06, {24000, 32000}}, {64, 0.08, {18000, 24000}}, {96, 0.12, {12000, 16000}}, {128, 0.16, {9000, 12000}},
-                         {256, 0.24, {5625, 7500}}, {272, 0.24, {5294, 7058}}}) {
+  for (const Point& p : {Point{8, 0.01, {144000, 192000}}, {48, 0.06, {24000, 32000}}, {64, 0.08, {18000, 24000}},
+           {96, 0.12, {12000, 16000}}, {128, 0.16, {9000, 12000}}, {256, 0.24, {5625, 7500}},
+           {272, 0.24, {5294, 7058}}}) {
     Recipe r = closed();
     r.train.global_batch = p.batch, r.train.schedule.lr = p.lr, r.train.schedule.decay_steps = p.steps;
     EXPECT_EQ(broken(r), std::set<std::string>{}) << p.batch;
@@ -130,13 +144,18 @@ TEST(Divisions, ClosedRefusesNamingRuleKeyAndWhatIsAllowed) {
   Recipe r = closed();
   r.train.schedule.lr = 0.13, r.model.backbone.width = 32, r.model.roi.sample = 64;
   const std::string said = test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); });
-  EXPECT_NE(said.find("rule model: model.backbone.width = 32 (allowed: 64) and 1 more setting; rule base_learning_rate: train.schedule.lr = 0.13 (allowed: 0.02 K"), std::string::npos) << said;
+  EXPECT_NE(said.find("rule model: model.backbone.width = 32 (allowed: 64) and 1 more setting; rule "
+                      "base_learning_rate: train.schedule.lr = 0.13 (allowed: 0.02 K"),
+      std::string::npos)
+      << said;
   r.mlperf.relax = {"model"};
-  EXPECT_EQ(test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("model.backbone"), std::string::npos);
+  EXPECT_EQ(
+      test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("model.backbone"), std::string::npos);
   r.mlperf.relax = {"model", "base_learning_rate", "seed"};
   const std::vector<Breach> relaxed = relaxed_breaches(facts(r, ref));
   ASSERT_EQ(relaxed.size(), 3u);  // the seed's rule is kept, so it is not named as broken
-  EXPECT_EQ(breach_text(relaxed[2]), "train.schedule.lr = 0.13 (allowed: 0.02 K, below a global batch of 16 also 0.02 / K, K a whole number)");
+  EXPECT_EQ(breach_text(relaxed[2]),
+      "train.schedule.lr = 0.13 (allowed: 0.02 K, below a global batch of 16 also 0.02 / K, K a whole number)");
 }
 
 TEST(Divisions, AskForNames) {
@@ -144,7 +163,8 @@ TEST(Divisions, AskForNames) {
   for (const char* division : {"closed", "open"}) {
     Recipe r = closed();
     r.mlperf.division = division, r.mlperf.organisation = "";
-    EXPECT_NE(test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("mlperf.organisation"), std::string::npos);
+    EXPECT_NE(test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); }).find("mlperf.organisation"),
+        std::string::npos);
   }
   Recipe r = closed();
   r.mlperf.division = "open", r.train.schedule.lr = 0.13;
@@ -161,7 +181,9 @@ TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
     result::RunRecorder recorder;
     const auto path = folder / (thrown ? "thrown.mllog.txt" : "whole.mllog.txt");
     {
-      RunEvents events(now_s(), recorder, std::make_unique<MlperfLog>(path, false, facts(r, ref), std::vector<Breach>{{"model", "a", "b", "c"}}, 12345));
+      RunEvents events(now_s(), recorder,
+          std::make_unique<MlperfLog>(
+              path, false, facts(r, ref), std::vector<Breach>{{"model", "a", "b", "c"}}, 12345));
       events.run_started({});
       events.epoch_started({});
       events.step_ended({.step = 1, .epoch = 1, .images = 128}, {});
@@ -179,12 +201,17 @@ TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
     std::string keys;
     for (const result::MllogRecord& line : log.records)
       if (!line.key.starts_with("submission_") && !line.key.starts_with("opt_")) keys += line.key + " ";
-    const std::string head = "cache_clear init_start seed global_batch_size d_batch_size num_image_candidates gradient_accumulation_steps min_image_size max_image_size "
-                             "relaxed_rule init_stop run_start train_samples block_start epoch_start ";
-    EXPECT_EQ(keys, head + (thrown ? "run_stop " : "epoch_stop block_stop throughput eval_start eval_samples eval_accuracy eval_stop run_stop "));
+    const std::string head =
+        "cache_clear init_start seed global_batch_size d_batch_size num_image_candidates gradient_accumulation_steps "
+        "min_image_size max_image_size "
+        "relaxed_rule init_stop run_start train_samples block_start epoch_start ";
+    EXPECT_EQ(keys,
+        head + (thrown ? "run_stop "
+                       : "epoch_stop block_stop throughput eval_start eval_samples eval_accuracy eval_stop run_stop "));
     EXPECT_EQ(log.records.back().metadata["status"], thrown ? "aborted" : "success");
     EXPECT_EQ(log.records.front().time_ms, 12345);
-    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/mlperf/")) << log.records.front().metadata;
+    EXPECT_TRUE(log.records.front().metadata["file"].get<std::string>().starts_with("src/mlperf/"))
+        << log.records.front().metadata;
     const auto events = recorder.snapshot().events;
     EXPECT_EQ(events.size(), thrown ? 5u : 8u);
     EXPECT_EQ(events[events.size() - 2].step, thrown ? 1 : 917);

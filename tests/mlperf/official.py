@@ -3,8 +3,9 @@
 
   official.py published|reference_points|run REPORT SOURCE [PROGRAM]
 
-The official checker is run with --ruleset 3.1.0 and its rules as they are shipped: nothing is relaxed in it. A run on the generated data set passes it,
-because it looks neither at the data set nor at the model; those rules the run itself names as relaxed.
+The official checker is run with --ruleset 3.1.0 and its rules as they are shipped: nothing is relaxed in it. A run on
+the generated data set passes it, because it looks neither at the data set nor at the model; those rules the run itself
+names as relaxed.
 """
 import contextlib, copy, csv, io, json, logging, os, pathlib, shutil, subprocess, sys, tempfile
 
@@ -24,7 +25,9 @@ def official(log):
     """Whether the compliance checker takes the log; a checker that crashes does not."""
     compliance.enqueued_configs.clear()
     try:
-        return bool(compliance.main(str(log), "training_3.1.0/common.yaml", compliance.make_checker("training", "3.1.0", True, False))[0])
+        return bool(
+            compliance.main(str(log), "training_3.1.0/common.yaml",
+                            compliance.make_checker("training", "3.1.0", True, False))[0])
     except Exception as e:
         print(f"  (the official checker crashed: {type(e).__name__} {e})")
         return False
@@ -38,8 +41,10 @@ def ours(report, logs, *more):
 
 
 def score_table(report, files, head):
-    """Rows of the first CSV table of `report score` with names in its rows and a first column of numbers that is called `head`, by these names."""
-    text = subprocess.run([report, "score", *map(str, files), "--format", "csv"], capture_output=True, text=True, check=True).stdout
+    """Rows of the first CSV table of `report score` with names in its rows and a first column of numbers that is called
+    `head`, by these names."""
+    text = subprocess.run([report, "score", *map(str, files), "--format", "csv"], capture_output=True, text=True,
+                          check=True).stdout
     for block in text.split("\n\n"):
         rows = list(csv.reader(io.StringIO(block)))
         if rows and len(rows[0]) > 2 and rows[0][1] == "name" and rows[0][2].startswith(head):
@@ -48,7 +53,8 @@ def score_table(report, files, head):
 
 
 def published_logs(source):
-    folder = pathlib.Path(os.environ.get("TTT_SHARED_DATA", source.parent / "shared" / "data")) / "mlperf_published" / "logs"
+    folder = pathlib.Path(os.environ.get("TTT_SHARED_DATA",
+                                         source.parent / "shared" / "data")) / "mlperf_published" / "logs"
     if not folder.is_dir():
         print(f"skipped: no {folder}: set TTT_SHARED_DATA to the folder of shared data")
         sys.exit(77)
@@ -140,45 +146,79 @@ def large_batch(lines):
 
 
 BROKEN = {
-    **{f"without {key}": without(key) for key in (
-        "submission_benchmark", "submission_org", "submission_division", "submission_status", "submission_platform", "cache_clear", "init_start", "init_stop", "run_start",
-        "run_stop", "eval_accuracy", "train_samples", "eval_samples", "global_batch_size", "gradient_accumulation_steps", "num_image_candidates",
-        "opt_base_learning_rate", "opt_learning_rate_warmup_steps", "opt_learning_rate_warmup_factor", "opt_learning_rate_decay_factor",
-        "opt_learning_rate_decay_steps", "min_image_size", "max_image_size")},
+    **{
+        f"without {key}": without(key)
+        for key in (
+            "submission_benchmark", "submission_org", "submission_division", "submission_status",
+            "submission_platform", "cache_clear", "init_start", "init_stop", "run_start", "run_stop",
+            "eval_accuracy", "train_samples", "eval_samples", "global_batch_size", "gradient_accumulation_steps",
+            "num_image_candidates", "opt_base_learning_rate", "opt_learning_rate_warmup_steps",
+            "opt_learning_rate_warmup_factor", "opt_learning_rate_decay_factor", "opt_learning_rate_decay_steps",
+            "min_image_size", "max_image_size")
+    },
     "no start of blocks and epochs": both(without("block_start"), without("epoch_start")),
     "no end of blocks and epochs": both(without("block_stop"), without("epoch_stop")),
-    "another division": value("submission_division", "private"), "an empty organisation": value("submission_org", ""),
-    "an unknown status": value("submission_status", "rumour"), "an unknown benchmark": value("submission_benchmark", "mnist"),
-    "an initialisation of 30 minutes": late_init_stop, "an init_start after the run": late_init_start,
-    "a run that starts before initialisation ended": moved_to_end("init_stop"), "a run that stops before it starts": moved_to_start("run_stop"),
-    "epochs before the run": moved_to_start("block_start"), "a stop without status": metadata_without("run_stop", "status"),
-    "epochs without numbers": metadata_without("epoch_start", "epoch_num"), "blocks without numbers": metadata_without("block_start", "first_epoch_num"),
-    "accuracy without an epoch": metadata_without("eval_accuracy", "epoch_num"), "accuracy as one number": value("eval_accuracy", 0.4),
-    "accuracy without masks": value("eval_accuracy", {"BBOX": 0.4}), "the target never reached": value("eval_accuracy", {"BBOX": 0.376, "SEGM": 0.5}),
-    "masks never reach": value("eval_accuracy", {"BBOX": 0.5, "SEGM": 0.338}), "accuracy in per cent": value("eval_accuracy", {"BBOX": 38.1, "SEGM": 34.2}),
+    "another division": value("submission_division", "private"),
+    "an empty organisation": value("submission_org", ""),
+    "an unknown status": value("submission_status", "rumour"),
+    "an unknown benchmark": value("submission_benchmark", "mnist"),
+    "an initialisation of 30 minutes": late_init_stop,
+    "an init_start after the run": late_init_start,
+    "a run that starts before initialisation ended": moved_to_end("init_stop"),
+    "a run that stops before it starts": moved_to_start("run_stop"),
+    "epochs before the run": moved_to_start("block_start"),
+    "a stop without status": metadata_without("run_stop", "status"),
+    "epochs without numbers": metadata_without("epoch_start", "epoch_num"),
+    "blocks without numbers": metadata_without("block_start", "first_epoch_num"),
+    "accuracy without an epoch": metadata_without("eval_accuracy", "epoch_num"),
+    "accuracy as one number": value("eval_accuracy", 0.4),
+    "accuracy without masks": value("eval_accuracy", {"BBOX": 0.4}),
+    "the target never reached": value("eval_accuracy", {"BBOX": 0.376, "SEGM": 0.5}),
+    "masks never reach": value("eval_accuracy", {"BBOX": 0.5, "SEGM": 0.338}),
+    "accuracy in per cent": value("eval_accuracy", {"BBOX": 38.1, "SEGM": 34.2}),
     "accuracy that is no number": value("eval_accuracy", {"BBOX": float("nan"), "SEGM": 0.4}),
-    "a batch of 0": value("global_batch_size", 0), "a batch as a text": value("global_batch_size", "8"), "no accumulation": value("gradient_accumulation_steps", 0),
-    "candidates by the hundred": value("num_image_candidates", 1500), "a rate between the steps": value("opt_base_learning_rate", 0.013),
-    "a rate between the steps at batch 16": large_batch, "the rate before the batch": both(value("opt_base_learning_rate", 0.01), moved_to_end("global_batch_size")),
-    "negative warm-up": value("opt_learning_rate_warmup_steps", -1), "no slope of the warm-up": value("opt_learning_rate_warmup_factor", 0),
-    "another decay": value("opt_learning_rate_decay_factor", 0.2), "three decays": value("opt_learning_rate_decay_steps", [1, 2, 3]),
-    "decay steps as a number": value("opt_learning_rate_decay_steps", 9000), "a negative image size": value("min_image_size", -1),
-    "two batches": twice("global_batch_size", 16), "two divisions": twice("submission_division", "open"), "two learning rates": twice("opt_base_learning_rate", 0.04),
-    "a line that is cut": cut, "a line without a time": missing_member("run_start", "time_ms"), "a line without a value": missing_member("seed", "value"),
-    "a time that is no number": lambda lines: [{**line, "time_ms": "1.2.3"} if line["key"] == "run_start" else line for line in lines],
+    "a batch of 0": value("global_batch_size", 0),
+    "a batch as a text": value("global_batch_size", "8"),
+    "no accumulation": value("gradient_accumulation_steps", 0),
+    "candidates by the hundred": value("num_image_candidates", 1500),
+    "a rate between the steps": value("opt_base_learning_rate", 0.013),
+    "a rate between the steps at batch 16": large_batch,
+    "the rate before the batch": both(value("opt_base_learning_rate", 0.01), moved_to_end("global_batch_size")),
+    "negative warm-up": value("opt_learning_rate_warmup_steps", -1),
+    "no slope of the warm-up": value("opt_learning_rate_warmup_factor", 0),
+    "another decay": value("opt_learning_rate_decay_factor", 0.2),
+    "three decays": value("opt_learning_rate_decay_steps", [1, 2, 3]),
+    "decay steps as a number": value("opt_learning_rate_decay_steps", 9000),
+    "a negative image size": value("min_image_size", -1),
+    "two batches": twice("global_batch_size", 16),
+    "two divisions": twice("submission_division", "open"),
+    "two learning rates": twice("opt_base_learning_rate", 0.04),
+    "a line that is cut": cut,
+    "a line without a time": missing_member("run_start", "time_ms"),
+    "a line without a value": missing_member("seed", "value"),
+    "a time that is no number": lambda lines: [{**line, "time_ms": "1.2.3"} if line["key"] == "run_start" else line
+                                               for line in lines],
     "an empty log": lambda lines: [],
 }
 # Odd, and taken by the checker all the same.
 TAKEN = {
-    "as it is": lambda lines: lines, "the same batch twice": lambda lines: [*lines, of(lines, "global_batch_size")],
+    "as it is": lambda lines: lines,
+    "the same batch twice": lambda lines: [*lines, of(lines, "global_batch_size")],
     "an unknown key": lambda lines: [*lines, {**of(lines, "seed"), "key": "weather", "value": "fine"}],
-    "NaN in a key that nobody looks at": lambda lines: [*lines, {**of(lines, "seed"), "key": "tracked_stats", "value": float("nan")}],
-    "blocks alone": both(without("epoch_start"), without("epoch_stop")), "epochs alone": both(without("block_start"), without("block_stop")),
-    "no evaluation interval": both(without("eval_start"), without("eval_stop")), "several init_start": lambda lines: [of(lines, "init_start")] * 3 + lines,
-    "an aborted run that had reached the target": lambda lines: [{**line, "metadata": {**line["metadata"], "status": "aborted"}} if line["key"] == "run_stop" else line for line in lines],
-    "no samples but null": value("train_samples", None), "steps beside epochs": lambda lines: [*lines, {**of(lines, "eval_start"), "metadata": {"step_num": 3}}],
+    "NaN in a key that nobody looks at": lambda lines:
+    [*lines, {**of(lines, "seed"), "key": "tracked_stats", "value": float("nan")}],
+    "blocks alone": both(without("epoch_start"), without("epoch_stop")),
+    "epochs alone": both(without("block_start"), without("block_stop")),
+    "no evaluation interval": both(without("eval_start"), without("eval_stop")),
+    "several init_start": lambda lines: [of(lines, "init_start")] * 3 + lines,
+    "an aborted run that had reached the target": lambda lines:
+    [{**line, "metadata": {**line["metadata"], "status": "aborted"}} if line["key"] == "run_stop" else line
+     for line in lines],
+    "no samples but null": value("train_samples", None),
+    "steps beside epochs": lambda lines: [*lines, {**of(lines, "eval_start"), "metadata": {"step_num": 3}}],
     "a rate of 0.02 / 3 at batch 8": both(value("global_batch_size", 8), value("opt_base_learning_rate", 0.02 / 3)),
-    "decay steps as a text of two": value("opt_learning_rate_decay_steps", "ab"), "true as a batch": value("gradient_accumulation_steps", True),
+    "decay steps as a text of two": value("opt_learning_rate_decay_steps", "ab"),
+    "true as a batch": value("gradient_accumulation_steps", True),
 }
 
 
@@ -197,10 +237,19 @@ def seeds(report, lines, folder):
     def log(name, change):
         return write(folder / f"result_{name}.txt", change(copy.deepcopy(lines)))
     a, b = log("0", value("seed", 1)), log("1", value("seed", 2))
-    cases = {"two seeds": ([a, b], True), "the same seed twice": ([a, b, log("2", value("seed", 1))], False), "no seed": ([a, log("3", without("seed"))], False),
-             "a seed that is a text": ([log("6", value("seed", "1")), b], True), "a text and its number": ([a, log("6", value("seed", "1"))], False),
-             "a seed that is a word": ([log("7", value("seed", "lucky"))], False), "no number": ([log("8", value("seed", None))], False),
-             "no file": ([log("4", metadata_without("seed", "file"))], False), "no line": ([log("5", metadata_without("seed", "lineno"))], False)}
+    cases = {
+        "two seeds": ([a, b], True), "the same seed twice": ([a, b, log("2", value("seed", 1))], False),
+        "no seed": ([a, log("3", without("seed"))], False), "a seed that is a text": ([log("6", value("seed", "1")),
+                                                                                       b], True),
+        "a text and its number": ([a, log("6", value("seed", "1"))], False),
+        "a seed that is a word": ([log("7", value("seed",
+                                                  "lucky"))], False), "no number": ([log("8", value("seed",
+                                                                                                    None))], False),
+        "no file": ([log("4",
+                         metadata_without("seed",
+                                          "file"))], False), "no line": ([log("5", metadata_without("seed",
+                                                                                                    "lineno"))], False)
+    }
     for name, (logs, expected) in cases.items():
         theirs = seed_checker.SeedChecker("3.1.0").check_seeds([str(path) for path in logs])
         assert theirs == expected, name
@@ -232,11 +281,22 @@ def with_runs(folder, name, batch, epochs):
     own.mkdir()
     for i, e in enumerate(epochs):
         def line(key, value, **metadata):
-            return {"namespace": "", "time_ms": 1000 * i + (60000 * (10 + i) if key == "run_stop" else 0), "event_type": "POINT_IN_TIME", "key": key, "value": value, "metadata": metadata}
+            return {
+                "namespace": "", "time_ms": 1000 * i + (60000 * (10 + i) if key == "run_stop" else 0),
+                "event_type": "POINT_IN_TIME", "key": key, "value": value, "metadata": metadata
+            }
+
         write(own / f"result_{i}.txt", [
-            line("submission_benchmark", "maskrcnn"), line("submission_org", "us"), line("submission_platform", "one"), line("submission_division", "closed"),
-            line("init_start", None), line("global_batch_size", batch), line("run_start", None), line("eval_accuracy", {"BBOX": 0.4, "SEGM": 0.4}, epoch_num=e or 20),
-            line("run_stop", None, status="success" if e else "aborted")])
+            line("submission_benchmark", "maskrcnn"),
+            line("submission_org", "us"),
+            line("submission_platform", "one"),
+            line("submission_division", "closed"),
+            line("init_start", None),
+            line("global_batch_size", batch),
+            line("run_start", None),
+            line("eval_accuracy", {"BBOX": 0.4, "SEGM": 0.4}, epoch_num=e or 20),
+            line("run_stop", None, status="success" if e else "aborted")
+        ])
     return own
 
 
@@ -246,8 +306,11 @@ def case_reference_points(report, source, folder):
     points = {record["BS"]: record for record in checker.pruned_rcp_data.values()}
     assert sorted(points) == [8, 128, 272]
     compared = {"pass": 0, "pass, normalised": 0, "fail": 0}
-    sets = {f"{batch}-{i}": (batch, epochs) for batch in (2, 8, 16, 40, 48, 64, 96, 128, 160, 224, 256, 272)
-            for i, epochs in enumerate(([12, 12, 13, 13, 13], [13, 13, 14, 14, 0], [13, 14, 14, 14, 15], [16, 16, 16, 17, 17], [17, 17, 17, 18, 0], [11, 11, 12, 12, 12]))}
+    sets = {
+        f"{batch}-{i}": (batch, epochs) for batch in (2, 8, 16, 40, 48, 64, 96, 128, 160, 224, 256, 272)
+        for i, epochs in enumerate(([12, 12, 13, 13, 13], [13, 13, 14, 14, 0], [13, 14, 14, 14, 15],
+                                    [16, 16, 16, 17, 17], [17, 17, 17, 18, 0], [11, 11, 12, 12, 12]))
+    }
     folders = {name: with_runs(folder, name, *runs) for name, runs in sets.items()}
     logs = published_logs(source)
     for name in ("NVIDIA", "Dell"):
@@ -256,7 +319,8 @@ def case_reference_points(report, source, folder):
         for i, log in enumerate(log for log in logs if log.name.startswith(name)):
             (folders[name] / f"result_{i}.txt").write_bytes(log.read_bytes())
     for name, own in folders.items():
-        passed, message, factor = rcp.check_directory(str(own), "training", "3.1.0", False, False, rcp_pass="pruned_rcps")
+        passed, message, factor = rcp.check_directory(str(own), "training", "3.1.0", False, False,
+                                                      rcp_pass="pruned_rcps")
         rows = score_table(report, sorted(own.glob("result_*.txt")), "epochs")
         verdict = rows["convergence"]["epochs"]
         assert passed == (verdict != "fail"), (name, message, rows)
@@ -265,33 +329,41 @@ def case_reference_points(report, source, folder):
             mine = float(rows["normalisation"]["epochs"])
             assert abs(mine - factor) < 1e-12 and (mine > 1) == (verdict == "pass, normalised"), (name, mine, factor)
         batch = sets[name][0] if name in sets else 96 if name == "NVIDIA" else 128
-        record = points.get(batch) or (points[8] if batch < 8 else checker._create_interp_rcp(batch, checker._find_top_min_rcp(batch, "pruned_rcps"),
-                                                                                                checker._find_bottom_max_rcp(batch, "pruned_rcps"))[1])
+        record = points.get(batch) or (points[8] if batch < 8 else checker._create_interp_rcp(
+            batch, checker._find_top_min_rcp(batch, "pruned_rcps"), checker._find_bottom_max_rcp(batch,
+                                                                                                 "pruned_rcps"))[1])
         for row, key in (("reference epochs", "RCP Mean"), ("least accepted epochs", "Min Epochs")):
             assert abs(float(rows[row]["epochs"]) - record[key]) < 1e-9, (name, row, rows[row], record[key])
     print("ok:", ", ".join(f"{n} {verdict}" for verdict, n in compared.items()))
     assert min(compared.values()) > 3, compared
-    nvidia, dell = (score_table(report, sorted(folders[n].glob("*.txt")), "start to stop")["Olympic mean"] for n in ("NVIDIA", "Dell"))
+    nvidia, dell = (score_table(report, sorted(folders[n].glob("*.txt")), "start to stop")["Olympic mean"]
+                    for n in ("NVIDIA", "Dell"))
     print("minutes:", nvidia["minutes"], dell["minutes"])
     assert round(float(nvidia["minutes"]), 2) == 19.18 and round(float(dell["minutes"]), 2) == 15.63
     above = score_text(report, sorted(with_runs(folder, "above", 300, [20] * 5).glob("*.txt")))
-    assert "no reference at this batch" in above and not rcp.check_directory(str(folder / "above"), "training", "3.1.0", False, False, rcp_pass="pruned_rcps")[0]
+    assert "no reference at this batch" in above and not rcp.check_directory(str(folder / "above"), "training", "3.1.0",
+                                                                             False, False, rcp_pass="pruned_rcps")[0]
 
 
 def score_text(report, files):
     return subprocess.run([report, "score", *map(str, files)], capture_output=True, text=True, check=True).stdout
 
 
-# What the generated data set and its small model force a closed run to break. The hyper-parameters, the optimiser, the target, the order, the seed and the
-# caches are as the rules say.
+# What the generated data set and its small model force a closed run to break. The hyper-parameters, the optimiser, the
+# target, the order, the seed and the caches are as the rules say.
 RELAXED = ["data_set", "preprocessing", "image_size", "model", "initial_weights"]
-KEEPS = ["data.last_batch=wrap", "model.rpn.post_nms_train=1000", "train.schedule.decay_steps=144000,192000", "train.target_box_ap=0.377",
-         "train.target_mask_ap=0.339", "train.optimizer.bias_lr_factor=2", "train.optimizer.decay_bias=false", "mlperf.draw_seed=true", "mlperf.division=closed", "mlperf.organisation=example", "mlperf.platform=two ranks", "train.eval_overlap=true"]
+KEEPS = [
+    "data.last_batch=wrap", "model.rpn.post_nms_train=1000", "train.schedule.decay_steps=144000,192000",
+    "train.target_box_ap=0.377", "train.target_mask_ap=0.339", "train.optimizer.bias_lr_factor=2",
+    "train.optimizer.decay_bias=false", "mlperf.draw_seed=true", "mlperf.division=closed",
+    "mlperf.organisation=example", "mlperf.platform=two ranks", "train.eval_overlap=true"
+]
 
 
 @contextlib.contextmanager
 def without_cached_pages(source):
-    """A copy of the generated data set, which no other program reads, with none of its pages in memory; beside it, because /tmp may be nothing but memory."""
+    """A copy of the generated data set, which no other program reads, with none of its pages in memory; beside it,
+    because /tmp may be nothing but memory."""
     cache = pathlib.Path(os.environ.get("TTT_CACHE") or pathlib.Path.home() / ".cache/ttt")
     (generated,) = (p for p in cache.glob("shapes-*-n1600-200-s128-c6-seed0") if p.is_dir())
     with tempfile.TemporaryDirectory(dir=cache) as shards:
@@ -303,7 +375,10 @@ def without_cached_pages(source):
 
 
 def train(program, folder, name, settings, exit_code=0, data=None):
-    line = ["mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "1500", "-n", "2", program, "--quiet", "--out", str(folder / f"{name}.json")]
+    line = [
+        "mpirun", "--oversubscribe", "--bind-to", "none", "--timeout", "1500", "-n", "2", program, "--quiet", "--out",
+        str(folder / f"{name}.json")
+    ]
     if data:
         line += ["--data", str(data)]
     for setting in settings:
@@ -314,7 +389,8 @@ def train(program, folder, name, settings, exit_code=0, data=None):
 
 
 def case_run(report, source, folder, program):
-    """A complete run on the generated data set: refused until what it breaks is named, then accepted by both checkers as it stands."""
+    """A complete run on the generated data set: refused until what it breaks is named, then accepted by both checkers
+    as it stands."""
     said, log = train(program, folder, "refused", KEEPS, 2)
     for rule in [*RELAXED, "cache_clear"]:
         assert f"rule {rule}: " in said, (rule, said)
@@ -323,38 +399,52 @@ def case_run(report, source, folder, program):
     assert "mlperf.relax" in said and "data_set" in said, said
 
     with without_cached_pages(source) as shards:
-        said, log = train(program, folder, "closed", [*KEEPS, "mlperf.cache_cleared=true", "mlperf.relax=" + ",".join(RELAXED)], data=shards)
+        said, log = train(program, folder, "closed",
+                          [*KEEPS, "mlperf.cache_cleared=true", "mlperf.relax=" + ",".join(RELAXED)], data=shards)
     assert official(log), "the official checker"
     assert ours(report, [log]) and ours(report, [log], "--compliance-alone")
     lines = records(log)
     result = json.loads((folder / "closed.json").read_text())
     assert sorted({line["value"] for line in lines if line["key"] == "relaxed_rule"}) == sorted(RELAXED)
-    assert sorted({r["rule"] for r in result["mlperf"]["relaxed"]}) == sorted(RELAXED) and result["mlperf"]["log"] == log.name
+    assert sorted({r["rule"]
+                   for r in result["mlperf"]["relaxed"]}) == sorted(RELAXED) and result["mlperf"]["log"] == log.name
     assert sum("is relaxed" in w for w in result["warnings"]) == len(result["mlperf"]["relaxed"])
     print(f"ok: a run of {len(lines)} log lines is accepted by both")
 
     seed = of(lines, "seed")["value"]
     assert seed == result["recipe"]["settings"]["seed"] != 1, "drawn, and recorded as it was drawn"
     evaluations = [line for line in lines if line["key"] == "eval_accuracy"]
-    assert [e["metadata"]["epoch_num"] for e in evaluations] == [a["epoch"] for a in result["accuracy"]] == list(range(1, len(evaluations) + 1))
-    assert [(e["value"]["BBOX"], e["value"]["SEGM"]) for e in evaluations] == [(a["bbox"]["AP"], a["segm"]["AP"]) for a in result["accuracy"]]
+    assert [e["metadata"]["epoch_num"]
+            for e in evaluations] == [a["epoch"] for a in result["accuracy"]] == list(range(1,
+                                                                                            len(evaluations) + 1))
+    assert [(e["value"]["BBOX"], e["value"]["SEGM"]) for e in evaluations] == [(a["bbox"]["AP"], a["segm"]["AP"])
+                                                                               for a in result["accuracy"]]
     clocks, steps = result["clocks"], sum(result["steps"]["step_s"]["values"])
     paused = sum(a["duration_s"] for a in result["accuracy"])
     logged = (of(lines, "run_stop")["time_ms"] - of(lines, "run_start")["time_ms"]) / 1e3
-    print(f"clocks: MLPerf {clocks['mlperf_s']:.3f} s ({logged:.3f} s by the log), DAWNBench {clocks['dawnbench_s']:.3f} s, total {clocks['total_s']:.3f} s")
+    print(
+        f"clocks: MLPerf {clocks['mlperf_s']:.3f} s ({logged:.3f} s by the log), DAWNBench "
+        f"{clocks['dawnbench_s']:.3f} s, total {clocks['total_s']:.3f} s"
+    )
     assert abs(logged - clocks["mlperf_s"]) < 0.05 and abs(clocks["mlperf_s"] - clocks["run_s"]) < 0.05
-    assert abs(clocks["mlperf_s"] - paused - clocks["dawnbench_s"]) < 0.05 and abs(steps - clocks["dawnbench_s"]) < 0.05 * steps
-    assert of(lines, "init_stop")["time_ms"] - of(lines, "init_start")["time_ms"] <= 1e3 * (clocks["total_s"] - clocks["run_s"]) + 50
+    assert abs(clocks["mlperf_s"] - paused - clocks["dawnbench_s"]) < 0.05 and abs(steps -
+                                                                                   clocks["dawnbench_s"]) < 0.05 * steps
+    assert of(lines, "init_stop")["time_ms"] - of(
+        lines, "init_start")["time_ms"] <= 1e3 * (clocks["total_s"] - clocks["run_s"]) + 50
     shown = subprocess.run([report, str(folder / "closed.json")], capture_output=True, text=True, check=True).stdout
-    for word in ("MLPerf division closed", "DAWNBench", f"{clocks['mlperf_s']:.3f} s", f"{clocks['dawnbench_s']:.3f} s", f"{clocks['total_s']:.3f} s", "data_set"):
+    for word in ("MLPerf division closed", "DAWNBench", f"{clocks['mlperf_s']:.3f} s", f"{clocks['dawnbench_s']:.3f} s",
+                 f"{clocks['total_s']:.3f} s", "data_set"):
         assert word in shown, (word, shown)
     broken_logs(report, lines, folder)
     seeds(report, lines, folder)
 
     train(program, folder, "smoke", ["mlperf.log=true", "train.max_steps=2"])
     stop = of(records(folder / "smoke.mllog.txt"), "run_stop")
-    assert stop["metadata"]["status"] == "aborted" and not official(folder / "smoke.mllog.txt") and not ours(report, [folder / "smoke.mllog.txt"])
-    said, _ = train(program, folder, "not_finite", ["mlperf.log=true", "train.max_steps=40", "train.schedule.lr=1e30", "train.schedule.warmup_steps=0"], 5)
+    assert stop["metadata"]["status"] == "aborted" and not official(folder / "smoke.mllog.txt") and not ours(
+        report, [folder / "smoke.mllog.txt"])
+    said, _ = train(
+        program, folder, "not_finite",
+        ["mlperf.log=true", "train.max_steps=40", "train.schedule.lr=1e30", "train.schedule.warmup_steps=0"], 5)
     assert of(records(folder / "not_finite.mllog.txt"), "run_stop")["metadata"]["status"] == "aborted"
     print("ok: runs that end early say so in their log")
 

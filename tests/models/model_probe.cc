@@ -1,12 +1,14 @@
-// Runs the model on a batch and weights given by another program and writes what it computed; tests/models/parity.py is that program.
+// Runs the model on a batch and weights given by another program and writes what it computed; tests/models/parity.py is
+// that program.
 //
 //   model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5 [cpu|cuda]
 //
-// Weights, before and after, travel in the files of models/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
-// torch.load know them.
-// INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
-// "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr", "loss_scale" (of the loss in backward; gradients are those without it).
-// OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions.
+// Weights, before and after, travel in the files of models/weights.h; INPUT and OUTPUT are dictionaries of tensors as
+// torch.save and torch.load know them.
+// INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box",
+// "gt_label", "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr", "loss_scale" (of the loss in
+// backward; gradients are those without it). OUTPUT: losses of each step, the gradients and chosen samples of the
+// first, predictions.
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
@@ -20,10 +22,10 @@
 
 #include "core/error.h"
 #include "models/mask_rcnn/mask_rcnn.h"
+#include "models/weights.h"
 #include "run/accelerator.h"
 #include "train/optimizers/sgd.h"
 #include "train/step.h"
-#include "models/weights.h"
 
 namespace {
 
@@ -33,7 +35,8 @@ Tensors read(const char* path) {
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(in)), {});
   Tensors out;
-  for (const auto& item : torch::jit::pickle_load(bytes).toGenericDict()) out[item.key().toStringRef()] = item.value().toTensor();
+  for (const auto& item : torch::jit::pickle_load(bytes).toGenericDict())
+    out[item.key().toStringRef()] = item.value().toTensor();
   return out;
 }
 
@@ -48,8 +51,7 @@ void write(const char* path, const Tensors& tensors) {
 class Configure {
  public:
   explicit Configure(const Tensors& in, std::string prefix = "config.") : in_(in), prefix_(std::move(prefix)) {}
-  template <class T>
-  void operator()(const char* name, T& value, const char*, const ttt::Limits& = {}) {
+  template <class T> void operator()(const char* name, T& value, const char*, const ttt::Limits& = {}) {
     const std::string key = prefix_ + name;
     if constexpr (ttt::FieldGroup<T>) {
       T::fields(value, Configure(in_, key + "."));
@@ -65,8 +67,7 @@ class Configure {
   static void assign(const at::Tensor& t, std::string& v) {
     v.assign(reinterpret_cast<const char*>(t.const_data_ptr<std::uint8_t>()), static_cast<std::size_t>(t.numel()));
   }
-  template <class T>
-  static void assign(const at::Tensor& t, std::vector<T>& v) {
+  template <class T> static void assign(const at::Tensor& t, std::vector<T>& v) {
     const at::Tensor d = t.to(at::kDouble).contiguous();
     v.assign(d.const_data_ptr<double>(), d.const_data_ptr<double>() + d.numel());
   }
@@ -84,9 +85,16 @@ int run(const char* input, const char* weights, const char* output, const char* 
   ttt::model::ModelConfig::fields(config, Configure(in));
   ttt::model::MaskRcnn model(config, place.ops, 1, place.device, nullptr);
   ttt::model::load_weights(weights, model.parameters());
-  const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"), .bitmap_offset = placed("bitmap_offset"), .bitmap_bytes = placed("bitmap_bytes")};
-  ttt::model::DeviceBatch batch{.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = placed("image_size"), .image_id = placed("image_id"),
-                                .gt_box = placed("gt_box"), .gt_label = placed("gt_label"), .gt_count = placed("gt_count"), .masks = masks};
+  const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"),
+      .bitmap_offset = placed("bitmap_offset"),
+      .bitmap_bytes = placed("bitmap_bytes")};
+  ttt::model::DeviceBatch batch{.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast),
+      .image_size = placed("image_size"),
+      .image_id = placed("image_id"),
+      .gt_box = placed("gt_box"),
+      .gt_label = placed("gt_label"),
+      .gt_count = placed("gt_count"),
+      .masks = masks};
   Tensors out;
   const ttt::model::Prediction prediction = model.predict(batch);
   out["detected.boxes"] = prediction.detected.boxes;
@@ -119,7 +127,8 @@ int run(const char* input, const char* weights, const char* output, const char* 
     out[s + "roi.positives"] = trace.rois.positives;
     out[s + "roi.total"] = trace.rois.total;
     if (step == 0)
-      for (const ttt::model::Parameter* p : model.parameters().trainable()) out["grad." + p->name] = model.parameters().gradient_to_file(*p);
+      for (const ttt::model::Parameter* p : model.parameters().trainable())
+        out["grad." + p->name] = model.parameters().gradient_to_file(*p);
     optimizer.step(rates);
   }
   out["losses"] = at::stack(losses);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""predict from outside: AP of its detections is that of the training's evaluation, pictures show what the detections say, and what cannot be done is
-said.
+"""predict from outside: AP of its detections is that of the training's evaluation, pictures show what the detections
+say, and what cannot be done is said.
 
   predict.py PREDICT PROGRAM
 """
@@ -27,8 +27,9 @@ def sh(*line):
 def train(program, folder):
     """One epoch on two ranks: enough that some objects are found."""
     out, weights = folder + "/run.json", folder + "/weights.h5"
-    done = sh("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2", program, "--quiet", "--out", out, "--set", "train.epochs=1", "--set", "train.target_box_ap=0",
-              "--set", "train.target_mask_ap=0", "--set", f"train.save_weights={weights}")
+    done = sh("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2", program, "--quiet", "--out", out, "--set",
+              "train.epochs=1", "--set", "train.target_box_ap=0", "--set", "train.target_mask_ap=0", "--set",
+              f"train.save_weights={weights}")
     assert done.returncode == 0, done.stderr
     with open(out) as f:
         return json.load(f)["accuracy"][-1], weights
@@ -43,14 +44,16 @@ def average_precision(truth, detections, kind):
 
 
 def check_accuracy(predict, folder, data, evaluation, weights):
-    """All evaluation images, one by one: AP is that of the run, which took them in batches of eight on two ranks. Rounding differs by the size of
-    the batch, and moves a detection over a limit now and then: of some 1,000 objects one is worth about 0.001."""
+    """All evaluation images, one by one: AP is that of the run, which took them in batches of eight on two ranks.
+    Rounding differs by the size of the batch, and moves a detection over a limit now and then: of some 1,000 objects
+    one is worth about 0.001."""
     images = sorted(glob.glob(data + "/val/*.jpg"))
     done = sh(predict, *images, "--weights", weights, "--json", folder + "/all.json")
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == len(images)
     for kind in ("bbox", "segm"):
-        ap, ran = average_precision(data + "/instances_val.json", folder + "/all.json", kind), list(evaluation[kind].values())
+        ap, ran = average_precision(data + "/instances_val.json", folder + "/all.json",
+                                    kind), list(evaluation[kind].values())
         print(f"{kind}: AP {ap[0]:.4f}, of the run {ran[0]:.4f}; AP50 {ap[1]:.4f}, {ran[1]:.4f}")
         assert ran[0] > 0.01, "nothing was learned: the comparison says nothing"
         assert abs(ap[0] - ran[0]) < 0.003 and abs(ap[1] - ran[1]) < 0.005
@@ -59,7 +62,8 @@ def check_accuracy(predict, folder, data, evaluation, weights):
 def check_pictures(predict, folder, data, weights):
     images = sorted(glob.glob(data + "/val/*.jpg"))[:6]
     out, threshold = folder + "/new/pictures", 0.3
-    done = sh(predict, *images, "--weights", weights, "--json", folder + "/six.json", "--out", out, "--threshold", str(threshold))
+    done = sh(predict, *images, "--weights", weights, "--json", folder + "/six.json", "--out", out, "--threshold",
+              str(threshold))
     assert done.returncode == 0, done.stderr
     with open(folder + "/six.json") as f:
         found = json.load(f)
@@ -86,7 +90,8 @@ def check_pictures(predict, folder, data, weights):
     with open(folder + "/png.json") as f:
         pairs = json.load(f)
     png, jpeg = ([d for d in pairs if d["image_id"] == i] for i in (1, 2))
-    assert len(png) == len(jpeg) > 0 and all(np.allclose(a["bbox"], b["bbox"], atol=0.5) and abs(a["score"] - b["score"]) < 0.02 for a, b in zip(png, jpeg))
+    assert len(png) == len(jpeg) > 0 and all(
+        np.allclose(a["bbox"], b["bbox"], atol=0.5) and abs(a["score"] - b["score"]) < 0.02 for a, b in zip(png, jpeg))
     print(f"ok: {shown_in_all} objects in {len(images)} pictures")
 
 
@@ -95,7 +100,8 @@ def check_refusals(predict, folder, data, weights):
 
     def says(code, words, *arguments, using=weights):
         done = sh(predict, *arguments, "--weights", using)
-        assert done.returncode == code and all(w in done.stderr for w in words), (code, words, done.returncode, done.stderr)
+        assert done.returncode == code and all(w in done.stderr
+                                               for w in words), (code, words, done.returncode, done.stderr)
         print("ok:", done.stderr.strip().splitlines()[-1][:150])
 
     out = ["--json", folder + "/x.json", "--force"]
@@ -112,7 +118,8 @@ def check_refusals(predict, folder, data, weights):
     says(2, ["exists already", "--force"], image, "--json", folder + "/x.json")
     says(2, ["Two images would be written to"], image, image, "--out", folder + "/twice")
     says(2, ["no recipe 'defualt'", "nearest is 'default'"], image, "--recipe", "defualt", *out)
-    says(2, ["model.roi.scor_threshold", "model.roi.score_threshold"], image, "--set", "model.roi.scor_threshold=1", *out)
+    says(2, ["model.roi.scor_threshold", "model.roi.score_threshold"], image, "--set", "model.roi.scor_threshold=1",
+         *out)
     says(2, ["w.h5"], image, *out, using=folder + "/w.h5")
     write_weights(folder + "/other.h5", {"fc.weight": np.zeros(3, np.float32)})
     says(3, ["other.h5", "not those of a Mask R-CNN"], image, *out, using=folder + "/other.h5")

@@ -25,14 +25,17 @@ class Judge : public ::testing::Test {
     for (int r = 0; r < 8; ++r) {
       const int node = r / 2;
       Json f = {{"host", "node" + std::to_string(node)},
-                {"build", {{"commit", "0123456789abcdef"}, {"libraries", {{"mpi", {{"runtime", "4.1.4"}}}}}}},
-                {"environment", Json::object()},
-                {"cpus", r % 2 ? "2-3" : "0-1"}, {"cores", r % 2 ? "2-3" : "0-1"}, {"numa", "0"},
-                {"cpu", "Some CPU"}, {"kernel", "Linux 6"}, {"logical_cores", 4}, {"memory_available_bytes", 8ll << 30},
-                {"disk", Json::array({{{"folder", "result"}, {"path", "/shared"}, {"free_bytes", 2ll << 30}}, {{"folder", "cache"}, {"path", "/cache"}, {"free_bytes", 2ll << 30}}})},
-                {"governors", {"performance"}}, {"gpus", {{"reason", "no driver"}}}, {"gpu", {{"reason", "no CUDA driver."}}}};
+          {"build", {{"commit", "0123456789abcdef"}, {"libraries", {{"mpi", {{"runtime", "4.1.4"}}}}}}},
+          {"environment", Json::object()}, {"cpus", r % 2 ? "2-3" : "0-1"}, {"cores", r % 2 ? "2-3" : "0-1"},
+          {"numa", "0"}, {"cpu", "Some CPU"}, {"kernel", "Linux 6"}, {"logical_cores", 4},
+          {"memory_available_bytes", 8ll << 30},
+          {"disk", Json::array({{{"folder", "result"}, {"path", "/shared"}, {"free_bytes", 2ll << 30}},
+                       {{"folder", "cache"}, {"path", "/cache"}, {"free_bytes", 2ll << 30}}})},
+          {"governors", {"performance"}}, {"gpus", {{"reason", "no driver"}}},
+          {"gpu", {{"reason", "no CUDA driver."}}}};
       facts.push_back(f);
-      shards.push_back({{"folder", "/data"}, {"manifest_sha256", "aa"}, {"bytes", 1000}, {"read_bytes", 500}, {"read_s", 0.5}, {"problems", Json::array()}});
+      shards.push_back({{"folder", "/data"}, {"manifest_sha256", "aa"}, {"bytes", 1000}, {"read_bytes", 500},
+          {"read_s", 0.5}, {"problems", Json::array()}});
     }
     measured.speed_of_rank.assign(8, {.hash_bytes_per_s = 4e8, .copy_bytes_per_s = 1e10});
     measured.clock_of_rank.assign(8, {.offset_s = 0.01, .uncertainty_s = 0.001});
@@ -45,7 +48,9 @@ class Judge : public ::testing::Test {
     return at == checks.end() ? Check{} : *at;
   }
   Check node_check(const std::string& name) const { return find(judge_nodes(Cluster(facts), settings), name); }
-  Check measured_check(const std::string& name) const { return find(judge_measured(Cluster(facts), shards, generated, measured, settings), name); }
+  Check measured_check(const std::string& name) const {
+    return find(judge_measured(Cluster(facts), shards, generated, measured, settings), name);
+  }
   void gpu(int node, Json devices, const std::string& driver = "570.1") {
     for (const int r : {2 * node, 2 * node + 1}) facts[r]["gpus"] = {{"driver", driver}, {"devices", devices}};
   }
@@ -56,25 +61,28 @@ class Judge : public ::testing::Test {
   bool generated = false;
 };
 
-#define EXPECT_CHECK(check, want_status, words)                                                    \
-  do {                                                                                             \
-    const Check checked = check;                                                                   \
-    EXPECT_EQ(checked.status, want_status) << checked.sentence;                                    \
-    EXPECT_NE(checked.sentence.find(words), std::string::npos) << checked.sentence;                \
-    EXPECT_EQ(checked.sentence.back(), '.') << checked.sentence;                                   \
+#define EXPECT_CHECK(check, want_status, words)                                     \
+  do {                                                                              \
+    const Check checked = check;                                                    \
+    EXPECT_EQ(checked.status, want_status) << checked.sentence;                     \
+    EXPECT_NE(checked.sentence.find(words), std::string::npos) << checked.sentence; \
+    EXPECT_EQ(checked.sentence.back(), '.') << checked.sentence;                    \
   } while (false)
 
 TEST_F(Judge, ASoundClusterHasNoFault) {
   const Cluster cluster(facts);
   EXPECT_EQ(cluster.nodes(), 4);
-  for (const Check& c : judge_nodes(cluster, settings)) EXPECT_EQ(c.status, c.name.starts_with("gpu") ? "not_supported" : "ok") << c.name << ": " << c.sentence;
-  for (const Check& c : judge_measured(cluster, shards, generated, measured, settings)) EXPECT_EQ(c.status, "ok") << c.name << ": " << c.sentence;
+  for (const Check& c : judge_nodes(cluster, settings))
+    EXPECT_EQ(c.status, c.name.starts_with("gpu") ? "not_supported" : "ok") << c.name << ": " << c.sentence;
+  for (const Check& c : judge_measured(cluster, shards, generated, measured, settings))
+    EXPECT_EQ(c.status, "ok") << c.name << ": " << c.sentence;
   EXPECT_NE(node_check("hosts").sentence.find("8 ranks on 4 nodes, 2 on each"), std::string::npos);
 }
 
 TEST_F(Judge, ARankOfAnotherBuildIsNamed) {
   facts[5]["build"]["libraries"]["mpi"]["runtime"] = "5.0.0";
-  EXPECT_CHECK(node_check("versions"), "failed", "Of rank 5 (node 2), libraries.mpi.runtime is \"5.0.0\" and not \"4.1.4\" as of the others");
+  EXPECT_CHECK(node_check("versions"), "failed",
+      "Of rank 5 (node 2), libraries.mpi.runtime is \"5.0.0\" and not \"4.1.4\" as of the others");
   facts[1]["build"]["commit"] = "fedcba9876543210";
   EXPECT_CHECK(node_check("versions"), "failed", "Of ranks 1, 5, commit is");
 }
@@ -83,7 +91,8 @@ TEST_F(Judge, AVariableThatWasNotPassedOnIsNamed) {
   for (Json& f : facts) f["environment"]["OMP_NUM_THREADS"] = "2";
   EXPECT_EQ(node_check("environment").status, "ok");
   facts[6]["environment"].erase("OMP_NUM_THREADS");
-  EXPECT_CHECK(node_check("environment"), "warning", "In the environment of rank 6 (node 3), OMP_NUM_THREADS is absent and not \"2\"");
+  EXPECT_CHECK(node_check("environment"), "warning",
+      "In the environment of rank 6 (node 3), OMP_NUM_THREADS is absent and not \"2\"");
 }
 
 TEST_F(Judge, NodesThatDifferAreNamed) {
@@ -100,7 +109,8 @@ TEST_F(Judge, SharedCoresFailUnlessTheyAreMeant) {
   facts[3]["cores"] = "1-2";
   EXPECT_CHECK(node_check("binding"), "warning", "Ranks may wander between the cores of their node: times vary more.");
   facts[2]["cores"] = facts[3]["cores"] = "1";
-  EXPECT_CHECK(node_check("binding"), "failed", "Ranks 2 and 3 (node 1) may both run on cores of 1 and 1 (1 such pairs in all)");
+  EXPECT_CHECK(
+      node_check("binding"), "failed", "Ranks 2 and 3 (node 1) may both run on cores of 1 and 1 (1 such pairs in all)");
   settings.cores = "shared";
   EXPECT_CHECK(node_check("binding"), "ok", "Ranks share cores, as cores = shared says");
   facts[3]["cores"] = "2-3";
@@ -136,7 +146,8 @@ TEST_F(Judge, GovernorsAreCompared) {
 TEST_F(Judge, GpusAreCountedAndTheirFaultsNamed) {
   settings.gpus_per_node = 2;
   EXPECT_CHECK(node_check("gpus"), "failed", "Node 0 has 0 GPUs, not 2");
-  Json sound = {{"name", "GPU X"}, {"uncorrected_ecc_errors", 0}, {"temperature_c", 40}, {"slowed_by", Json::array()}}, broken = sound, hot = sound;
+  Json sound = {{"name", "GPU X"}, {"uncorrected_ecc_errors", 0}, {"temperature_c", 40}, {"slowed_by", Json::array()}},
+       broken = sound, hot = sound;
   broken["uncorrected_ecc_errors"] = 3;
   hot["slowed_by"] = Json::array({"heat (hardware)"}), hot["temperature_c"] = 95;
   for (int n = 0; n < 4; ++n) gpu(n, Json::array({sound, sound}));
@@ -144,7 +155,8 @@ TEST_F(Judge, GpusAreCountedAndTheirFaultsNamed) {
   gpu(2, Json::array({sound, broken}));
   EXPECT_CHECK(node_check("gpus"), "failed", "GPU 1 of node 2 (GPU X) has 3 uncorrected memory errors");
   gpu(2, Json::array({hot, sound}));
-  EXPECT_CHECK(node_check("gpus"), "warning", "GPU 0 of node 2 (GPU X) is slowed down by heat (hardware) at 95 degrees");
+  EXPECT_CHECK(
+      node_check("gpus"), "warning", "GPU 0 of node 2 (GPU X) is slowed down by heat (hardware) at 95 degrees");
   gpu(2, Json::array({sound, sound}), "535.0");
   EXPECT_CHECK(node_check("gpus"), "warning", "The NVIDIA driver of node 2 is not that of the others (535.0, 570.1)");
   settings.gpus_per_node = 0;
@@ -162,18 +174,21 @@ TEST_F(Judge, EveryRankNeedsAGpuOfItsOwn) {
   for (int r = 0; r < 8; ++r) facts[r]["gpu"] = {{"bus_id", r % 2 ? "0000:65:00.0" : "0000:17:00.0"}, {"numa", 0}};
   EXPECT_CHECK(node_check("gpu_binding"), "ok", "on node 0: 0 0000:17:00.0, 1 0000:65:00.0.");
   facts[5]["gpu"]["numa"] = 1;
-  EXPECT_CHECK(node_check("gpu_binding"), "warning", "Rank 5 (node 2) runs on cores of NUMA node 0, while GPU 0000:65:00.0 is at node 1");
+  EXPECT_CHECK(node_check("gpu_binding"), "warning",
+      "Rank 5 (node 2) runs on cores of NUMA node 0, while GPU 0000:65:00.0 is at node 1");
   facts[5]["gpu"]["numa"] = -1;  // not told
   EXPECT_CHECK(node_check("gpu_binding"), "ok", "Each rank has a GPU of its own");
   facts[7]["gpu"]["bus_id"] = "0000:17:00.0";
   EXPECT_CHECK(node_check("gpu_binding"), "failed", "Ranks 6 and 7 (node 3) would both compute on GPU 0000:17:00.0");
   facts[7]["gpu"] = {{"reason", "3 ranks on this node, and 2 GPUs."}};
-  EXPECT_CHECK(node_check("gpu_binding"), "failed", "Rank 7 (node 3) would have no GPU: 3 ranks on this node, and 2 GPUs.");
+  EXPECT_CHECK(
+      node_check("gpu_binding"), "failed", "Rank 7 (node 3) would have no GPU: 3 ranks on this node, and 2 GPUs.");
 }
 
 TEST_F(Judge, ShardsThatDifferAreNamed) {
   shards[3]["problems"].push_back("/data/train-00000-of-00001.h5 has another SHA-256 than shards.json says");
-  EXPECT_CHECK(measured_check("shards"), "failed", "Rank 3 (node 1): /data/train-00000-of-00001.h5 has another SHA-256");
+  EXPECT_CHECK(
+      measured_check("shards"), "failed", "Rank 3 (node 1): /data/train-00000-of-00001.h5 has another SHA-256");
   shards[3]["problems"].clear();
   shards[6]["manifest_sha256"] = "bb";
   EXPECT_CHECK(measured_check("shards"), "failed", "The manifest on node 3 is not that of the others");

@@ -16,14 +16,19 @@ namespace {
 using result::Json;
 
 Json entry(const std::string& name, double time, const std::string& unit) {
-  return {{"name", name}, {"run_name", name}, {"run_type", "iteration"}, {"iterations", 100}, {"real_time", time}, {"cpu_time", 2 * time}, {"time_unit", unit}};
+  return {{"name", name}, {"run_name", name}, {"run_type", "iteration"}, {"iterations", 100}, {"real_time", time},
+      {"cpu_time", 2 * time}, {"time_unit", unit}};
 }
-Json document(const Json& entries) { return {{"context", {{"num_cpus", 4}, {"load_avg", {3.5, 1, 1}}, {"executable", "micro_x"}}}, {"benchmarks", entries}}; }
+Json document(const Json& entries) {
+  return {
+      {"context", {{"num_cpus", 4}, {"load_avg", {3.5, 1, 1}}, {"executable", "micro_x"}}}, {"benchmarks", entries}};
+}
 
 TEST(Bench, TimesAreInSecondsAndCountersInColumns) {
   Json with = entry("b/8", 5, "ms");
   with["items_per_second"] = 1600.0;
-  const Document d = bench({bench_from_json(document(Json::array({entry("a", 1500, "ns"), with, entry("c", 2, "s"), entry("d", 3, "us")})), "f.json")});
+  const Document d = bench({bench_from_json(
+      document(Json::array({entry("a", 1500, "ns"), with, entry("c", 2, "s"), entry("d", 3, "us")})), "f.json")});
   const Table& t = std::get<Table>(d[2]);
   EXPECT_EQ(t.header.names()[5], "items_per_second");
   EXPECT_DOUBLE_EQ(t.rows[0][2].values[0], 1.5e-6);
@@ -34,13 +39,15 @@ TEST(Bench, TimesAreInSecondsAndCountersInColumns) {
   EXPECT_EQ(t.rows[0][5].text, "-");  // a counter that the benchmark does not have is not zero
   EXPECT_TRUE(t.rows[0][5].values.empty());
   EXPECT_EQ(t.rows[1][5].values[0], 1600);
-  EXPECT_NE(render_text(d, 200).find("The machine was busy when it began: a load of 3.50 on 4 CPUs"), std::string::npos);
+  EXPECT_NE(
+      render_text(d, 200).find("The machine was busy when it began: a load of 3.50 on 4 CPUs"), std::string::npos);
 }
 
 TEST(Bench, RepetitionsAreOneRowWithTheirMedian) {
   Json mean = entry("a", 77, "us");
   mean["run_type"] = "aggregate", mean["aggregate_name"] = "median";
-  const BenchFile f = bench_from_json(document(Json::array({entry("a", 1, "us"), entry("a", 9, "us"), entry("a", 2, "us"), mean})), "f");
+  const BenchFile f = bench_from_json(
+      document(Json::array({entry("a", 1, "us"), entry("a", 9, "us"), entry("a", 2, "us"), mean})), "f");
   ASSERT_EQ(f.benchmarks.size(), 1u);
   const Table t = std::get<Table>(bench({f})[2]);
   EXPECT_EQ(t.rows[0][1].values[0], 3);
@@ -82,15 +89,18 @@ TEST(Inputs, KindsAreSeenInTheContentAndBadFilesAreNamed) {
   const std::string good = result::result_text(test::toy_record());
   std::string edited = good;
   edited.replace(edited.find("0.52,"), 4, "0.92");
-  const Inputs in = read_inputs({file("a", good), file("b", document(Json::array({entry("a", 1, "us")})).dump()), file("cut", good.substr(0, 900)), file("edited", edited),
-                                 file("other", "{\"x\": 1}"), file("list", "[1, 2]"), (folder / "none").string()});
+  const Inputs in = read_inputs({file("a", good), file("b", document(Json::array({entry("a", 1, "us")})).dump()),
+      file("cut", good.substr(0, 900)), file("edited", edited), file("other", "{\"x\": 1}"), file("list", "[1, 2]"),
+      (folder / "none").string()});
   ASSERT_EQ(in.results.size(), 1u);
   EXPECT_EQ(in.results[0].text, good);
   ASSERT_EQ(in.benches.size(), 1u);
   ASSERT_EQ(in.left_out.size(), 5u);
   EXPECT_NE(in.left_out[0].reason.find("truncated"), std::string::npos);
   EXPECT_NE(in.left_out[1].reason.find("edited"), std::string::npos);
-  EXPECT_NE(in.left_out[2].reason.find("is neither a result of this suite (no schema_version) nor output of Google Benchmark"), std::string::npos);
+  EXPECT_NE(in.left_out[2].reason.find(
+                "is neither a result of this suite (no schema_version) nor output of Google Benchmark"),
+      std::string::npos);
   EXPECT_NE(in.left_out[3].reason.find("is neither"), std::string::npos);
   EXPECT_NE(in.left_out[4].reason.find("Cannot read"), std::string::npos);
 }

@@ -1,9 +1,10 @@
 // Results side by side, with numbers that are known in closed form.
+#include "reports/compare.h"
+
 #include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "reports/ablations.h"
-#include "reports/compare.h"
 #include "tests/reports/lines.h"
 #include "tests/support/toy_record.h"
 
@@ -43,7 +44,9 @@ TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
   const std::string text = render_text(compare(runs), 200);
   EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
   EXPECT_NE(text.find("B did not reach its target (smoke)"), std::string::npos);
-  EXPECT_NE(text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos)
+      << text;
   EXPECT_THROW(compare({runs[0]}), UsageError);
 }
 
@@ -109,7 +112,8 @@ TEST(Compare, Ablations_PeaksAndBaselinesOnly) {
 
 TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
   std::vector<NamedRun> runs = two_runs();
-  const auto ab = step_time_change(runs[0].record, runs[1].record).interval, ba = step_time_change(runs[1].record, runs[0].record).interval;
+  const auto ab = step_time_change(runs[0].record, runs[1].record).interval,
+             ba = step_time_change(runs[1].record, runs[0].record).interval;
   EXPECT_NEAR((1 + ab->estimate) * (1 + ba->estimate), 1, 1e-12);
   EXPECT_NEAR((1 + ab->low) * (1 + ba->high), 1, 1e-12);
 }

@@ -11,15 +11,19 @@ namespace ttt::reports {
 namespace {
 
 TEST(Csv, QuotesAsRfc4180) {
-  const Document d = {Heading{"a, \"b\""}, Table{.header = {"file", "warning"}, .rows = {{"x\"y", "1,2"}, {"plain", "two words"}}}};
-  EXPECT_EQ(render_csv(d), "table,file,warning\r\n\"a, \"\"b\"\"\",\"x\"\"y\",\"1,2\"\r\n\"a, \"\"b\"\"\",plain,two words\r\n");
+  const Document d = {
+      Heading{"a, \"b\""}, Table{.header = {"file", "warning"}, .rows = {{"x\"y", "1,2"}, {"plain", "two words"}}}};
+  EXPECT_EQ(render_csv(d),
+      "table,file,warning\r\n\"a, \"\"b\"\"\",\"x\"\"y\",\"1,2\"\r\n\"a, \"\"b\"\"\",plain,two words\r\n");
 }
 
 TEST(Csv, UnitsAreInNamesAndNumbersAreNotRounded) {
   Table t{.header = {"phase", "median", "95 % interval", "share"}};
-  t.rows = {{"forward", {"1.23 ms", 0.00123456789, "s"}, {"1 to 2", 1.0625, 2.03125, "%"}, {"1.0 %", 1.03, "%"}}, {"other", "-", "-", "-"}};
+  t.rows = {{"forward", {"1.23 ms", 0.00123456789, "s"}, {"1 to 2", 1.0625, 2.03125, "%"}, {"1.0 %", 1.03, "%"}},
+      {"other", "-", "-", "-"}};
   EXPECT_EQ(render_csv({t}),
-            "table,phase,median [s],95 % interval low [%],95 % interval high [%],share [%]\r\n,forward,0.00123456789,1.0625,2.03125,1.03\r\n,other,,,,\r\n");
+      "table,phase,median [s],95 % interval low [%],95 % interval high [%],share "
+      "[%]\r\n,forward,0.00123456789,1.0625,2.03125,1.03\r\n,other,,,,\r\n");
 }
 
 TEST(Csv, AColumnOfSeveralUnitsNamesThemPerRow) {
@@ -35,7 +39,8 @@ TEST(Csv, NoTextIsAFormula) {
   t.header.add_data("@SUM(A1)"), t.header.add_data("x rays");
   t.rows = {{"x y", {"-1.00", -1}, "+1+1", "-", "=HYPERLINK(1)"}, {"= training", "@a", "-b", "c-d", "\x1b=1"}};
   EXPECT_EQ(render_csv({Heading{"=cmd"}, t}),
-            "table,variant,epochs ratio,rest,'@SUM(A1),x rays\r\n'=cmd,x y,-1,'+1+1,,'=HYPERLINK(1)\r\n'=cmd,training,'@a,'-b,c-d,?=1\r\n");
+      "table,variant,epochs ratio,rest,'@SUM(A1),x rays\r\n'=cmd,x "
+      "y,-1,'+1+1,,'=HYPERLINK(1)\r\n'=cmd,training,'@a,'-b,c-d,?=1\r\n");
 }
 
 TEST(Csv, ANumberWithItsIntervalIsThreeColumns) {
@@ -47,8 +52,13 @@ TEST(Csv, ANumberWithItsIntervalIsThreeColumns) {
 
 TEST(Csv, OfReportsHasTheirNumbers) {
   const std::string ablation = render_csv(ablations({{"a.json", test::toy_ablation()}}));
-  EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,builds,pairs,"), std::string::npos) << ablation;
-  EXPECT_NE(ablation.find("cuda_graphs: What do graphs bring?,full,,,,not_supported: CUDA Graphs exists on CUDA devices only,,"), std::string::npos) << ablation;
+  EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,builds,pairs,"),
+      std::string::npos)
+      << ablation;
+  EXPECT_NE(ablation.find(
+                "cuda_graphs: What do graphs bring?,full,,,,not_supported: CUDA Graphs exists on CUDA devices only,,"),
+      std::string::npos)
+      << ablation;
   const std::string run = render_csv(show_run(test::toy_record()));
   EXPECT_NE(run.find("Time to target,time to target,8,s,94.1176470588235"), std::string::npos) << run;
   EXPECT_NE(run.find("Accuracy,1,4,3,0.4,0.28125,0.3125,0.51,"), std::string::npos) << run;

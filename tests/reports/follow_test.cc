@@ -1,11 +1,12 @@
 // Following a run: what its journal says so far, from outside and from inside.
+#include "reports/follow.h"
+
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "reports/follow.h"
 #include "result/result_file.h"
 #include "result/run_recorder.h"
 #include "tests/reports/lines.h"
@@ -53,8 +54,10 @@ TEST_F(Follow, SaysWhereARunStands) {
     EXPECT_EQ(line_with(text, "of at most 12"), "step 6 of at most 12 (epoch 1.50)") << text;
     EXPECT_NE(line_with(text, "images/s").find("32"), std::string::npos) << text;
     EXPECT_NE(line_with(text, "0.1667").find("mask"), std::string::npos) << text;  // 1 / 6
-    EXPECT_EQ(line_with(text, "elapsed"), "elapsed 0:04") << text;                   // 3 s to the evaluation's end, two steps of 0.5 s
-    EXPECT_EQ(line_with(text, "to go"), "to go at most 0:05") << text;               // 6 x 0.5 s and two evaluations of 1 s
+    // 3 s to the evaluation's end, two steps of 0.5 s
+    EXPECT_EQ(line_with(text, "elapsed"), "elapsed 0:04") << text;
+    // 6 x 0.5 s and two evaluations of 1 s
+    EXPECT_EQ(line_with(text, "to go"), "to go at most 0:05") << text;
     EXPECT_NE(text.find("0.4000"), std::string::npos) << text;
   }
 }
@@ -79,7 +82,9 @@ TEST_F(Follow, NamesWhatIsNotThere) {
 }
 
 TEST_F(Follow, ShowsNormsWhereThereIsTelemetry) {
-  recorder_.update([](RunRecord& r) { r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000}); });
+  recorder_.update([](RunRecord& r) {
+    r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000});
+  });
   recorder_.telemetry(test::toy_sample(1));
   EXPECT_EQ(line_with(once("run.json"), "mask_head"), "mask_head 5 8.16 7.81e-03");
 }
@@ -116,7 +121,8 @@ TEST_F(Follow, InAPipeItPrintsALineForNewsAndThenTheEnd) {
     result::write_result(folder_ / "run.json", recorder_.snapshot());
     recorder_.discard_journal();
   });
-  const auto r = test::run_command("timeout 20 " TTT_REPORT " follow --every 0.1 " + (folder_ / "run.json").string() + " 2>&1 | cat");
+  const auto r = test::run_command(
+      "timeout 20 " TTT_REPORT " follow --every 0.1 " + (folder_ / "run.json").string() + " 2>&1 | cat");
   run.join();
   EXPECT_NE(line_with(r.output, "of at most 12 (epoch").find(" loss "), std::string::npos) << r.output;
   EXPECT_NE(r.output.find("smoke: recipe toy"), std::string::npos) << r.output;

@@ -24,7 +24,9 @@ const char* const kHostile = "</script><img src=x onerror=alert(1)>{{chart}}\"'&
 
 Inputs inputs() {
   Inputs in;
-  const auto add = [&](const std::string& name, const RunRecord& r) { in.results.push_back({{name, r}, result::result_text(r)}); };
+  const auto add = [&](const std::string& name, const RunRecord& r) {
+    in.results.push_back({{name, r}, result::result_text(r)});
+  };
   RunRecord hostile = test::toy_record();
   hostile.reason = hostile.recipe.name = hostile.kind = kHostile;
   hostile.warnings = {kHostile};
@@ -67,7 +69,8 @@ TEST(Plots, TimeToTarget_OnlyOfRunsThatPassed) {
   RunRecord smoke = test::toy_record();
   smoke.verdict = result::Verdict::kSmoke;
   EXPECT_TRUE(time_plots({{"smoke.json", smoke}}).empty());
-  EXPECT_EQ(time_plots({{"smoke.json", smoke}, {"passed.json", test::toy_record()}}).at(0)["rows"], result::Json({"passed.json"}));
+  EXPECT_EQ(time_plots({{"smoke.json", smoke}, {"passed.json", test::toy_record()}}).at(0)["rows"],
+      result::Json({"passed.json"}));
   Inputs in;
   in.results.push_back({{"smoke.json", smoke}, result::result_text(smoke)});
   const std::string page = html_page(in);
@@ -88,7 +91,8 @@ TEST(Html, MillionSteps_TakeSeconds) {
 TEST(Html, IsOneFileThatFetchesNothingAndSaysWhatIsMissing) {
   const std::string page = html_page(inputs());
   const std::string empty = html_page({});  // without the hostile texts
-  for (const char* part : {" src=", "@import", "url(", "<link"}) EXPECT_EQ(empty.substr(0, empty.find("<script>")).find(part), std::string::npos) << part;
+  for (const char* part : {" src=", "@import", "url(", "<link"})
+    EXPECT_EQ(empty.substr(0, empty.find("<script>")).find(part), std::string::npos) << part;
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
   EXPECT_NE(page.find("Chart.js v3"), std::string::npos);
   EXPECT_NE(page.find("(c) 2022 Chart.js Contributors"), std::string::npos);  // the licence's notice
@@ -129,11 +133,14 @@ TEST(Html, NumbersAreWrittenAsResultsWriteThem) {
   Stream random(random_bits(1, Purpose::kTest, 6));
   int shortest = 0;
   for (int i = 0; i < 20000; ++i) {
-    const double x = (i % 2 ? 1 : -1) * std::exp2(random.uniform(-60, 60)) * (i % 3 ? 1 : std::floor(random.uniform(1, 9)));
+    const double x =
+        (i % 2 ? 1 : -1) * std::exp2(random.uniform(-60, 60)) * (i % 3 ? 1 : std::floor(random.uniform(1, 9)));
     shortest += json_number(x) == result::dump(result::Json(x));
   }
-  EXPECT_GT(shortest, 19600);  // the library's digits are the shortest for all but some in a hundred: these travel as text
-  for (const double x : {0.0, -0.0, 1.0, 1e-4, 1e-5, 0.001, 123456789012345.0, 1e15, 1e16, 1e22, 5e-324, 1.7976931348623157e308, -1.5e-7})
+  // the library's digits are the shortest for all but some in a hundred: these travel as text
+  EXPECT_GT(shortest, 19600);
+  for (const double x :
+      {0.0, -0.0, 1.0, 1e-4, 1e-5, 0.001, 123456789012345.0, 1e15, 1e16, 1e22, 5e-324, 1.7976931348623157e308, -1.5e-7})
     EXPECT_EQ(json_number(x), result::dump(result::Json(x)));
 }
 
@@ -143,7 +150,8 @@ TEST(Html, HistogramsHoldAllSamples) {
   EXPECT_EQ(histogram({8}, edges), (std::vector<double>{0, 0, 100}));
 }
 
-// The last batch of an epoch is left out: after the first "epoch" a pass and a half over the images, in the plot as in `report accuracy`.
+// The last batch of an epoch is left out: after the first "epoch" a pass and a half over the images, in the plot as in
+// `report accuracy`.
 TEST(Html, PlotsOverEpochsCountImages) {
   RunRecord r = test::toy_record();
   r.accuracy[0].images = 96;
@@ -167,21 +175,26 @@ TEST(Html, ScoresAreThoseOfReportScore) {
   }
   const Cell mean = std::get<Table>(score(runs)[1]).rows[0][1];
   EXPECT_EQ(mean.values, std::vector<double>{30});
-  EXPECT_NE(html_page(in).find("<th scope=\"row\" class=\"s\">Olympic mean</th><td class=\"n\" data-v=\"30\">" + mean.text + "</td>"), std::string::npos);
+  EXPECT_NE(html_page(in).find(
+                "<th scope=\"row\" class=\"s\">Olympic mean</th><td class=\"n\" data-v=\"30\">" + mean.text + "</td>"),
+      std::string::npos);
 }
 
 std::string chromium() {
   for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
-    if (const auto found = test::run_command(std::string("command -v ") + name); found.status == 0) return found.output.substr(0, found.output.find('\n'));
+    if (const auto found = test::run_command(std::string("command -v ") + name); found.status == 0)
+      return found.output.substr(0, found.output.find('\n'));
   return "";
 }
 
 // The document after page.js has run in a browser without a network; its log in `log`.
 test::CommandResult load(const TempFolder& folder, const std::string& page, const std::string& options) {
   test::write_text(folder / "page.html", page);
-  return test::run_command("timeout 90 " + chromium() + " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + (folder / "profile").string() +
-                           " --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=20000 --enable-logging=stderr --v=0 --dump-dom " + options + " file://" +
-                           (folder / "page.html").string() + " 2>" + (folder / "log").string());
+  return test::run_command(
+      "timeout 90 " + chromium() +
+      " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + (folder / "profile").string() +
+      " --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=20000 --enable-logging=stderr --v=0 --dump-dom " +
+      options + " file://" + (folder / "page.html").string() + " 2>" + (folder / "log").string());
 }
 
 #define TTT_NEED_CHROMIUM() \
@@ -200,7 +213,8 @@ TEST(Browser, DrawsEveryPlotUnpacksEveryFileAndHasNoErrors) {
   }
 }
 
-// Chart.js draws what plots.cc means: the share of the bin from x[i] to x[i + 1] is the height at x[i], held until x[i + 1].
+// Chart.js draws what plots.cc means: the share of the bin from x[i] to x[i + 1] is the height at x[i], held until x[i
+// + 1].
 TEST(Browser, AHistogramsShareStandsOverItsBin) {
   TTT_NEED_CHROMIUM();
   Inputs in;
@@ -209,14 +223,21 @@ TEST(Browser, AHistogramsShareStandsOverItsBin) {
   in.results.push_back({{"a.json", r}, result::result_text(r)});
   TempFolder folder;
   test::write_text(folder / "inner.html", html_page(in));
-  const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='width:1000px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { "
-                            "const canvas = [...f.contentDocument.querySelectorAll('canvas')].find((c) => c.getAttribute('aria-label').startsWith('Distribution')), "
-                            "meta = f.contentWindow.Chart.getChart(canvas).getDatasetMeta(0), at = meta.data, drawn = [], add = (x, y) => drawn.push([x, y]); "
-                            "meta.dataset.path({ moveTo: add, lineTo: add }); let wrong = 0; "
-                            "for (let i = 1; i < at.length; ++i) wrong += drawn[2 * i - 1][0] !== at[i].x || drawn[2 * i - 1][1] !== at[i - 1].y; "
-                            "document.title = at.length + ' points, ' + new Set(at.map((p) => p.y)).size + ' heights, ' + wrong + ' wrong'; }, 3000)</script>";
+  const std::string frame =
+      "<!DOCTYPE html><iframe id=f src=inner.html style='width:1000px;height:900px'></iframe><script>f.onload = () => "
+      "setTimeout(() => { "
+      "const canvas = [...f.contentDocument.querySelectorAll('canvas')].find((c) => "
+      "c.getAttribute('aria-label').startsWith('Distribution')), "
+      "meta = f.contentWindow.Chart.getChart(canvas).getDatasetMeta(0), at = meta.data, drawn = [], add = (x, y) => "
+      "drawn.push([x, y]); "
+      "meta.dataset.path({ moveTo: add, lineTo: add }); let wrong = 0; "
+      "for (let i = 1; i < at.length; ++i) wrong += drawn[2 * i - 1][0] !== at[i].x || drawn[2 * i - 1][1] !== at[i - "
+      "1].y; "
+      "document.title = at.length + ' points, ' + new Set(at.map((p) => p.y)).size + ' heights, ' + wrong + ' wrong'; "
+      "}, 3000)</script>";
   const auto dom = load(folder, frame, "--allow-file-access-from-files");
-  EXPECT_NE(dom.output.find("41 points, 2 heights, 0 wrong"), std::string::npos) << dom.output.substr(0, 500) << test::read_text(folder / "log");
+  EXPECT_NE(dom.output.find("41 points, 2 heights, 0 wrong"), std::string::npos)
+      << dom.output.substr(0, 500) << test::read_text(folder / "log");
 }
 
 // Does the check see what it is to see?
@@ -245,7 +266,8 @@ TEST(Browser, ADamagedFileAndAForeignScriptAreSeen) {
 TEST(Browser, LabelsOfRowsDoNotOverlap) {
   TTT_NEED_CHROMIUM();
   Inputs in;
-  for (const char* name : {"ablate_e92fd04/all.json", "trace_e92fd04/4_ranks_flat_async.json", "trace_e92fd04/4_ranks_blocking.json"}) {
+  for (const char* name :
+      {"ablate_e92fd04/all.json", "trace_e92fd04/4_ranks_flat_async.json", "trace_e92fd04/4_ranks_blocking.json"}) {
     const std::string path = std::string(TTT_SOURCE_DIR "/results/epyc-avx512-2cores/2026-11-23_") + name;
     in.results.push_back({{name, result::read_result(path)}, test::read_text(path)});
   }
@@ -254,13 +276,16 @@ TEST(Browser, LabelsOfRowsDoNotOverlap) {
     TempFolder folder;
     test::write_text(folder / "inner.html", page);
     // A line of a label takes 14.4 pixels (Chart.js: a font of 12, 1.2 times).
-    const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
-                              "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { let labels = 0, most = 0, overlaps = 0; "
-                              "for (const canvas of f.contentDocument.querySelectorAll('canvas')) { const y = f.contentWindow.Chart.getChart(canvas).scales.y; "
-                              "const size = (i) => (Array.isArray(y.ticks[i].label) ? y.ticks[i].label.length : 1) * 14.4; "
-                              "for (let i = 0; i < y.ticks.length; ++i) { labels += 1; most = Math.max(most, size(i) / 14.4); "
-                              "if (i > 0) overlaps += Math.abs(y.getPixelForTick(i) - y.getPixelForTick(i - 1)) < (size(i) + size(i - 1)) / 2; } } "
-                              "document.title = (labels > 50) + ', ' + (most > 2) + ', ' + overlaps + ' overlaps'; }, 3000)</script>";
+    const std::string frame =
+        "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
+        "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { let labels = 0, most = 0, overlaps = 0; "
+        "for (const canvas of f.contentDocument.querySelectorAll('canvas')) { const y = "
+        "f.contentWindow.Chart.getChart(canvas).scales.y; "
+        "const size = (i) => (Array.isArray(y.ticks[i].label) ? y.ticks[i].label.length : 1) * 14.4; "
+        "for (let i = 0; i < y.ticks.length; ++i) { labels += 1; most = Math.max(most, size(i) / 14.4); "
+        "if (i > 0) overlaps += Math.abs(y.getPixelForTick(i) - y.getPixelForTick(i - 1)) < (size(i) + size(i - 1)) / "
+        "2; } } "
+        "document.title = (labels > 50) + ', ' + (most > 2) + ', ' + overlaps + ' overlaps'; }, 3000)</script>";
     const auto dom = load(folder, frame, "--allow-file-access-from-files");
     EXPECT_NE(dom.output.find("true, true, 0 overlaps"), std::string::npos) << dom.output.substr(0, 300);
   }
@@ -271,11 +296,13 @@ TEST(Browser, APhoneNeedsNoHorizontalScroll) {
   for (const int width : {390, 1400}) {
     TempFolder folder;
     test::write_text(folder / "inner.html", html_page(inputs()));
-    // A browser's window is 500 pixels wide at least; a frame is as narrow as it is told. The frame's own document cannot be measured from
-    // another file, so both are of one origin here.
-    const std::string frame = "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
-                              "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { const d = f.contentDocument.documentElement; "
-                              "document.title = d.dataset.ready + '; ' + (d.scrollWidth - d.clientWidth) + ' too wide'; }, 3000)</script>";
+    // A browser's window is 500 pixels wide at least; a frame is as narrow as it is told. The frame's own document
+    // cannot be measured from another file, so both are of one origin here.
+    const std::string frame =
+        "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
+        "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { const d = "
+        "f.contentDocument.documentElement; "
+        "document.title = d.dataset.ready + '; ' + (d.scrollWidth - d.clientWidth) + ' too wide'; }, 3000)</script>";
     const auto dom = load(folder, frame, "--allow-file-access-from-files");
     EXPECT_NE(dom.output.find("files intact; 0 too wide"), std::string::npos) << dom.output.substr(0, 500);
   }

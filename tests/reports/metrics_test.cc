@@ -31,7 +31,9 @@ std::set<std::string> derived(const std::string& text) {
 TEST(MetricsFile, DerivesEveryLabelThatMayBePrinted) {
   const auto terms = derived(test::read_text(TTT_SOURCE_DIR "/reports/METRICS.md"));
   ASSERT_GT(terms.size(), 50u);
-  for (const std::string_view label : kLabels) EXPECT_TRUE(label.empty() || terms.contains(std::string(label))) << "'" << label << "' is not derived in METRICS.md";
+  for (const std::string_view label : kLabels)
+    EXPECT_TRUE(label.empty() || terms.contains(std::string(label)))
+        << "'" << label << "' is not derived in METRICS.md";
   EXPECT_FALSE(terms.contains("a metric that nobody derived"));
 }
 

@@ -1,4 +1,5 @@
-// MLPerf logs, reference convergence points and published results. What MLPerf's own programs say is compared in tests/mlperf.
+// MLPerf logs, reference convergence points and published results. What MLPerf's own programs say is compared in
+// tests/mlperf.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,20 +25,31 @@ std::vector<result::MllogLine> whole_log(std::int64_t seed = 7) {
   std::vector<result::MllogLine> log;
   std::int64_t time = 1000;
   const auto add = [&](result::MllogType type, const char* key, Json value = {}, Json metadata = Json::object()) {
-    log.push_back({.time_ms = time += 1000, .type = type, .key = key, .value = std::move(value), .metadata = std::move(metadata)});
+    log.push_back({.time_ms = time += 1000,
+        .type = type,
+        .key = key,
+        .value = std::move(value),
+        .metadata = std::move(metadata)});
   };
-  add(kPoint, "submission_benchmark", "maskrcnn"), add(kPoint, "submission_org", "us"), add(kPoint, "submission_division", "closed");
-  add(kPoint, "submission_status", "research"), add(kPoint, "submission_platform", "one"), add(kPoint, "cache_clear", true), add(kStart, "init_start");
-  add(kPoint, "seed", seed), add(kPoint, "global_batch_size", 8), add(kPoint, "num_image_candidates", 1000), add(kPoint, "gradient_accumulation_steps", 1);
-  add(kPoint, "opt_base_learning_rate", 0.01), add(kPoint, "opt_learning_rate_warmup_steps", 500), add(kPoint, "opt_learning_rate_warmup_factor", 2e-5);
+  add(kPoint, "submission_benchmark", "maskrcnn"), add(kPoint, "submission_org", "us"),
+      add(kPoint, "submission_division", "closed");
+  add(kPoint, "submission_status", "research"), add(kPoint, "submission_platform", "one"),
+      add(kPoint, "cache_clear", true), add(kStart, "init_start");
+  add(kPoint, "seed", seed), add(kPoint, "global_batch_size", 8), add(kPoint, "num_image_candidates", 1000),
+      add(kPoint, "gradient_accumulation_steps", 1);
+  add(kPoint, "opt_base_learning_rate", 0.01), add(kPoint, "opt_learning_rate_warmup_steps", 500),
+      add(kPoint, "opt_learning_rate_warmup_factor", 2e-5);
   add(kPoint, "opt_learning_rate_decay_factor", 0.1), add(kPoint, "opt_learning_rate_decay_steps", {144000, 192000});
-  add(kPoint, "min_image_size", 800), add(kPoint, "max_image_size", 1333), add(kEnd, "init_stop"), add(kStart, "run_start"), add(kPoint, "train_samples", 117266);
+  add(kPoint, "min_image_size", 800), add(kPoint, "max_image_size", 1333), add(kEnd, "init_stop"),
+      add(kStart, "run_start"), add(kPoint, "train_samples", 117266);
   for (int epoch = 1; epoch <= 2; ++epoch) {
-    add(kStart, "block_start", {}, {{"first_epoch_num", epoch}, {"epoch_count", 1}}), add(kStart, "epoch_start", {}, {{"epoch_num", epoch}});
+    add(kStart, "block_start", {}, {{"first_epoch_num", epoch}, {"epoch_count", 1}}),
+        add(kStart, "epoch_start", {}, {{"epoch_num", epoch}});
     add(kEnd, "epoch_stop", {}, {{"epoch_num", epoch}}), add(kEnd, "block_stop", {}, {{"first_epoch_num", epoch}});
     add(kStart, "eval_start", {}, {{"epoch_num", epoch}});
     if (epoch == 1) add(kPoint, "eval_samples", 5000);
-    add(kPoint, "eval_accuracy", {{"BBOX", epoch == 2 ? 0.38 : 0.2}, {"SEGM", 0.34}}, {{"epoch_num", epoch}}), add(kEnd, "eval_stop", {}, {{"epoch_num", epoch}});
+    add(kPoint, "eval_accuracy", {{"BBOX", epoch == 2 ? 0.38 : 0.2}, {"SEGM", 0.34}}, {{"epoch_num", epoch}}),
+        add(kEnd, "eval_stop", {}, {{"epoch_num", epoch}});
   }
   add(kEnd, "run_stop", {}, {{"status", "success"}});
   return log;
@@ -74,7 +86,8 @@ TEST(LogRules, NameTheKeyAndTheLineOfAFault) {
 
 TEST(LogRules, EveryKeyMustBeThere) {
   const auto whole = whole_log();
-  const std::map<std::string, bool> replaceable = {{"seed", true}, {"eval_start", true}, {"eval_stop", true}, {"block_start", true}, {"block_stop", true}, {"epoch_start", true}, {"epoch_stop", true}};
+  const std::map<std::string, bool> replaceable = {{"seed", true}, {"eval_start", true}, {"eval_stop", true},
+      {"block_start", true}, {"block_stop", true}, {"epoch_start", true}, {"epoch_stop", true}};
   for (const result::MllogLine& l : whole) {
     auto log = whole;
     std::erase_if(log, [&](const result::MllogLine& other) { return other.key == l.key; });
@@ -85,9 +98,14 @@ TEST(LogRules, EveryKeyMustBeThere) {
 TEST(LogRules, WhatReviewersLookAtIsNotTheComplianceCheckers) {
   const std::map<std::string, std::function<void(std::vector<result::MllogLine>&)>> broken = {
       {"an epoch that was not evaluated", [](auto& log) { line(log, "eval_accuracy", 1).metadata["epoch_num"] = 3; }},
-      {"epochs from 0", [](auto& log) { for (const char* key : {"epoch_start", "epoch_stop"}) for (int i : {0, 1}) line(log, key, i).metadata["epoch_num"] = i; }},
+      {"epochs from 0",
+          [](auto& log) {
+            for (const char* key : {"epoch_start", "epoch_stop"})
+              for (int i : {0, 1}) line(log, key, i).metadata["epoch_num"] = i;
+          }},
       {"an evaluation after the target", [](auto& log) { line(log, "eval_accuracy", 0).value["BBOX"] = 0.38; }},
-      {"success without the target at the end", [](auto& log) { std::swap(line(log, "eval_accuracy", 0).value, line(log, "eval_accuracy", 1).value); }},
+      {"success without the target at the end",
+          [](auto& log) { std::swap(line(log, "eval_accuracy", 0).value, line(log, "eval_accuracy", 1).value); }},
       {"another status", [](auto& log) { line(log, "run_stop").metadata["status"] = "fine"; }},
   };
   for (const auto& [what, change] : broken) {
@@ -101,10 +119,12 @@ TEST(LogRules, WhatReviewersLookAtIsNotTheComplianceCheckers) {
 
 TEST(LogRules, ARelaxedRuleIsSaid) {
   auto log = whole_log();
-  for (const char* setting : {"data.short_side", "data.long_side"}) log.push_back({.key = "relaxed_rule", .value = "image_size", .metadata = {{"setting", setting}}});
+  for (const char* setting : {"data.short_side", "data.long_side"})
+    log.push_back({.key = "relaxed_rule", .value = "image_size", .metadata = {{"setting", setting}}});
   const Checked checked = check({{"a.txt", text_of(log)}});
   EXPECT_EQ(checked.rejected, 0u);
-  EXPECT_NE(render_text(checked.document, 200).find("broke these rules of the closed division: image_size."), std::string::npos);
+  EXPECT_NE(render_text(checked.document, 200).find("broke these rules of the closed division: image_size."),
+      std::string::npos);
 }
 
 TEST(LogRules, SeedsDifferBetweenTheLogsOfASubmission) {
@@ -124,7 +144,8 @@ TEST(ReferencePoints, AreThePublishedOnesPrunedAndInterpolated) {
   EXPECT_EQ(pruned[0].global_batch, 8);
   EXPECT_EQ(pruned[1].global_batch, 128);
   EXPECT_EQ(pruned[2].global_batch, 272);
-  const double expected[][3] = {{8, 12.750, 12.181}, {16, 12.833, 12.328}, {64, 13.333, 13.044}, {96, 13.667, 13.522}, {128, 14, 14}, {192, 15.389, 15.106}, {256, 16.778, 16.212}, {272, 17.125, 16.457}};
+  const double expected[][3] = {{8, 12.750, 12.181}, {16, 12.833, 12.328}, {64, 13.333, 13.044}, {96, 13.667, 13.522},
+      {128, 14, 14}, {192, 15.389, 15.106}, {256, 16.778, 16.212}, {272, 17.125, 16.457}};
   for (const auto& [batch, mean, least] : expected) {
     const RcpResult r = compare_with_reference(batch, {20, 20, 20, 20, 20});
     EXPECT_NEAR(r.reference.mean, mean, 5.1e-4) << batch;
@@ -139,13 +160,15 @@ TEST(ReferencePoints, PassNormaliseAndFail) {
   const RcpResult small = compare_with_reference(4, {12, 12, 13, 13, 13});  // 12.667 of the 12.75 of batch 8
   EXPECT_EQ(small.verdict, RcpVerdict::kNormalised);
   EXPECT_NEAR(small.factor, 12.75 / (38.0 / 3), 1e-12);
-  EXPECT_EQ(compare_with_reference(128, {14, 14, 13, 13, 14}).verdict, RcpVerdict::kFail);  // no spread in the reference: no allowance
+  // no spread in the reference: no allowance
+  EXPECT_EQ(compare_with_reference(128, {14, 14, 13, 13, 14}).verdict, RcpVerdict::kFail);
   EXPECT_EQ(compare_with_reference(300, {99, 99, 99, 99, 99}).verdict, RcpVerdict::kNoReference);
 }
 
 // Tables: upper 5 % points of Student's distribution (Abramowitz and Stegun, table 26.10).
 TEST(ReferencePoints, StudentsTail) {
-  for (const auto& [freedom, t] : std::initializer_list<std::pair<int, double>>{{1, 6.313752}, {2, 2.919986}, {3, 2.353363}, {9, 1.833113}, {10, 1.812461}, {11, 1.795885}, {19, 1.729133}}) {
+  for (const auto& [freedom, t] : std::initializer_list<std::pair<int, double>>{{1, 6.313752}, {2, 2.919986},
+           {3, 2.353363}, {9, 1.833113}, {10, 1.812461}, {11, 1.795885}, {19, 1.729133}}) {
     EXPECT_NEAR(student_upper_tail(t, freedom), 0.05, 1e-7) << freedom;
     EXPECT_NEAR(student_upper_tail(-t, freedom), 0.95, 1e-7) << freedom;
   }
@@ -153,7 +176,8 @@ TEST(ReferencePoints, StudentsTail) {
 }
 
 std::vector<Series> published() {
-  return series_of_published(Json::parse(test::read_text(TTT_SOURCE_DIR "/results/published/mlperf_v3.0_maskrcnn.json")), "published");
+  return series_of_published(
+      Json::parse(test::read_text(TTT_SOURCE_DIR "/results/published/mlperf_v3.0_maskrcnn.json")), "published");
 }
 
 TEST(Published, HasTheKnownScores) {
@@ -195,7 +219,8 @@ TEST(Published, ADamagedFileNamesTheKey) {
 // The table is what its script makes of the runs, and the logs say the same as the table.
 TEST(Published, IsMadeOfTheRunsByItsScript) {
   TTT_NEED_DATA("mlperf_published/maskrcnn_v3.0.csv");
-  const auto made = test::run_command("python3 " TTT_SOURCE_DIR "/results/published/convert.py " + (test::shared_data() / "mlperf_published/maskrcnn_v3.0.csv").string());
+  const auto made = test::run_command("python3 " TTT_SOURCE_DIR "/results/published/convert.py " +
+                                      (test::shared_data() / "mlperf_published/maskrcnn_v3.0.csv").string());
   EXPECT_EQ(made.output, test::read_text(TTT_SOURCE_DIR "/results/published/mlperf_v3.0_maskrcnn.json"));
 }
 
@@ -203,12 +228,14 @@ TEST(Published, TheTenLogsGiveTheScoresAndEpochsOfTheTable) {
   TTT_NEED_DATA("mlperf_published/logs");
   std::map<std::string, Series> table;
   for (const Series& s : published()) table[s.system] = s;
-  for (const auto& [file, system, minutes] : {std::tuple{"NVIDIA-dgxh100_ngc23.04_pytorch", "NVIDIA dgxh100_ngc23.04_pytorch", 19.18},
-                                              std::tuple{"Dell-8xXE8545x4A100-SXM-40GB", "Dell 8xXE8545x4A100-SXM-40GB", 15.63}}) {
+  for (const auto& [file, system, minutes] :
+      {std::tuple{"NVIDIA-dgxh100_ngc23.04_pytorch", "NVIDIA dgxh100_ngc23.04_pytorch", 19.18},
+          std::tuple{"Dell-8xXE8545x4A100-SXM-40GB", "Dell 8xXE8545x4A100-SXM-40GB", 15.63}}) {
     std::vector<NamedLog> logs;
     for (int i = 0; i < 5; ++i) {
       const std::string name = std::string(file) + "." + std::to_string(i) + ".txt";
-      logs.push_back({name, result::parse_mllog(test::read_text(test::shared_data() / "mlperf_published/logs" / name))});
+      logs.push_back(
+          {name, result::parse_mllog(test::read_text(test::shared_data() / "mlperf_published/logs" / name))});
     }
     const std::vector<Series> series = series_of_logs(logs);
     ASSERT_EQ(series.size(), 1u);
@@ -226,7 +253,8 @@ TEST(Published, TheTenLogsGiveTheScoresAndEpochsOfTheTable) {
         EXPECT_NEAR(read.run_s, known.run_s, 0.004) << read.name;  // minutes of four decimals
       }
     }
-    EXPECT_EQ(check(logs, {.compliance_alone = true}).rejected, file[0] == 'N' ? 1u : 0u);  // the aborted run never reached the target
+    // the aborted run never reached the target
+    EXPECT_EQ(check(logs, {.compliance_alone = true}).rejected, file[0] == 'N' ? 1u : 0u);
   }
 }
 

@@ -55,15 +55,19 @@ TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
   expect(base + "other.json", 3, "schema version 9, this program reads version 1. Use the report of the newer build");
   expect(base + "none.json", 2, "Cannot read");
   expect("", 2, "report --help");
-  expect("acuracy " + base + "cut.json", 2, "'acuracy' is neither a file nor a command. The nearest command is 'accuracy'");
+  expect("acuracy " + base + "cut.json", 2,
+      "'acuracy' is neither a file nor a command. The nearest command is 'accuracy'");
   expect(base + "cut.json " + base + "cut.json", 2, "report --help");
 }
 
 TEST_F(ReportProgram, EveryCommandHasAnExample) {
   const std::string all = report("--help").output;
-  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy", "timeline", "telemetry", "follow", "recover"}) {
+  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy",
+           "timeline", "telemetry", "follow", "recover"}) {
     EXPECT_NE(all.find(std::string("\n  ") + command), std::string::npos) << all;
-    EXPECT_NE(report(std::string(command) + " --help").output.find("report " + std::string(command) + " "), std::string::npos) << command;
+    EXPECT_NE(
+        report(std::string(command) + " --help").output.find("report " + std::string(command) + " "), std::string::npos)
+        << command;
     EXPECT_NE(report(std::string(command) + " --help").output.find("Example: "), std::string::npos) << command;
   }
 }
@@ -79,15 +83,23 @@ TEST_F(ReportProgram, TimelineGoesOnAfterARunWithoutATrace) {
   result::write_result(base + "ended.json", ended);
   result::write_result(base + "first.json", traced);
   result::write_result(base + "second.json", traced);
-  const auto r = report("timeline --width 300 " + base + "none.json " + base + "ended.json " + base + "first.json " + base + "second.json");
+  const auto r = report("timeline --width 300 " + base + "none.json " + base + "ended.json " + base + "first.json " +
+                        base + "second.json");
   EXPECT_EQ(r.status, 2);
   EXPECT_NE(line_with(r.output, "none.json'").find("none was asked for"), std::string::npos) << r.output;
-  EXPECT_NE(line_with(r.output, "ended.json'").find("train.trace_steps = 20 asked for one: the run (failed) ended before"), std::string::npos) << r.output;
-  for (const char* name : {"first.json", "second.json"}) EXPECT_NE(r.output.find("\n" + base + name + "\n---"), std::string::npos) << r.output;
+  EXPECT_NE(
+      line_with(r.output, "ended.json'").find("train.trace_steps = 20 asked for one: the run (failed) ended before"),
+      std::string::npos)
+      << r.output;
+  for (const char* name : {"first.json", "second.json"})
+    EXPECT_NE(r.output.find("\n" + base + name + "\n---"), std::string::npos) << r.output;
   // As one document: the rows of a CSV say whose they are, and Markdown's headings stand alone.
   const std::string files = base + "first.json " + base + "second.json";
-  EXPECT_NE(report("timeline --format csv " + files).output.find("\r\n" + base + "second.json,0,0.5,"), std::string::npos) << report("timeline --format csv " + files).output;
-  EXPECT_NE(report("timeline --format md " + files).output.find("\n\n## " + base + "second.json\n\n"), std::string::npos);
+  EXPECT_NE(
+      report("timeline --format csv " + files).output.find("\r\n" + base + "second.json,0,0.5,"), std::string::npos)
+      << report("timeline --format csv " + files).output;
+  EXPECT_NE(
+      report("timeline --format md " + files).output.find("\n\n## " + base + "second.json\n\n"), std::string::npos);
   EXPECT_EQ(report("timeline " + base + "none.json").status, 2);
   const auto both = report("timeline --format csv --out " + base + "trace.json " + files);
   EXPECT_EQ(both.status, 2);
@@ -106,7 +118,7 @@ TEST_F(ReportProgram, RecoversAKilledRun) {
   }
   const std::string journal = (folder_ / "a.json.journal").string(), out = (folder_ / "a.json").string();
   EXPECT_EQ(report("recover " + journal + " --out " + out).output,
-            "Recovered 1 steps and 0 evaluations into '" + out + "'.\n");
+      "Recovered 1 steps and 0 evaluations into '" + out + "'.\n");
   EXPECT_EQ(report(out).status, 0);
   EXPECT_EQ(report("recover " + journal + " --out " + out).status, 2);  // it exists now
   EXPECT_EQ(report("recover " + folder_.path().string() + " --out " + out).status, 2);

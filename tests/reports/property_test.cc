@@ -1,5 +1,5 @@
-// What holds of every report: the order of files does not matter where no file is the first among them, units are kept, and what is missing never
-// becomes a zero.
+// What holds of every report: the order of files does not matter where no file is the first among them, units are kept,
+// and what is missing never becomes a zero.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,8 +52,7 @@ RunRecord random_run(std::uint64_t n) {
   return r;
 }
 
-template <class T>
-void shuffle(std::vector<T>& list, std::uint64_t seed) {
+template <class T> void shuffle(std::vector<T>& list, std::uint64_t seed) {
   Stream random(random_bits(seed, Purpose::kTest, 8));
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.below(i)]);
 }
@@ -111,7 +110,8 @@ TEST(Property, MedianOfAStepInMillisecondsIsTheSamplesInSecondsTimesAThousand) {
   for (std::uint64_t n = 0; n < 20; ++n) {
     const RunRecord a = random_run(n), b = random_run(n + 100);
     const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[2]);
-    const auto row = std::find_if(t.rows.begin(), t.rows.end(), [](const Row& r) { return r[0].text == "time of a step, median [ms]"; });
+    const auto row = std::find_if(
+        t.rows.begin(), t.rows.end(), [](const Row& r) { return r[0].text == "time of a step, median [ms]"; });
     ASSERT_NE(row, t.rows.end());
     EXPECT_EQ((*row)[1].values, std::vector<double>{1e3 * median(a.steps.step_s)});
     EXPECT_EQ((*row)[2].values, std::vector<double>{1e3 * median(b.steps.step_s)});
@@ -119,9 +119,7 @@ TEST(Property, MedianOfAStepInMillisecondsIsTheSamplesInSecondsTimesAThousand) {
     for (const Block& block : shown)
       if (const auto* table = std::get_if<Table>(&block))
         for (const Row& r : table->rows)
-          if (r[0].text == "backward") {
-            EXPECT_EQ(r[1].values, std::vector<double>{median(a.steps.phase_s[2])});
-          }
+          if (r[0].text == "backward") { EXPECT_EQ(r[1].values, std::vector<double>{median(a.steps.phase_s[2])}); }
   }
 }
 
@@ -151,7 +149,8 @@ std::vector<HtmlCell> cells(const std::string& line) {
     at = close;
     if (tag != "<th" && tag != "<td" && !tag.starts_with("<th ") && !tag.starts_with("<td ")) continue;
     std::string text = line.substr(close + 1, line.find("</t", close) - close - 1);
-    for (std::size_t inner; (inner = text.find('<')) != std::string::npos;) text.erase(inner, text.find('>', inner) - inner + 1);
+    for (std::size_t inner; (inner = text.find('<')) != std::string::npos;)
+      text.erase(inner, text.find('>', inner) - inner + 1);
     const std::size_t v = tag.find("data-v=\"");
     out.push_back({text, v == std::string::npos ? "" : tag.substr(v + 8, tag.find('"', v + 8) - v - 8)});
   }
@@ -180,12 +179,14 @@ struct Printed {
     std::vector<HtmlCell> header;
     for (std::string line; std::getline(in, line);) {
       if (line.starts_with("<thead")) header = cells(line);
-      if (line.starts_with("<p>") && has_zero(line.substr(3, line.find("</p>") - 3))) ++zeros[report + "|" + line.substr(0, 16)];
+      if (line.starts_with("<p>") && has_zero(line.substr(3, line.find("</p>") - 3)))
+        ++zeros[report + "|" + line.substr(0, 16)];
       if (!line.starts_with("<tr>")) continue;
       const std::vector<HtmlCell> row = cells(line);
       ASSERT_EQ(row.size(), header.size()) << line;
       for (std::size_t c = 0; c < row.size(); ++c) {
-        if (row[c].number.empty() ? has_zero(row[c].text) : is_zero(row[c].number)) ++zeros[report + "|" + row[0].text + "|" + header[c].text];
+        if (row[c].number.empty() ? has_zero(row[c].text) : is_zero(row[c].number))
+          ++zeros[report + "|" + row[0].text + "|" + header[c].text];
         if (header[c].text == "ranks") ranks.insert(row[c].text);
       }
     }
@@ -220,9 +221,7 @@ Printed everything(const RunRecord& r) {
   larger.record.system["world_size"] = 4;
   try {
     p.add("scaling", scaling({{"a", r}, larger}, {}));
-  } catch (const UsageError& e) {
-    p.refusal = e.what();
-  }
+  } catch (const UsageError& e) { p.refusal = e.what(); }
   return p;
 }
 
@@ -251,23 +250,27 @@ void no_zero_appears(const RunRecord& whole) {
     const std::string name = is_entry ? at.parent_pointer().back() : at.back();
     Json without = document;
     Json& parent = without[at.parent_pointer()];
-    if (parent.is_array())
-      parent.erase(std::stoul(at.back()));
-    else
-      parent.erase(at.back());
+    if (parent.is_array()) parent.erase(std::stoul(at.back()));
+    else parent.erase(at.back());
     try {
       const RunRecord r = result::run_record_from_json(without);
       const Printed after = everything(r);
       for (const auto& [cell, n] : after.zeros) {
-        if (list == "/accuracy" && cell.ends_with("|reached")) continue;  // one evaluation less may be the one that reached the target
-        EXPECT_LE(n, before.zeros.contains(cell) ? before.zeros.at(cell) : 0) << "without " << at.to_string() << ": " << cell;
+        // one evaluation less may be the one that reached the target
+        if (list == "/accuracy" && cell.ends_with("|reached")) continue;
+        EXPECT_LE(n, before.zeros.contains(cell) ? before.zeros.at(cell) : 0)
+            << "without " << at.to_string() << ": " << cell;
       }
-      for (const std::string& ranks : after.ranks) EXPECT_TRUE(ranks == "-" || before.ranks.contains(ranks)) << "without " << at.to_string() << ": " << ranks << " ranks";
-      EXPECT_TRUE(after.refusal.empty() || after.refusal.find(name) != std::string::npos) << "without " << at.to_string() << ": " << after.refusal;
+      for (const std::string& ranks : after.ranks)
+        EXPECT_TRUE(ranks == "-" || before.ranks.contains(ranks))
+            << "without " << at.to_string() << ": " << ranks << " ranks";
+      EXPECT_TRUE(after.refusal.empty() || after.refusal.find(name) != std::string::npos)
+          << "without " << at.to_string() << ": " << after.refusal;
       ++read;
     } catch (const DataError& e) {
       const std::string what = e.what();
-      EXPECT_TRUE(what.find(name) != std::string::npos || what.find("different lengths") != std::string::npos) << at.to_string() << ": " << what;
+      EXPECT_TRUE(what.find(name) != std::string::npos || what.find("different lengths") != std::string::npos)
+          << at.to_string() << ": " << what;
       ++refused;
     }
   }

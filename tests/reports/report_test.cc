@@ -36,7 +36,8 @@ TEST(Metrics, FactorsOfTheToyRun) {
 
 TEST(Show, PeaksInPlaceOfTraining) {
   const std::string text = render_text(show_run(test::toy_roofline()), 160);
-  EXPECT_EQ(line_with(text, "matrix_multiply"), "matrix_multiply 150 Gflop/s 125 Gflop/s 3 fp32 matrices of 1024 x 1024");
+  EXPECT_EQ(
+      line_with(text, "matrix_multiply"), "matrix_multiply 150 Gflop/s 125 Gflop/s 3 fp32 matrices of 1024 x 1024");
   EXPECT_EQ(line_with(text, "memory_copy"), "memory_copy 30 GB/s 20 GB/s 3 arrays of 512 MiB a rank, plain stores");
   EXPECT_EQ(text.find("Accuracy"), std::string::npos);
 }
@@ -47,14 +48,16 @@ TEST(Show, ChecksInPlaceOfTraining) {
   EXPECT_EQ(line_with(text, "gpus"), "gpus not supported No GPU here.");
   EXPECT_EQ(line_with(text, "binding.cores_of_rank"), "binding.cores_of_rank 3 (0, 1), 0-1 (2), 2-3 (3)");
   EXPECT_EQ(line_with(text, "binding.threads"), "binding.threads 8");
-  EXPECT_EQ(line_with(text, "speed.copy_bytes_per_s_of_rank"), "speed.copy_bytes_per_s_of_rank 1.5e+09 (0-2), 1e+09 (3)");
+  EXPECT_EQ(
+      line_with(text, "speed.copy_bytes_per_s_of_rank"), "speed.copy_bytes_per_s_of_rank 1.5e+09 (0-2), 1e+09 (3)");
   EXPECT_EQ(text.find("Accuracy"), std::string::npos);
 }
 
 TEST(Show, FactsOfManyRanksAreThreeNumbers) {
   RunRecord r = test::toy_preflight();
   for (int rank = 0; rank < 9; ++rank) r.checks[2].facts["many_of_rank"].push_back(rank * 2);
-  EXPECT_EQ(line_with(render_text(show_run(r), 160), "many_of_rank"), "speed.many_of_rank least 0, median 8, most 16 of 9");
+  EXPECT_EQ(
+      line_with(render_text(show_run(r), 160), "many_of_rank"), "speed.many_of_rank least 0, median 8, most 16 of 9");
 }
 
 TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
@@ -109,13 +112,16 @@ TEST(Metrics, GpusAreShownWithTheirEnergy) {
   r.health["gpus"] = test::toy_gpus();
   std::string text = render_text(show_run(r), 200);
   EXPECT_EQ(line_with(text, "Toy GPU"),
-            "0 Toy GPU 512 (300 to 700) W 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB heat (hardware) in 25 % of the looks");
+      "0 Toy GPU 512 (300 to 700) W 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB "
+      "heat (hardware) in 25 % of the looks");
   EXPECT_EQ(line_with(text, "energy per image"), "energy per image 400 J");
   EXPECT_EQ(line_with(text, "kJ"), "energy 51.2 kJ");
   // What the driver did not tell is not zero.
-  r.health["gpus"].erase("energy_j"), r.health["gpus"]["ranks"][0].erase("power_w"), r.health["gpus"]["ranks"][0]["slowed_by"] = result::Json::object();
+  r.health["gpus"].erase("energy_j"), r.health["gpus"]["ranks"][0].erase("power_w"),
+      r.health["gpus"]["ranks"][0]["slowed_by"] = result::Json::object();
   text = render_text(show_run(r), 200);
-  EXPECT_EQ(line_with(text, "Toy GPU"), "0 Toy GPU - 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB nothing");
+  EXPECT_EQ(line_with(text, "Toy GPU"),
+      "0 Toy GPU - 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB nothing");
   EXPECT_EQ(text.find("energy"), std::string::npos);
 }
 
@@ -146,7 +152,9 @@ TEST(Metrics, SharesAddUpWithTheSlowestRank) {
 
 TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
   const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
-  EXPECT_EQ(line_with(text, "+25.00"), "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms (+187.50 to +187.50) of +296.88 ms");
+  EXPECT_EQ(line_with(text, "+25.00"),
+      "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms (+187.50 to "
+      "+187.50) of +296.88 ms");
   EXPECT_NE(line_with(text, "full").find("not_supported: CUDA Graphs exists on CUDA devices only"), std::string::npos);
   EXPECT_NE(text.find("reducer: What is overlap worth?"), std::string::npos);
   // The same rows in the report of the run.
@@ -162,7 +170,8 @@ TEST(Ablations, OfSeveralFilesEveryHeadingNamesItsFile) {
     if (const auto* heading = std::get_if<Heading>(&block)) {
       EXPECT_TRUE(heading->text.starts_with("this.json") || heading->text.starts_with("that.json")) << heading->text;
     }
-  EXPECT_NE(render_csv(d).find("\r\nthat.json: reducer: What is overlap worth?,bucketed,"), std::string::npos) << render_csv(d);
+  EXPECT_NE(render_csv(d).find("\r\nthat.json: reducer: What is overlap worth?,bucketed,"), std::string::npos)
+      << render_csv(d);
   EXPECT_EQ(render_text(ablations({two[0]}), 200).find("this.json"), std::string::npos);
 }
 
@@ -170,17 +179,24 @@ TEST(Ablations, OfSeveralFilesEveryHeadingNamesItsFile) {
 TEST(Convergence, MediansAreOfTheTrainingsThatReachedTheTarget) {
   RunRecord r = toy_record();
   r.kind = "ablation";
-  result::ConvergenceRow row{.ablation = "norm", .question = "Which?", .expectation = "None.", .baseline = "batch", .target_box_ap = 0.5, .target_mask_ap = 0.5,
-                             .eval_every_epochs = 0.25};
+  result::ConvergenceRow row{.ablation = "norm",
+      .question = "Which?",
+      .expectation = "None.",
+      .baseline = "batch",
+      .target_box_ap = 0.5,
+      .target_mask_ap = 0.5,
+      .eval_every_epochs = 0.25};
   for (const double epochs : {2.0, 3.0, 4.0, 12.0})
-    row.trainings.push_back({.variant = "batch", .seed = 1, .reached = epochs < 12, .epochs = epochs, .seconds = 10 * epochs});
+    row.trainings.push_back(
+        {.variant = "batch", .seed = 1, .reached = epochs < 12, .epochs = epochs, .seconds = 10 * epochs});
   row.trainings.push_back({.variant = "group", .seed = 1, .reached = false, .epochs = 12, .seconds = 120});
   r.convergence = {row};
   const Document d = ablations({{"a.json", r}});
   const std::string text = render_text(d, 250);
   EXPECT_EQ(line_with(text, "3 of 4"), "batch 3 of 4 3.00 (2.00 to 4.00) 30.0 s the baseline");
   EXPECT_EQ(line_with(text, "0 of 1"), "group 0 of 1 - - - - too few trainings, or not all reached the target");
-  EXPECT_NE(render_csv(d).find("epochs to target,epochs to target low,epochs to target high,"), std::string::npos) << render_csv(d);
+  EXPECT_NE(render_csv(d).find("epochs to target,epochs to target low,epochs to target high,"), std::string::npos)
+      << render_csv(d);
   EXPECT_NE(render_csv(d).find(",3,2,4,30,"), std::string::npos) << render_csv(d);
 }
 
@@ -207,7 +223,9 @@ TEST(Ablations, MainEffectsAreOfOneSetting) {
 
 TEST(Ablations, WideInterval_BusyMachineIsNamed) {
   RunRecord r = test::toy_ablation();
-  const auto warned = [&] { return render_text(ablations({{"a.json", r}}), 300).find("The machine was busy: repeat when quiet."); };
+  const auto warned = [&] {
+    return render_text(ablations({{"a.json", r}}), 300).find("The machine was busy: repeat when quiet.");
+  };
   EXPECT_EQ(warned(), std::string::npos);
   result::PairedSamples& s = r.comparisons[0].samples;
   for (std::size_t i = 0; i < s.variant_s.size(); ++i) s.variant_s[i] *= 1 + 0.1 * static_cast<double>(s.build[i] % 3);
@@ -258,7 +276,8 @@ TEST(Show, PrintsTheKnownNumbersVerdictFirst) {
 TEST(Show, FitsTheWidthAndLosesNothing) {
   RunRecord r = toy_record();
   r.warnings = {
-      "a warning that is much longer than a narrow terminal, with umlauts äöü and 漢字 in it, so that it must wrap"};
+      "a warning that is much longer than a narrow terminal, with umlauts äöü and 漢字 in it, "
+      "so that it must wrap"};
   for (const std::size_t width : {60u, 80u, 120u}) {
     std::istringstream lines(render_text(show_run(r), width));
     std::string words;

@@ -9,8 +9,8 @@
 #include "reports/accuracy.h"
 #include "reports/csv.h"
 #include "reports/groups.h"
-#include "tests/support/message_of.h"
 #include "tests/reports/lines.h"
+#include "tests/support/message_of.h"
 #include "tests/support/toy_record.h"
 
 namespace ttt::reports {
@@ -41,11 +41,13 @@ TEST(Scaling, StrongInClosedForm) {
   EXPECT_EQ(line_with(text, "100.0 %"), "2 1 1 16 8 21.33 1.000 100.0 %");
   EXPECT_EQ(line_with(text, "75.0 %"), "8 1 1 16 2 64.00 3.000 75.0 %");
   // 2 epochs each; 3 s and 1 s for an epoch; 2 s of start-up and 2 s of evaluation: 10 s and 6 s. 0.6 = 1 x 1/3 x 1.8.
-  EXPECT_EQ(line_with(text, "1 of 1"), "2 1 of 1 2.00 3.000 10.00 1.000 1.000 1.000 1.000\n8 1 of 1 2.00 1.000 6.00 0.600 1.000 0.333 1.800");
+  EXPECT_EQ(line_with(text, "1 of 1"),
+      "2 1 of 1 2.00 3.000 10.00 1.000 1.000 1.000 1.000\n8 1 of 1 2.00 1.000 6.00 0.600 1.000 0.333 1.800");
 }
 
 TEST(Scaling, WeakInClosedForm) {
-  // Each rank keeps 8 images; on twice the ranks a step takes a quarter longer: twice the images in 1.25 times the time.
+  // Each rank keeps 8 images; on twice the ranks a step takes a quarter longer: twice the images in 1.25 times the
+  // time.
   const std::string text = render_text(scaling({run_of(2, 16, 0.5), run_of(4, 32, 0.625)}, {}), 200);
   EXPECT_EQ(text.find("Weak scaling: the images of a rank stay"), 0u) << text;
   EXPECT_EQ(line_with(text, "80.0 %"), "4 1 1 32 8 51.20 1.600 80.0 %");
@@ -71,14 +73,30 @@ TEST(Scaling, RefusesWhatIsNotComparableAndNamesIt) {
 
   NamedRun data = run_of(4, 16, 1);
   data.record.data["train_sha256"] = "two";
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), data}, {}); }).find("different data"), std::string::npos);
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(4, 20, 1)}, {}); }).find("neither strong"), std::string::npos);
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(2, 16, 1, 2)}, {}); }).find("at least two numbers of ranks"), std::string::npos);
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), run_of(2, 32, 1), run_of(4, 16, 1)}, {}); }).find("global batches of 16 and 32"), std::string::npos);
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1)}, {}); }).find("Name two files"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), data}, {});
+  }).find("different data"),
+      std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), run_of(4, 20, 1)}, {});
+  }).find("neither strong"),
+      std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), run_of(2, 16, 1, 2)}, {});
+  }).find("at least two numbers of ranks"),
+      std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), run_of(2, 32, 1), run_of(4, 16, 1)}, {});
+  }).find("global batches of 16 and 32"),
+      std::string::npos);
+  EXPECT_NE(
+      test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1)}, {}); }).find("Name two files"), std::string::npos);
   NamedRun empty = run_of(4, 16, 1);
   empty.record.steps = {};
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), empty}, {}); }).find("has no steps"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), empty}, {});
+  }).find("has no steps"),
+      std::string::npos);
 }
 
 // A key that one file does not know is no difference of the recipes, but it is said; what changes no number is not.
@@ -103,7 +121,10 @@ TEST(Scaling, ARunWithoutTargetCountsForThroughputOnly) {
 TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
   NamedRun unknown = run_of(4, 16, 0.5);
   unknown.record.system.erase("world_size");
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({run_of(2, 16, 1), unknown}, {}); }).find("'4-1.json' does not say its number of ranks (system.world_size)"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), unknown}, {});
+  }).find("'4-1.json' does not say its number of ranks (system.world_size)"),
+      std::string::npos);
 
   NamedRun images = run_of(4, 16, 0.5), nodes = run_of(2, 16, 1);
   images.record.data.erase("train_images");
@@ -111,7 +132,9 @@ TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
   const std::string text = render_text(scaling({nodes, images}, {}), 300);
   EXPECT_EQ(line_with(text, "100.0 %"), "2 - 1 16 8 16.00 1.000 100.0 %\n4 1 1 16 4 32.00 2.000 100.0 %") << text;
   // 8 steps of 0.5 s, 2 s of evaluation, 2 s of start-up: 8 s against 12 s.
-  EXPECT_EQ(line_with(text, "1 of 1"), "2 1 of 1 2.00 4.000 12.00 1.000 1.000 1.000 1.000\n4 1 of 1 - - 8.00 0.667 - - -") << text;
+  EXPECT_EQ(
+      line_with(text, "1 of 1"), "2 1 of 1 2.00 4.000 12.00 1.000 1.000 1.000 1.000\n4 1 of 1 - - 8.00 0.667 - - -")
+      << text;
   EXPECT_NE(line_with(text, "data.train_images").find("'4-1.json'"), std::string::npos) << text;
 
   NamedRun aimless = run_of(4, 16, 0.5);
@@ -133,16 +156,21 @@ TEST(Scaling, OtherNumbersOfThreadsAreACaution) {
   const std::string text = render_text(scaling({one, four}, {}), 300);
   EXPECT_NE(line_with(text, "built.threads_per_rank").find("ran 1 and 2 threads in a rank"), std::string::npos) << text;
   one.record.built.erase("threads_per_rank"), four.record.built.erase("threads_per_rank");
-  EXPECT_NE(test::message_of<UsageError>([&] { scaling({one, four}, {}); }).find("differ in train.threads: 0 against 2"), std::string::npos);
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({one, four}, {});
+  }).find("differ in train.threads: 0 against 2"),
+      std::string::npos);
   const std::string accuracies = render_text(accuracy({one, four}, {}), 200);
   EXPECT_EQ(accuracies.find("train.threads"), std::string::npos) << accuracies;
 }
 
 TEST(Scaling, CsvHasTheEndsOfIntervals) {
   std::vector<NamedRun> runs = {run_of(1, 16, 1)};
-  for (std::int64_t seed = 1; seed <= 3; ++seed) runs.push_back(run_of(2, 16, 0.25 * static_cast<double>(1 << seed), seed));
+  for (std::int64_t seed = 1; seed <= 3; ++seed)
+    runs.push_back(run_of(2, 16, 0.25 * static_cast<double>(1 << seed), seed));
   const std::string csv = render_csv(scaling(runs, {}));
-  EXPECT_NE(csv.find(",images/s of training,images/s of training low,images/s of training high,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",images/s of training,images/s of training low,images/s of training high,"), std::string::npos)
+      << csv;
   EXPECT_NE(csv.find(",2,1,3,16,8,16,8,32,1,50\r\n"), std::string::npos) << csv;
   EXPECT_NE(csv.find(",epochs ratio,epoch-time ratio,rest\r\n"), std::string::npos) << csv;
 }
@@ -156,27 +184,36 @@ TEST(Accuracy, TableAndFirstEvaluationThatReached) {
   EXPECT_EQ(line_with(text, "box AP 0.460"), "box AP 0.460 1 of 1 2.00 2.00 2.00 6.0 s 6.0 s 6.0 s");
   EXPECT_EQ(line_with(text, "mask AP 0.460"), "mask AP 0.460 1 of 1 1.00 1.00 1.00 3.0 s 3.0 s 3.0 s");
   EXPECT_EQ(line_with(text, "box AP 0.600"), "box AP 0.600 0 of 1 - - - - - -");
-  EXPECT_EQ(line_with(text, "target:"), "target: box AP 0.500 and mask AP 0.500 1 of 1 2.00 2.00 2.00 6.0 s 6.0 s 6.0 s");
+  EXPECT_EQ(
+      line_with(text, "target:"), "target: box AP 0.500 and mask AP 0.500 1 of 1 2.00 2.00 2.00 6.0 s 6.0 s 6.0 s");
 }
 
 TEST(Accuracy, InterpolatesOnlyWhereAsked) {
   const NamedRun run{"a.json", test::toy_record()};
   const std::string text = render_text(accuracy({run}, {.thresholds = {0.46}, .interpolate = true}), 200);
-  EXPECT_EQ(line_with(text, "box AP 0.460"), "box AP 0.460 1 of 1 1.50 1.50 1.50 4.5 s 4.5 s 4.5 s");  // half-way between 0.40 and 0.52
-  EXPECT_EQ(line_with(text, "mask AP 0.460"), "mask AP 0.460 1 of 1 1.00 1.00 1.00 3.0 s 3.0 s 3.0 s");  // nothing is known before
+  // half-way between 0.40 and 0.52
+  EXPECT_EQ(line_with(text, "box AP 0.460"), "box AP 0.460 1 of 1 1.50 1.50 1.50 4.5 s 4.5 s 4.5 s");
+  // nothing is known before
+  EXPECT_EQ(line_with(text, "mask AP 0.460"), "mask AP 0.460 1 of 1 1.00 1.00 1.00 3.0 s 3.0 s 3.0 s");
   EXPECT_NE(text.find("straight line"), std::string::npos);
 }
 
-// Between the evaluations after epochs 1 and 2 box AP crosses 0.5 at 1.4 and mask AP at 1.67: the target is met where both are.
+// Between the evaluations after epochs 1 and 2 box AP crosses 0.5 at 1.4 and mask AP at 1.67: the target is met where
+// both are.
 TEST(Accuracy, TheTargetIsReachedWhereTheLaterApCrosses) {
   NamedRun run{"a.json", test::toy_record()};
   run.record.accuracy = {test::toy_evaluation(1, 0.3, 0.4), test::toy_evaluation(2, 0.8, 0.55)};
   const std::string text = render_text(accuracy({run}, {.thresholds = {0.5}, .interpolate = true}), 200);
-  EXPECT_NE(line_with(text, "  box AP 0.500").find("box AP 0.500 1 of 1 1.40 1.40 1.40 4.2 s"), std::string::npos) << text;
-  EXPECT_NE(line_with(text, "  mask AP 0.500").find("mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s"), std::string::npos) << text;
-  EXPECT_EQ(line_with(text, "target: "), "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s") << text;
+  EXPECT_NE(line_with(text, "  box AP 0.500").find("box AP 0.500 1 of 1 1.40 1.40 1.40 4.2 s"), std::string::npos)
+      << text;
+  EXPECT_NE(line_with(text, "  mask AP 0.500").find("mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s"), std::string::npos)
+      << text;
+  EXPECT_EQ(
+      line_with(text, "target: "), "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s")
+      << text;
   run.record.accuracy[0] = test::toy_evaluation(1, 0.6, 0.4);  // box AP met already: mask AP alone decides
-  EXPECT_EQ(line_with(render_text(accuracy({run}, {.interpolate = true}), 200), "target: "), "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s");
+  EXPECT_EQ(line_with(render_text(accuracy({run}, {.interpolate = true}), 200), "target: "),
+      "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s");
 }
 
 TEST(Accuracy, SeedsOfOneRecipeAreTakenTogether) {
@@ -186,7 +223,8 @@ TEST(Accuracy, SeedsOfOneRecipeAreTakenTogether) {
   runs[2].record.accuracy.resize(1);
   runs.push_back(run_of(4, 16, 0.5, 1));
   const std::string text = render_text(accuracy(runs, {}), 200);
-  EXPECT_EQ(line_with(text, "2 of 3"), "target: box AP 0.500 and mask AP 0.500 2 of 3 1.00 1.50 2.00 3.0 s 4.5 s 6.0 s");
+  EXPECT_EQ(
+      line_with(text, "2 of 3"), "target: box AP 0.500 and mask AP 0.500 2 of 3 1.00 1.50 2.00 3.0 s 4.5 s 6.0 s");
   EXPECT_NE(text.find("When 3 runs of one recipe got there"), std::string::npos);
   EXPECT_NE(text.find("When 4-1.json got there (2 against 4 ranks)"), std::string::npos) << text;
 }

@@ -33,8 +33,8 @@ TEST(Score, IsTheMeanWithoutBestAndWorst) {
   const Document d = score(five);
   const Row& mean = std::get<Table>(d[1]).rows[0];
   EXPECT_EQ(mean[0].text, "Olympic mean");
-  EXPECT_EQ(mean[1].values, std::vector<double>{30});  // start to stop
-  EXPECT_EQ(mean[2].values, std::vector<double>{32});  // and 2 s of start-up
+  EXPECT_EQ(mean[1].values, std::vector<double>{30});   // start to stop
+  EXPECT_EQ(mean[2].values, std::vector<double>{32});   // and 2 s of start-up
   EXPECT_EQ(mean[3].values, std::vector<double>{0.5});  // minutes
   EXPECT_NE(text(five).find("no: the slowest"), std::string::npos);
 }
@@ -51,12 +51,14 @@ TEST(Score, OneRunWithoutTheTargetIsTheSlowest) {
 TEST(Score, TwoWithoutTheTargetOrFourRunsHaveNone) {
   EXPECT_FALSE(has_score(runs({10, 0, 0, 30, 40})));
   EXPECT_NE(text(runs({10, 0, 0, 30, 40})).find("No score: 2 of 5 runs did not reach the target"), std::string::npos);
-  EXPECT_NE(text(runs({10, 20, 30, 40})).find("No score: the Olympic mean needs 5 runs of one system and recipe, here are 4."), std::string::npos);
+  EXPECT_NE(text(runs({10, 20, 30, 40}))
+                .find("No score: the Olympic mean needs 5 runs of one system and recipe, here are 4."),
+      std::string::npos);
 }
 
 TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
-  const char* const keys[] = {"solver.lr: 0.5 against 0.01", "system.world_size: 99 against 2", "provenance.commit: other against ", "data.train_sha256: other against -",
-                              "system.nodes: - against 1 x "};
+  const char* const keys[] = {"solver.lr: 0.5 against 0.01", "system.world_size: 99 against 2",
+      "provenance.commit: other against ", "data.train_sha256: other against -", "system.nodes: - against 1 x "};
   for (const int what : {0, 1, 2, 3, 4}) {
     auto five = runs({10, 20, 40, 30, 90});
     RunRecord& r = five[4].record;
@@ -68,13 +70,16 @@ TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
     EXPECT_FALSE(has_score(five)) << what;
     EXPECT_NE(text(five).find("here are 1."), std::string::npos) << what;
     const std::string all = render_text(score(five), 1000);
-    EXPECT_NE(all.find(std::string("'run4' and 'run0' are no repetitions of each other: ") + keys[what]), std::string::npos) << all;
+    EXPECT_NE(
+        all.find(std::string("'run4' and 'run0' are no repetitions of each other: ") + keys[what]), std::string::npos)
+        << all;
   }
 }
 
 TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
   auto five = runs({10, 20, 40, 30, 90});
-  for (std::size_t i = 0; i < five.size(); ++i) five[i].record.recipe.settings["train"] = {{"save_weights", std::to_string(i) + ".h5"}, {"trace_steps", i}};
+  for (std::size_t i = 0; i < five.size(); ++i)
+    five[i].record.recipe.settings["train"] = {{"save_weights", std::to_string(i) + ".h5"}, {"trace_steps", i}};
   EXPECT_TRUE(has_score(five));
 }
 
@@ -96,12 +101,15 @@ TEST(Score, OfMoreThanFiveTheMedianWindowCounts) {
   const Document d = score(runs({1, 2, 3, 4, 5, 90, 6}));
   EXPECT_EQ(std::get<Table>(d[1]).rows[0][1].values, std::vector<double>{4});
   const Table& rows = std::get<Table>(d[2]);
-  const std::vector<std::string> counts = {"no: not of the five", "no: the fastest", "yes", "yes", "yes", "no: not of the five", "no: the slowest"};
+  const std::vector<std::string> counts = {
+      "no: not of the five", "no: the fastest", "yes", "yes", "yes", "no: not of the five", "no: the slowest"};
   for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(rows.rows[i][7].text, counts[i]) << i;
 }
 
 // Two windows have the median between them: the slower one counts, not the flattering one.
-TEST(Score, OfTwoMiddleWindowsTheSlowerCounts) { EXPECT_EQ(std::get<Table>(score(runs({1, 2, 3, 4, 5, 6}))[1]).rows[0][1].values, std::vector<double>{4}); }
+TEST(Score, OfTwoMiddleWindowsTheSlowerCounts) {
+  EXPECT_EQ(std::get<Table>(score(runs({1, 2, 3, 4, 5, 6}))[1]).rows[0][1].values, std::vector<double>{4});
+}
 
 TEST(Score, TheMedianWindowMayHaveNoScore) {
   EXPECT_FALSE(has_score(runs({0, 0, 3, 4, 5, 6})));  // {inf, 5}: the upper of two
@@ -136,7 +144,8 @@ TEST(Score, ShortenedRunsAndAblationsDoNotCount) {
   six[5].record.verdict = Verdict::kSmoke;
   six.push_back({"ablation", test::toy_ablation()});
   EXPECT_EQ(std::get<Table>(score(six)[1]).rows[0][1].values, std::vector<double>{30});
-  EXPECT_NE(text(six).find("not counted: run5 (time_to_target, smoke), ablation (ablation, passed)"), std::string::npos) << text(six);
+  EXPECT_NE(text(six).find("not counted: run5 (time_to_target, smoke), ablation (ablation, passed)"), std::string::npos)
+      << text(six);
 }
 
 }  // namespace

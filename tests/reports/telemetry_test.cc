@@ -1,4 +1,7 @@
-// Changes of weight norms: found where they were planted, and nowhere else; ratios of gradient norms as they were planted.
+// Changes of weight norms: found where they were planted, and nowhere else; ratios of gradient norms as they were
+// planted.
+#include "reports/telemetry.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,7 +9,6 @@
 
 #include "core/rng.h"
 #include "reports/csv.h"
-#include "reports/telemetry.h"
 #include "reports/weight_growth.h"
 #include "tests/reports/lines.h"
 #include "tests/support/toy_record.h"
@@ -19,14 +21,16 @@ using test::line_with;
 class Normal {
  public:
   explicit Normal(std::uint64_t seed) : random_(random_bits(seed, Purpose::kTest, 11)) {}
-  double operator()() { return std::sqrt(-2 * std::log(1 - random_.uniform())) * std::cos(2 * std::numbers::pi * random_.uniform()); }
+  double operator()() {
+    return std::sqrt(-2 * std::log(1 - random_.uniform())) * std::cos(2 * std::numbers::pi * random_.uniform());
+  }
 
  private:
   Stream random_;
 };
 
-// Norms every ten steps of a growth that falls slowly, as weights' does, and from step `decay` on is a tenth; each pair of samples with noise of a
-// tenth of the growth.
+// Norms every ten steps of a growth that falls slowly, as weights' does, and from step `decay` on is a tenth; each pair
+// of samples with noise of a tenth of the growth.
 struct Series {
   std::vector<std::int64_t> step;
   std::vector<double> norm;
@@ -87,7 +91,8 @@ TEST(WeightGrowth, GrowthWhoseNeighboursAreAlikeIsNoChange) {
     Series s = series(300, 1 << 30, seed);
     Normal noise(seed + 2000);
     double swing = 0, log_norm = 0;
-    for (double& n : s.norm) swing = 0.8 * swing + noise(), log_norm += 1e-4 * (1 + 0.3 * swing), n = std::exp(log_norm);
+    for (double& n : s.norm)
+      swing = 0.8 * swing + noise(), log_norm += 1e-4 * (1 + 0.3 * swing), n = std::exp(log_norm);
     found += !WeightGrowth(s.step, s.norm).changes().empty();
   }
   EXPECT_LE(found, 10);  // half of them without the correction
@@ -105,8 +110,11 @@ TEST(WeightGrowth, AJumpOfTheNormIsFoundWithItsSize) {
 
 TEST(WeightGrowth, ExactLinesAndShortSeries) {
   Series s;
-  for (std::int64_t i = 0; i < 60; ++i) s.step.push_back(i * 7), s.norm.push_back(std::exp(1e-4 * static_cast<double>(i < 30 ? i : 30 + 0.1 * static_cast<double>(i - 30))));
-  const auto changes = WeightGrowth(s.step, s.norm).changes();  // without any noise: the step's strength must not be a division by zero
+  for (std::int64_t i = 0; i < 60; ++i)
+    s.step.push_back(i * 7),
+        s.norm.push_back(std::exp(1e-4 * static_cast<double>(i < 30 ? i : 30 + 0.1 * static_cast<double>(i - 30))));
+  // without any noise: the step's strength must not be a division by zero
+  const auto changes = WeightGrowth(s.step, s.norm).changes();
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].step, 210);
   EXPECT_TRUE(std::isfinite(changes[0].strength));
@@ -143,8 +151,11 @@ NamedRun planted_run() {
   Normal noise(3);
   for (std::size_t i = 0; i < 100; ++i) {
     const double g = std::exp(0.2 * noise());
-    t.add({.step = decayed.step[i], .cost_s = 0.002, .gradient_norm = {g, 5 * g * std::exp(0.2 * noise())}, .weight_norm = {decayed.norm[i], steady.norm[i]},
-           .update_norm = {0.01 * decayed.norm[i], 0.01}});
+    t.add({.step = decayed.step[i],
+        .cost_s = 0.002,
+        .gradient_norm = {g, 5 * g * std::exp(0.2 * noise())},
+        .weight_norm = {decayed.norm[i], steady.norm[i]},
+        .update_norm = {0.01 * decayed.norm[i], 0.01}});
   }
   run.record.telemetry = t;
   run.record.steps = {};
@@ -158,13 +169,18 @@ NamedRun planted_run() {
 
 TEST(TelemetryReport, NamesWhatStandsOut) {
   const std::string text = render_text(telemetry({planted_run()}), 250);
-  EXPECT_NE(text.find("100 samples, one every 10 steps. A sample cost 2 ms (median); all together 0.04 % of training."), std::string::npos) << text;
-  EXPECT_NE(line_with(text, "mask_head / box_head").find("larger by about an order of magnitude"), std::string::npos) << text;
+  EXPECT_NE(text.find("100 samples, one every 10 steps. A sample cost 2 ms (median); all together 0.04 % of training."),
+      std::string::npos)
+      << text;
+  EXPECT_NE(line_with(text, "mask_head / box_head").find("larger by about an order of magnitude"), std::string::npos)
+      << text;
   EXPECT_NE(line_with(text, "0.02 to 0.002").find("600"), std::string::npos) << text;
   EXPECT_NE(line_with(text, "0.02 to 0.002").find("box_head"), std::string::npos) << text;
   EXPECT_EQ(line_with(text, "0.02 to 0.002").find("mask_head"), std::string::npos) << text;
   const std::string all = line_with(text, "");
-  EXPECT_TRUE(all.find("450 mask_head - - +5.0") != std::string::npos || all.find("450 mask_head - - +4.9") != std::string::npos) << text;
+  EXPECT_TRUE(all.find("450 mask_head - - +5.0") != std::string::npos ||
+              all.find("450 mask_head - - +4.9") != std::string::npos)
+      << text;
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
   const std::string csv = render_csv(telemetry({planted_run()}));
   EXPECT_NE(csv.find("growth before [% per 1000 steps]"), std::string::npos) << csv;

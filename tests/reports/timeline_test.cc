@@ -36,19 +36,22 @@ TEST(Timeline, OverlapsInClosedForm) {
 
 TEST(Timeline, OnlyEqualListsOfAllReducesAreComparedOverRanks) {
   result::TraceRecord t = test::toy_trace();
-  for (auto* column : {&t.ranks[1].lanes[2].event, &t.ranks[1].lanes[2].number, &t.ranks[1].lanes[2].bytes}) column->pop_back();
+  for (auto* column : {&t.ranks[1].lanes[2].event, &t.ranks[1].lanes[2].number, &t.ranks[1].lanes[2].bytes})
+    column->pop_back();
   t.ranks[1].lanes[2].start_s.pop_back(), t.ranks[1].lanes[2].end_s.pop_back();
   EXPECT_FALSE(overlaps(t)[0].late_ranks_s.has_value());
   NamedRun run = traced();
   run.record.trace = t;
-  EXPECT_EQ(test::line_with(render_text(timeline({run}), 250), "188 ms"), "0 500 ms 188 ms 62.5 ms (33 %) 62.5 ms (33 %) 62.5 ms (33 %) 0 ns (0 %) - 125 ms");
+  EXPECT_EQ(test::line_with(render_text(timeline({run}), 250), "188 ms"),
+      "0 500 ms 188 ms 62.5 ms (33 %) 62.5 ms (33 %) 62.5 ms (33 %) 0 ns (0 %) - 125 ms");
 }
 
 // What the host does not see (a communicator of the device) took some time, not none.
 TEST(Timeline, CommunicationThatWasNotSeenIsNotZero) {
   NamedRun run = traced();
   for (auto& rank : run.record.trace->ranks) rank.lanes.resize(1);
-  EXPECT_EQ(test::line_with(render_text(timeline({run}), 250), "500 ms"), "0 500 ms - - - - - - 125 ms\n1 500 ms - - - - - - 125 ms");
+  EXPECT_EQ(test::line_with(render_text(timeline({run}), 250), "500 ms"),
+      "0 500 ms - - - - - - 125 ms\n1 500 ms - - - - - - 125 ms");
 }
 
 TEST(Timeline, PrintsMeansOfAStepAndWhatLimitsThem) {
@@ -57,8 +60,8 @@ TEST(Timeline, PrintsMeansOfAStepAndWhatLimitsThem) {
   const std::string text = render_text(timeline({run}), 250);
   EXPECT_NE(text.find("2 steps from step 3 on."), std::string::npos) << text;
   EXPECT_EQ(test::line_with(text, "500 ms"),
-            "0 500 ms 188 ms 62.5 ms (33 %) 62.5 ms (33 %) 62.5 ms (33 %) 0 ns (0 %) 31.2 ms (17 %) 125 ms\n"
-            "1 500 ms 156 ms 31.2 ms (20 %) 62.5 ms (40 %) 62.5 ms (40 %) 0 ns (0 %) 0 ns (0 %) 125 ms");
+      "0 500 ms 188 ms 62.5 ms (33 %) 62.5 ms (33 %) 62.5 ms (33 %) 0 ns (0 %) 31.2 ms (17 %) 125 ms\n"
+      "1 500 ms 156 ms 31.2 ms (20 %) 62.5 ms (40 %) 62.5 ms (40 %) 0 ns (0 %) 0 ns (0 %) 125 ms");
   EXPECT_NE(test::line_with(text, "clocks").find("compare to 2 us or better"), std::string::npos) << text;
   EXPECT_NE(test::line_with(text, "no room").find("rank 1, main: 7 spans found no room"), std::string::npos) << text;
 }
@@ -71,7 +74,8 @@ TEST(Timeline, SaysWhatIsMissing) {
   run.record.trace = test::toy_trace();
   EXPECT_EQ(why_no_trace(run), "");
   for (auto& rank : run.record.trace->ranks) rank.lanes.clear();
-  EXPECT_NE(render_text(timeline({run}), 100).find("No step was recorded: the run ended before step 3"), std::string::npos);
+  EXPECT_NE(
+      render_text(timeline({run}), 100).find("No step was recorded: the run ended before step 3"), std::string::npos);
   run = traced();
   for (auto& rank : run.record.trace->ranks) rank.lanes.resize(1);
   EXPECT_NE(render_text(timeline({run}), 100).find("No all-reduce of gradients was recorded"), std::string::npos);
@@ -88,7 +92,8 @@ TEST(Timeline, ChromeTraceInMicroseconds) {
   EXPECT_EQ(complete, 4 * 2 * (8 + 2u));
   EXPECT_EQ(instants, 4 * 2 * 2u);
   EXPECT_EQ(names, 4u);
-  const auto& first_reduce = *std::find_if(j["traceEvents"].begin(), j["traceEvents"].end(), [](const auto& e) { return e["name"] == "all_reduce"; });
+  const auto& first_reduce = *std::find_if(
+      j["traceEvents"].begin(), j["traceEvents"].end(), [](const auto& e) { return e["name"] == "all_reduce"; });
   EXPECT_EQ(first_reduce["ts"], 10187500.0);
   EXPECT_EQ(first_reduce["dur"], 93750.0);
   EXPECT_EQ(first_reduce["args"], (result::Json{{"bucket", 0}, {"bytes", 1000}}));

@@ -23,11 +23,13 @@ TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
     j["comparisons"][0].at(Json::json_pointer(pointer)) = value;
     return message_of([&] { run_record_from_json(j); });
   };
-  EXPECT_NE(changed("/samples/baseline_s/3", 0).find("comparisons[0].samples"), std::string::npos);  // a missing sample is not zero
+  // a missing sample is not zero
+  EXPECT_NE(changed("/samples/baseline_s/3", 0).find("comparisons[0].samples"), std::string::npos);
   EXPECT_NE(changed("/samples/round", Json::array({1})).find("different lengths"), std::string::npos);
   EXPECT_NE(changed("/phase_s/forward", Json::array({1})).find("phase_s.forward"), std::string::npos);
   EXPECT_NE(changed("/samples/phase_s/values/forward", 1).find("samples.phase_s.values.forward"), std::string::npos);
-  EXPECT_NE(changed("/samples/phase_s/values/forward/variant", Json::array({1})).find("different lengths"), std::string::npos);
+  EXPECT_NE(changed("/samples/phase_s/values/forward/variant", Json::array({1})).find("different lengths"),
+      std::string::npos);
   EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
 }
 

@@ -12,7 +12,6 @@
 namespace ttt::result {
 namespace {
 
-
 std::vector<Event> events(const std::vector<std::pair<EventKind, double>>& moments) {
   std::vector<Event> all;
   for (const auto& [kind, at_s] : moments) all.push_back({.kind = kind, .clock_s = at_s});
@@ -34,8 +33,9 @@ TEST(BenchmarkClocks, LeaveOutWhatEachLeavesOut) {
 TEST(BenchmarkClocks, ACheckpointWithinAnEvaluationIsOnePause) {
   using enum EventKind;
   // Before the run nothing counts; 2 to 6 evaluation with a checkpoint from 3 to 7 beside it; another from 8 to 9.
-  const auto clocks = benchmark_clocks(events({{kCheckpointStart, 0}, {kRunStart, 1}, {kEvaluationStart, 2}, {kCheckpointStart, 3}, {kEvaluationStop, 6},
-                                               {kCheckpointStop, 7}, {kCheckpointStart, 8}, {kCheckpointStop, 9}, {kRunStop, 10}, {kCheckpointStart, 11}}));
+  const auto clocks = benchmark_clocks(
+      events({{kCheckpointStart, 0}, {kRunStart, 1}, {kEvaluationStart, 2}, {kCheckpointStart, 3}, {kEvaluationStop, 6},
+          {kCheckpointStop, 7}, {kCheckpointStart, 8}, {kCheckpointStop, 9}, {kRunStop, 10}, {kCheckpointStart, 11}}));
   ASSERT_TRUE(clocks);
   EXPECT_EQ(clocks->mlperf_s, 9);
   EXPECT_EQ(clocks->dawnbench_s, 9 - 5 - 1);
@@ -44,8 +44,9 @@ TEST(BenchmarkClocks, ACheckpointWithinAnEvaluationIsOnePause) {
 TEST(BenchmarkClocks, WhereTrainingGoesOnAnEvaluationIsOverForThem) {
   using enum EventKind;
   // 2 to 3 and 6 to 7 training stood still; a checkpoint from 4 to 4.5; the second evaluation is waited for.
-  const auto clocks = benchmark_clocks(events({{kRunStart, 1}, {kEvaluationStart, 2}, {kEvaluationPredicted, 3}, {kCheckpointStart, 4}, {kCheckpointStop, 4.5},
-                                               {kEvaluationStop, 5}, {kEvaluationStart, 6}, {kEvaluationStop, 7}, {kRunStop, 10}}));
+  const auto clocks =
+      benchmark_clocks(events({{kRunStart, 1}, {kEvaluationStart, 2}, {kEvaluationPredicted, 3}, {kCheckpointStart, 4},
+          {kCheckpointStop, 4.5}, {kEvaluationStop, 5}, {kEvaluationStart, 6}, {kEvaluationStop, 7}, {kRunStop, 10}}));
   ASSERT_TRUE(clocks);
   EXPECT_EQ(clocks->dawnbench_s, 9 - 1 - 0.5 - 1);
 }
@@ -81,21 +82,32 @@ TEST(EventLog, BothClocksAdvanceTogether) {
 }
 
 TEST(Mllog, LinesAreWhatPythonWouldWrite) {
-  const MllogLine line{.time_ms = 1684011311970, .type = MllogType::kStart, .key = "epoch_start", .value = {{"a", {1, 2.5, "x\"\n\u00e9"}}, {"b", {}}},
-                       .metadata = {{"epoch_num", 1}}};
+  const MllogLine line{.time_ms = 1684011311970,
+      .type = MllogType::kStart,
+      .key = "epoch_start",
+      .value = {{"a", {1, 2.5, "x\"\n\u00e9"}}, {"b", {}}},
+      .metadata = {{"epoch_num", 1}}};
   const std::string text = mllog_text(line);
-  ASSERT_TRUE(text.starts_with(":::MLLOG {\"namespace\": \"\", \"time_ms\": 1684011311970, \"event_type\": \"INTERVAL_START\", \"key\": \"epoch_start\", \"value\": ")) << text;
+  ASSERT_TRUE(
+      text.starts_with(":::MLLOG {\"namespace\": \"\", \"time_ms\": 1684011311970, \"event_type\": \"INTERVAL_START\", "
+                       "\"key\": \"epoch_start\", \"value\": "))
+      << text;
   EXPECT_NE(text.find("\"metadata\": {\"file\": \""), std::string::npos);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   TempFolder folder;
   test::write_text(folder / "line.txt", text.substr(9));
-  const auto done = test::run_command("python3 -c 'import json,sys; t = open(sys.argv[1]).read(); print(json.dumps(json.loads(t)) == t)' " + (folder / "line.txt").string());
+  const auto done = test::run_command(
+      "python3 -c 'import json,sys; t = open(sys.argv[1]).read(); print(json.dumps(json.loads(t)) == t)' " +
+      (folder / "line.txt").string());
   EXPECT_EQ(done.output, "True\n") << text;
 }
 
 TEST(Mllog, ReadsWhatIsBehindTheLastToken) {
-  const MllogText log = parse_mllog("nothing\n12: :::MLLOG {\"key\": \"a\", \"value\": NaN, \"time_ms\": \"7.5\", \"metadata\": {\"x\": \"NaN\"}}  \r\n"
-                                    ":::MLLOG no :::MLLOG {\"key\": \"b\", \"value\": [-Infinity, 1], \"time_ms\": 8, \"metadata\": {}, \"more\": \"\xe9\"}\n");
+  const MllogText log = parse_mllog(
+      "nothing\n12: :::MLLOG {\"key\": \"a\", \"value\": NaN, \"time_ms\": \"7.5\", \"metadata\": {\"x\": \"NaN\"}}  "
+      "\r\n"
+      ":::MLLOG no :::MLLOG {\"key\": \"b\", \"value\": [-Infinity, 1], \"time_ms\": 8, \"metadata\": {}, \"more\": "
+      "\"\xe9\"}\n");
   ASSERT_EQ(log.records.size(), 2u);
   EXPECT_TRUE(log.faults.empty());
   EXPECT_EQ(log.records[0].time_ms, 7.5);
@@ -106,8 +118,9 @@ TEST(Mllog, ReadsWhatIsBehindTheLastToken) {
 }
 
 TEST(Mllog, LinesThatHoldNoRecordAreNamed) {
-  const MllogText log = parse_mllog(":::MLLOG {\"key\": \"a\"\n:::MLLOG []\n:::MLLOG {\"key\": \"a\", \"time_ms\": 1, \"value\": 1}\n"
-                                    ":::MLLOG {\"key\": \"a\", \"time_ms\": \"1.2.3\", \"value\": 1, \"metadata\": {}}\n");
+  const MllogText log = parse_mllog(
+      ":::MLLOG {\"key\": \"a\"\n:::MLLOG []\n:::MLLOG {\"key\": \"a\", \"time_ms\": 1, \"value\": 1}\n"
+      ":::MLLOG {\"key\": \"a\", \"time_ms\": \"1.2.3\", \"value\": 1, \"metadata\": {}}\n");
   ASSERT_EQ(log.faults.size(), 4u);
   EXPECT_EQ(log.faults[0].reason, "is not JSON");
   EXPECT_EQ(log.faults[1].reason, "is no JSON object");

@@ -15,7 +15,8 @@ namespace {
 TEST(Histogram, CountsWhatLiesBetweenItsLimits) {
   std::vector<float> values;
   Stream random(1);
-  for (int i = 0; i < 20000; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1) * std::exp2(random.uniform(-60, 20))));
+  for (int i = 0; i < 20000; ++i)
+    values.push_back(static_cast<float>(random.uniform(-1, 1) * std::exp2(random.uniform(-60, 20))));
   for (int i = 0; i < 100; ++i) values.push_back(0);
   HistogramBuilder builder;
   builder.add(std::span(values).first(7));  // in pieces of any size
@@ -41,7 +42,8 @@ TEST(Histogram, CountsWhatLiesBetweenItsLimits) {
 }
 
 TEST(Histogram, ScalesAndLeavesOutWhatIsNotFinite) {
-  const std::vector<float> values = {1, -2, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f};
+  const std::vector<float> values = {
+      1, -2, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f};
   HistogramBuilder half;
   half.add(values, 0.5f);
   const Histogram h = half.finish();

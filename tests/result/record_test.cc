@@ -19,8 +19,8 @@ namespace {
 
 using test::fake_now;
 using test::fake_now_s;
-using test::toy_evaluation;
 using test::message_of;
+using test::toy_evaluation;
 using test::toy_record;
 using test::toy_step;
 
@@ -51,8 +51,8 @@ TEST(RunRecord, WhatWatchedAndWhatWasInjectedReadBack) {
 TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
   const Json whole = to_json(toy_record());
   const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values/mask",
-                                             "/steps/images",   "/recipe/sha256",       "/warnings",
-                                             "/verdict",        "/steps/step_s/ranks",   "/events/1/event",     "/events/2/clock_s"};
+      "/steps/images", "/recipe/sha256", "/warnings", "/verdict", "/steps/step_s/ranks", "/events/1/event",
+      "/events/2/clock_s"};
   for (const std::string& pointer : pointers) {
     const std::string key = pointer.substr(pointer.rfind('/') + 1);
     Json without = whole;
@@ -105,18 +105,22 @@ TEST(RunRecord, AnotherSchemaVersionSaysWhatToDo) {
   Json j = to_json(toy_record());
   j["schema_version"] = 7;
   EXPECT_EQ(message_of([&] { run_record_from_json(j); }),
-            "The result has schema version 7, this program reads version 1. Use the report of the newer build that "
-            "wrote it.");
+      "The result has schema version 7, this program reads version 1. Use the report of the newer build that "
+      "wrote it.");
   j["schema_version"] = 0;
   EXPECT_EQ(message_of([&] { run_record_from_json(j); }),
-            "The result has schema version 0, this program reads version 1. Use the report of the build that wrote it (provenance.commit).");
+      "The result has schema version 0, this program reads version 1. Use the report of the build that wrote it "
+      "(provenance.commit).");
   // A version is looked at before anything that it may have otherwise.
-  EXPECT_NE(message_of([] { run_record_from_json(Json{{"schema_version", 0}}); }).find("schema version 0"), std::string::npos);
+  EXPECT_NE(message_of([] {
+    run_record_from_json(Json{{"schema_version", 0}});
+  }).find("schema version 0"),
+      std::string::npos);
 }
 
 TEST(RunRecord, VerdictsHaveNamesAndExitCodes) {
   for (const Verdict v : {Verdict::kPassed, Verdict::kIncorrect, Verdict::kFailed, Verdict::kNotConverged,
-                          Verdict::kNotSupported, Verdict::kNotRun, Verdict::kSmoke})
+           Verdict::kNotSupported, Verdict::kNotRun, Verdict::kSmoke})
     EXPECT_EQ(verdict_from_name(std::string(verdict_name(v))), v);
   EXPECT_EQ(verdict_exit_code(Verdict::kPassed), 0);
   EXPECT_EQ(verdict_exit_code(Verdict::kNotConverged), 6);
@@ -334,10 +338,9 @@ TEST(RunClock, EvaluationIsPartOfTheRunAndNotOfTraining) {
 
 TEST(System, RanksOfOneHostShareANode) {
   const Json a = {{"host", "aaaaaaaaaaaa"}}, b = {{"host", "bbbbbbbbbbbb"}};
-  EXPECT_EQ(
-      system_json({a, b, a}),
-      Json::parse(
-          R"({"world_size": 3, "nodes": [{"host": "aaaaaaaaaaaa", "ranks": [0, 2]}, {"host": "bbbbbbbbbbbb", "ranks": [1]}]})"));
+  EXPECT_EQ(system_json({a, b, a}), Json::parse(
+                                        R"({"world_size": 3, "nodes": [{"host": "aaaaaaaaaaaa", "ranks": [0, 2]},
+                                         {"host": "bbbbbbbbbbbb", "ranks": [1]}]})"));
 }
 
 TEST(System, NodeEqualsWhatPythonSees) {
@@ -349,7 +352,7 @@ print(hashlib.sha256(platform.node().encode()).hexdigest()[:12], os.cpu_count(),
   const Json n = node_json();
   EXPECT_EQ(n.at("host").get<std::string>() + " " + n.at("logical_cores").dump() + " " + n.at("usable_cores").dump() +
                 " " + n.at("memory_bytes").dump() + " " + n.at("kernel").get<std::string>() + "\n",
-            expected.output);
+      expected.output);
 }
 
 TEST(Provenance, HoldsOnlyAllowedVariables) {

@@ -18,8 +18,8 @@ namespace ttt::result {
 namespace {
 
 namespace fs = std::filesystem;
-using test::read_text;
 using test::message_of;
+using test::read_text;
 using test::toy_record;
 using test::write_text;
 
@@ -65,10 +65,12 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "roofline.json", test::toy_roofline());
   write_result(folder / "resumed.json", test::toy_resumed());
   write_result(folder / "preflight.json", test::toy_preflight());
-  for (const char* name : {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json", "preflight.json"}) {
-    const auto check = test::run_command(
-        test::python() + " " TTT_SOURCE_DIR "/tests/support/check_schema.py " TTT_SOURCE_DIR "/results/schema-v1.json " +
-        (folder / name).string() + " 2>&1");
+  for (const char* name :
+      {"passed.json", "failed.json", "ablation.json", "roofline.json", "resumed.json", "preflight.json"}) {
+    const auto check = test::run_command(test::python() +
+                                         " " TTT_SOURCE_DIR "/tests/support/check_schema.py " TTT_SOURCE_DIR
+                                         "/results/schema-v1.json " +
+                                         (folder / name).string() + " 2>&1");
     EXPECT_EQ(check.status, 0) << check.output;
   }
 }
@@ -80,14 +82,16 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
   traced.telemetry = test::toy_telemetry(2);
-  traced.health = {{"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
-                   {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
-                                   {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4}, {"last_step", 7}, {"index", 1.75}}}}}},
-                   {"gpus", test::toy_gpus()},
-                   {"profile", test::toy_profile()},
-                   {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
+  traced.health = {
+      {"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
+      {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
+                         {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4},
+                                       {"last_step", 7}, {"index", 1.75}}}}}},
+      {"gpus", test::toy_gpus()}, {"profile", test::toy_profile()},
+      {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
   traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
-  for (const RunRecord& r : {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
+  for (const RunRecord& r :
+      {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
     write_result(folder / "a.json", r, {.force = true});
     const auto check = test::run_command(test::python() +
                                          " " TTT_SOURCE_DIR "/tests/support/check_schema.py --mutate " TTT_SOURCE_DIR
@@ -103,7 +107,8 @@ TEST(Reservation, ResumableRun_FailedResult_IsKeptUntilComplete) {
   const fs::path path = folder / "a.json";
   RunRecord r = test::toy_resumed();
   write_result(path, r);
-  EXPECT_NE(message_of([&] { Reservation(path, false, /*may_resume=*/false); }).find("exists already"), std::string::npos);
+  EXPECT_NE(
+      message_of([&] { Reservation(path, false, /*may_resume=*/false); }).find("exists already"), std::string::npos);
   {
     Reservation reservation(path, false, /*may_resume=*/true);
     EXPECT_FALSE(fs::exists(path));  // no rank may take it for this process's last word
@@ -113,7 +118,9 @@ TEST(Reservation, ResumableRun_FailedResult_IsKeptUntilComplete) {
     reservation.complete();
   }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
-  EXPECT_NE(message_of([&] { Reservation(path, false, /*may_resume=*/true); }).find("exists already"), std::string::npos);  // it has ended
+  // it has ended
+  EXPECT_NE(
+      message_of([&] { Reservation(path, false, /*may_resume=*/true); }).find("exists already"), std::string::npos);
 }
 
 // What kills at any moment leave on the disk: a result, one that was set aside, or both; a lock; a half-written file.
@@ -153,7 +160,9 @@ TEST(ResultFile, PassedWithoutReachingTarget_IsRefused) {
   RunRecord r = test::toy_record();
   EXPECT_NO_THROW(parse_result(result_text(r), "r.json"));
   r.accuracy.back().bbox[0] = 0;
-  EXPECT_NE(message_of([&] { parse_result(result_text(r), "r.json"); }).find("says passed, but none of its evaluations"), std::string::npos);
+  EXPECT_NE(
+      message_of([&] { parse_result(result_text(r), "r.json"); }).find("says passed, but none of its evaluations"),
+      std::string::npos);
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).
@@ -182,8 +191,8 @@ TEST(ResultFile, MessagesNameTheFileAndTheRemedy) {
   const std::string edited = message_of([&] { read_result(folder / "edited.json"); });
   EXPECT_NE(edited.find("edited.json' does not match its content_sha256"), std::string::npos) << edited;
   write_text(folder / "other.json", "{\"a\": 1}");
-  EXPECT_NE(message_of([&] { read_result(folder / "other.json"); }).find("not a result of this suite"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { read_result(folder / "other.json"); }).find("not a result of this suite"), std::string::npos);
   EXPECT_THROW(read_result(folder / "none.json"), UsageError);
   EXPECT_THROW(read_result(folder.path()), UsageError);
 }
@@ -244,8 +253,7 @@ TEST(Reservation, OneOfManyWins) {
       const Reservation r(folder / "a.json", false);
       code = 0;
       static_cast<void>(!::read(done[0], &byte, 1));
-    } catch (const UsageError&) {
-    }
+    } catch (const UsageError&) {}
     ::_exit(code);
   }
   ::close(go[1]);
@@ -323,9 +331,7 @@ TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
     ::setrlimit(RLIMIT_FSIZE, &none);
     try {
       write_result(folder / "a.json", record);
-    } catch (const Error& e) {
-      ::_exit(std::string(e.what()).find("printed above") != std::string::npos ? 0 : 1);
-    }
+    } catch (const Error& e) { ::_exit(std::string(e.what()).find("printed above") != std::string::npos ? 0 : 1); }
     ::_exit(2);
   }
   ::close(fds[1]);

@@ -43,7 +43,14 @@ TEST(RunRecorder, GoesOnWithTheSamplesOfAnEarlierProcess) {
   recorder.start_journal(folder / "journal", 0);
   recorder.restore(past);
   recorder.step(toy_step(4));
-  recorder.reduce(2, [](double* v, std::size_t n) { for (; n > 0; --n) *v++ += 1; }, [](double* v, std::size_t n) { for (; n > 0; --n) *v++ *= 4; });
+  recorder.reduce(
+      2,
+      [](double* v, std::size_t n) {
+        for (; n > 0; --n) *v++ += 1;
+      },
+      [](double* v, std::size_t n) {
+        for (; n > 0; --n) *v++ *= 4;
+      });
   const RunRecord r = recorder.snapshot();
   ASSERT_EQ(r.steps.step, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(r.steps.step_s, (std::vector<double>{0.5, 0.5, 0.5, 0.5, 1.5}));
@@ -51,13 +58,15 @@ TEST(RunRecorder, GoesOnWithTheSamplesOfAnEarlierProcess) {
   EXPECT_EQ(r.steps.step_ranks + r.steps.phase_ranks + r.steps.loss_ranks, "maxmeanmean");
   EXPECT_EQ(recorder.steps_from(4).step, std::vector<std::int64_t>{4});
   const Json again = to_json(recorder.past()), whole = to_json(past);
-  for (const char* key : {"accuracy", "checkpoints", "resumes", "warnings"}) EXPECT_EQ(again.at(key), whole.at(key)) << key;
+  for (const char* key : {"accuracy", "checkpoints", "resumes", "warnings"})
+    EXPECT_EQ(again.at(key), whole.at(key)) << key;
   const Json recovered = to_json(recover_run(folder / "journal"));  // killed in its turn
   EXPECT_EQ(recovered.at("steps").at("step"), Json::parse("[0, 1, 2, 3, 4]"));
   for (const char* key : {"accuracy", "checkpoints"}) EXPECT_EQ(recovered.at(key), whole.at(key)) << key;
 }
 
-// First process: 5 s of start-up, 20 s of run with 2 s of evaluation up to the checkpoint. 100 s later the second is about to go on.
+// First process: 5 s of start-up, 20 s of run with 2 s of evaluation up to the checkpoint. 100 s later the second is
+// about to go on.
 TEST(RunClock, GoesOnAfterAnInterruption) {
   const Clocks earlier{.init_s = 5, .run_s = 20, .train_s = 18};
   fake_now_s = 1000;
@@ -73,7 +82,8 @@ TEST(RunClock, GoesOnAfterAnInterruption) {
   EXPECT_EQ(c.lost_s, 104);
   EXPECT_EQ(c.train_s, 28);
   EXPECT_EQ(c.total_s, 139);
-  RunClock again(997, fake_now);  // interrupted once more; a calendar's clock that was set back cannot undo time that was seen to pass
+  // interrupted once more; a calendar's clock that was set back cannot undo time that was seen to pass
+  RunClock again(997, fake_now);
   again.go_on(c, -50);
   again.start_run();
   EXPECT_EQ(again.read().lost_s, 104 + 17);

@@ -38,7 +38,9 @@ TEST(Telemetry, IsRecordedSampleBySampleAndRecovered) {
   TempFolder folder;
   RunRecorder recorder(toy_record());
   recorder.start_journal(folder / "journal", 0);
-  recorder.update([](RunRecord& r) { r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000}); });
+  recorder.update([](RunRecord& r) {
+    r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000});
+  });
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(recorder.telemetry(test::toy_sample(i)));
   recorder.update([](RunRecord& r) { r.data["more"] = 1; });  // keeps the samples, and does not write them again
   EXPECT_TRUE(recorder.telemetry(test::toy_sample(3)));
@@ -53,8 +55,10 @@ TEST(Telemetry, IsRecordedSampleBySampleAndRecovered) {
   ASSERT_EQ(r.non_finite.size(), 1u);
   EXPECT_EQ(r.non_finite[0].name, "telemetry.gradient_norm.mask_head");
   const std::string text = test::read_text(folder / "journal/rank00000.jsonl");
-  const std::size_t sample = text.find("{\"type\":\"telemetry\""), norms = text.find("\"gradient_norm\":[", sample) + 17;
-  test::write_text(folder / "wrong.jsonl", text.substr(0, norms) + text.substr(text.find(',', norms) + 1));  // one norm less
+  const std::size_t sample = text.find("{\"type\":\"telemetry\""),
+                    norms = text.find("\"gradient_norm\":[", sample) + 17;
+  // one norm less
+  test::write_text(folder / "wrong.jsonl", text.substr(0, norms) + text.substr(text.find(',', norms) + 1));
   EXPECT_NE(message_of([&] { recover_run(folder / "wrong.jsonl"); }).find("norms of 1 groups"), std::string::npos);
 }
 

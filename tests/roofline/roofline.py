@@ -17,14 +17,19 @@ def flops_of(peak):
             _, n, m = numbers  # fp32 matrices of n x m
             torch.mm(torch.empty(n, m), torch.empty(m, n))
         else:
-            _, _, _, channels_in, channels_out, batch, height, width = numbers  # fp32 3x3, in to out channels, batch x height x width
-            torch.conv2d(torch.empty(batch, channels_in, height, width), torch.empty(channels_out, channels_in, 3, 3), None, 1, 1)
+            # fp32 3x3, in to out channels, batch x height x width
+            _, _, _, channels_in, channels_out, batch, height, width = numbers
+            torch.conv2d(torch.empty(batch, channels_in, height, width), torch.empty(channels_out, channels_in, 3, 3),
+                         None, 1, 1)
     return counter.get_total_flops()
 
 
 def measure(program, folder, ranks):
     out = f"{folder}/{ranks}.json"
-    line = ["mpirun", "--oversubscribe", "--timeout", "100", "-n", str(ranks), program, "--quiet", "--out", out, "--set", "seconds_each=0.02", "--set", "threads=1"]
+    line = [
+        "mpirun", "--oversubscribe", "--timeout", "100", "-n",
+        str(ranks), program, "--quiet", "--out", out, "--set", "seconds_each=0.02", "--set", "threads=1"
+    ]
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with open(out) as f:
@@ -40,7 +45,8 @@ def main():
             assert checked.returncode == 0, checked.stderr
             assert result["kind"] == "roofline" and result["verdict"] == "passed" and result["built"]["ranks"] == ranks
             peaks = {p["name"]: p for p in result["peaks"]}
-            assert list(peaks) == ["matrix_multiply", "convolution", "memory_copy", "memory_triad"] + ["all_reduce"] * (ranks > 1), list(peaks)
+            assert list(peaks) == ["matrix_multiply", "convolution", "memory_copy", "memory_triad"
+                                   ] + ["all_reduce"] * (ranks > 1), list(peaks)
             for name in ("matrix_multiply", "convolution"):
                 assert flops_of(peaks[name]) == peaks[name]["per_call"], peaks[name]
             assert peaks["memory_triad"]["per_call"] == 1.5 * peaks["memory_copy"]["per_call"]

@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/temp_folder.h"
-#include "settings/recipe_text.h"
 #include "settings/fields_json.h"
+#include "settings/recipe_text.h"
 #include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_settings.h"
@@ -70,7 +70,7 @@ solver.lr = 1            # an integer is good for a number
 epochs = [3, 4, 5]
 factor = 0.5
 )",
-                     "r.toml");
+      "r.toml");
   ToyRecipe recipe;
   result::assign(table, recipe);
   EXPECT_EQ(recipe.seed, 7);
@@ -86,12 +86,12 @@ factor = 0.5
 TEST(SettingsReader, RefusalsNameKeyFileLineAndRemedy) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"seed = 1\n[solver]\nlearning = 3\n",
-       "r.toml, line 3: Unknown key 'solver.learning'. The nearest valid key is 'solver.lr'; --print-recipe lists "
-       "all."},
+          "r.toml, line 3: Unknown key 'solver.learning'. The nearest valid key is 'solver.lr'; --print-recipe lists "
+          "all."},
       {"sede = 1", "r.toml, line 1: Unknown key 'sede'. The nearest valid key is 'seed'; --print-recipe lists all."},
       {"factor = 1",
-       "r.toml, line 1: Unknown key 'factor'. The nearest valid key is 'solver.decay.factor'; --print-recipe lists "
-       "all."},
+          "r.toml, line 1: Unknown key 'factor'. The nearest valid key is 'solver.decay.factor'; --print-recipe lists "
+          "all."},
       {"[slover]\nlr = 1", "r.toml, line 1: Unknown key 'slover'. The nearest valid key is"},
       {"\nseed = 'one'", "r.toml, line 2: 'seed' expects an integer, found a string."},
       {"seed = 1.0", "r.toml, line 1: 'seed' expects an integer, found a number with a fraction."},
@@ -101,9 +101,10 @@ TEST(SettingsReader, RefusalsNameKeyFileLineAndRemedy) {
       {"mean = 3.0", "r.toml, line 1: 'mean' expects a list of numbers, found a number with a fraction."},
       {"mean = [1.0, 'a']", "r.toml, line 1: 'mean' expects a list of numbers, found a list with a string."},
       {"solver.decay.epochs = [1, 2.5]",
-       "r.toml, line 1: 'solver.decay.epochs' expects a list of integers, found a list with a number with a fraction."},
+          "r.toml, line 1: 'solver.decay.epochs' expects a list of integers, found a list with a number with a "
+          "fraction."},
       {"solver = 3",
-       "r.toml, line 1: 'solver' is a group of settings, found an integer. Write [solver] and its settings below."},
+          "r.toml, line 1: 'solver' is a group of settings, found an integer. Write [solver] and its settings below."},
       {"[seed]\na = 1", "r.toml, line 1: 'seed' expects an integer, found a table."},
       {"solver.lr = -0.5", "r.toml, line 1: 'solver.lr' must be in [0, 1000], found -0.5."},
       {"solver.lr = nan", "r.toml, line 1: 'solver.lr' must be finite, found nan."},
@@ -111,14 +112,14 @@ TEST(SettingsReader, RefusalsNameKeyFileLineAndRemedy) {
       {"solver.decay.factor = 2", "r.toml, line 1: 'solver.decay.factor' must be in [0, 1], found 2."},
       {"solver.decay.epochs = [1, -2]", "r.toml, line 1: 'solver.decay.epochs' must be in [0, 9.3e+18] (element 1)."},
       {"solver.schedule = 'linear'",
-       "r.toml, line 1: 'solver.schedule' must be one of 'step', 'cosine', found 'linear'."},
+          "r.toml, line 1: 'solver.schedule' must be one of 'step', 'cosine', found 'linear'."},
       {"names = 'one'", "r.toml, line 1: 'names' expects a list of strings, found a string."},
       {"names = ['one', 2]", "r.toml, line 1: 'names' expects a list of strings, found a list with an integer."},
       {"names = ['one', 'four']", "r.toml, line 1: 'names' must be one of 'one', 't\"wo', 'three' ('four' is none)."},
       {"seed = 1\nseed = 2", "r.toml, line 2: not valid TOML: "},
       {"seed = \n", "r.toml, line 1: not valid TOML: "},
       {"seed = 1\nsolver.lr = -1\nxyz = 2\nfoo = 3",
-       "r.toml, line 2: 'solver.lr' must be in [0, 1000], found -1. (2 more in this file.)"},
+          "r.toml, line 2: 'solver.lr' must be in [0, 1000], found -1. (2 more in this file.)"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(text).substr(0, expected.size()), expected) << text;
 }
@@ -131,13 +132,17 @@ TEST(SettingsReader, NestedBeyondLimit_IsRefusedUnparsed) {
   };
   const std::string refused = "r.toml: tables, lists or dotted keys are nested more than 64 deep. Write them flatter.";
   for (const int levels : {70, 200000})
-    for (const std::string& text : {repeated("a.", levels) + "a = 1", "[" + repeated("a.", levels) + "a]", "mean = " + repeated("[", levels) + repeated("]", levels),
-                                    "x = " + repeated("{a.b = ", levels) + "1" + repeated("}", levels), "title = 'a' # ]\nx = [\n" + repeated("[", levels)})
+    for (const std::string& text : {repeated("a.", levels) + "a = 1", "[" + repeated("a.", levels) + "a]",
+             "mean = " + repeated("[", levels) + repeated("]", levels),
+             "x = " + repeated("{a.b = ", levels) + "1" + repeated("}", levels),
+             "title = 'a' # ]\nx = [\n" + repeated("[", levels)})
       EXPECT_EQ(refusal(text), refused);
   // Signs in strings and comments nest nothing.
-  for (const std::string& text : {"title = \"" + repeated(R"([.\")", 100) + "\"\nnames = ['one']#" + repeated("[.", 100),
-                                  "title = '''" + repeated("[.\n''", 100) + "'''\nseed = 2", repeated("# 1.2.3\n", 100) + "mean = [" + repeated("0.5, \n", 4) + "]",
-                                  R"(title = """)" + repeated(R"([\"")", 100) + "\"\"\"\"\nsolver.lr = 0.5"})
+  for (const std::string& text :
+      {"title = \"" + repeated(R"([.\")", 100) + "\"\nnames = ['one']#" + repeated("[.", 100),
+          "title = '''" + repeated("[.\n''", 100) + "'''\nseed = 2",
+          repeated("# 1.2.3\n", 100) + "mean = [" + repeated("0.5, \n", 4) + "]",
+          R"(title = """)" + repeated(R"([\"")", 100) + "\"\"\"\"\nsolver.lr = 0.5"})
     EXPECT_EQ(refusal(text), "accepted") << text;
 }
 
@@ -176,8 +181,7 @@ TEST(SettingsReader, OverridesReadValuesAsTomlWithoutQuotesAndBrackets) {
 
 TEST(SettingsReader, OverrideRefusalsNameTheArgument) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"solver.lr"}, "--set solver.lr: expected key=value."},
-      {{"=3"}, "--set =3: expected key=value."},
+      {{"solver.lr"}, "--set solver.lr: expected key=value."}, {{"=3"}, "--set =3: expected key=value."},
       {{"lr=3"}, "--set lr=3: Unknown key 'lr'. The nearest valid key is 'solver.lr'; --print-recipe lists all."},
       {{"solver=3"}, "--set solver=3: 'solver' is a group of settings."},
       {{"seed=abc"}, "--set seed=abc: 'seed' expects an integer, found 'abc'."},

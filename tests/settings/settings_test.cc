@@ -18,7 +18,7 @@ TEST(FieldTable, ListsEveryFieldInOrderWithDottedKeys) {
   std::vector<std::string> keys;
   for (const Field& f : field_table(recipe).fields) keys.push_back(f.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"solver.lr", "solver.decay.epochs", "solver.decay.factor",
-                                            "solver.schedule", "seed", "amp", "title", "mean", "empty", "names"}));
+                      "solver.schedule", "seed", "amp", "title", "mean", "empty", "names"}));
 }
 
 TEST(FieldTable, AssignWritesBackWhatTheTableHolds) {
@@ -44,7 +44,8 @@ TEST(FieldTable, LimitsAreCheckedAtTheirEdgesAndForEveryElement) {
   EXPECT_EQ(check_limits(std::vector<double>{}, between(0, 5).count(1, 16)), "must have 1 to 16 elements and has 0");
   EXPECT_EQ(check_limits(std::vector<std::int64_t>{1, 2}, between(0, 5).count(3, 3)), "must have 3 elements and has 2");
   EXPECT_EQ(check_limits(std::string("steps"), one_of({"step", "cosine"})), "must be one of 'step', 'cosine'");
-  EXPECT_EQ(check_limits(std::vector<std::string>{"step", "stop"}, one_of({"step", "cosine"})), "must be one of 'step', 'cosine' ('stop' is none)");
+  EXPECT_EQ(check_limits(std::vector<std::string>{"step", "stop"}, one_of({"step", "cosine"})),
+      "must be one of 'step', 'cosine' ('stop' is none)");
   EXPECT_EQ(check_limits(std::numeric_limits<double>::quiet_NaN(), between(0, 1)), "must be finite");
   EXPECT_EQ(check_limits(std::numeric_limits<double>::infinity(), between(0, 1)), "must be finite");
 }
@@ -61,7 +62,8 @@ TEST(FieldTable, NumbersAreTheShortestTextThatReadsBack) {
 TEST(FieldsJson, IsNestedAsDeclared) {
   const Json expected =
       Json::parse(R"({"solver": {"lr": 0.02, "decay": {"epochs": [12, 16], "factor": 0.1}, "schedule": "step"},
-    "seed": 1, "amp": false, "title": "a \"quoted\" \\ title\n\ttwo lines | \u0001", "mean": [123.675, 116.28, 1e-7], "empty": [], "names": ["one", "t\"wo"]})");
+    "seed": 1, "amp": false, "title": "a \"quoted\" \\ title\n\ttwo lines | \u0001", "mean": [123.675, 116.28, 1e-7],
+     "empty": [], "names": ["one", "t\"wo"]})");
   const ToyRecipe recipe;
   EXPECT_EQ(fields_json(recipe), expected);
 }
@@ -72,7 +74,7 @@ TEST(FieldsJson, ChangesNameKeyDefaultAndValue) {
   EXPECT_EQ(fields_changed(defaults, defaults), Json::array());
   recipe.solver.lr = 0.5;
   EXPECT_EQ(fields_changed(defaults, field_table(recipe)),
-            Json::parse(R"([{"key": "solver.lr", "default": 0.02, "value": 0.5}])"));
+      Json::parse(R"([{"key": "solver.lr", "default": 0.02, "value": 0.5}])"));
 }
 
 TEST(FieldsJson, HashDiffersExactlyWhereASettingDoes) {

@@ -1,6 +1,6 @@
 #!/bin/bash
-# check_linkage.sh FOLDER: no program in FOLDER needs the CUDA driver, libtorch_cuda or NCCL to start, and each finds all
-# the libraries that it needs.
+# check_linkage.sh FOLDER: no program in FOLDER needs the CUDA driver, libtorch_cuda or NCCL to start, and each finds
+# all the libraries that it needs.
 set -euo pipefail
 checked=0 failures=0
 for program in "$1"/*; do

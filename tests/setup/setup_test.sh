@@ -1,6 +1,6 @@
 #!/bin/bash
-# setup_test.sh SOURCE: scripts/setup in front of stand-ins for apt-get, dpkg-query, python3 and pip that log what they are
-# asked. Nothing is installed and nothing is fetched.
+# setup_test.sh SOURCE: scripts/setup in front of stand-ins for apt-get, dpkg-query, python3 and pip that log what they
+# are asked. Nothing is installed and nothing is fetched.
 set -euo pipefail
 source=$1
 work=$(mktemp -d)
@@ -54,7 +54,8 @@ setup() {
   shift
   rc=0
   # Only the system's own folders: an nvcc on the caller's PATH must not choose the variant.
-  env -u TTT_CUDA -u TTT_TORCH_ROOT PATH="$work/fake:/usr/bin:/bin" WORK="$work" MISSING= BREAK_AT= TTT_CACHE="$work/cache" \
+  env -u TTT_CUDA -u TTT_TORCH_ROOT PATH="$work/fake:/usr/bin:/bin" WORK="$work" MISSING= BREAK_AT= \
+    TTT_CACHE="$work/cache" \
     "${slim[@]}" "${variables[@]}" "$source/scripts/setup" "$@" > "$work/out" 2>&1 || rc=$?
 }
 
@@ -77,7 +78,8 @@ failed_with() { [ "$rc" -eq "$1" ]; }
 
 fakes
 setup --
-expect "the slim variant without nvcc" logged "pip .*--no-deps torch==2.11.0 nvidia-cuda-runtime==[0-9.]+ nvidia-cuda-cupti==[0-9.]+$"
+expect "the slim variant without nvcc" logged \
+  "pip .*--no-deps torch==2.11.0 nvidia-cuda-runtime==[0-9.]+ nvidia-cuda-cupti==[0-9.]+$"
 expect "no apt-get where nothing is missing" logged_times "apt-get" 0
 : > "$work/log"
 setup --
@@ -85,13 +87,16 @@ expect "a second run installs nothing" logged_times "." 0
 expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
-expect "and what they compare with" logged "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml$"
-expect "and of MLPerf's checkers and TensorBoard only what is used" logged "pip .*--no-deps mlperf-logging==[0-9.]+ tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
+expect "and what they compare with" logged \
+  "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml clang-format==14.0.6$"
+expect "and of MLPerf's checkers and TensorBoard only what is used" logged \
+  "pip .*--no-deps mlperf-logging==[0-9.]+ tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
 echo "fewer packages" > "$work/cache/venv/ttt-tests"
 : > "$work/log"
 setup -- --tests
-expect "an environment with other packages for the tests is completed" logged "pip .* jsonschema pillow pyyaml$"
+expect "an environment with other packages for the tests is completed" logged \
+  "pip .* jsonschema pillow pyyaml clang-format==14.0.6$"
 : > "$work/log"
 setup -- --tests
 expect "and then left alone" logged_times "." 0

@@ -5,4 +5,5 @@ if ! command -v shellcheck > /dev/null; then
   echo "skipped: there is no shellcheck; scripts/setup --tests installs it"
   exit 77
 fi
-exec shellcheck --external-sources --source-path=. slurm/*.sh slurm/stage slurm/clear_caches tests/support/fake_cluster tests/slurm/check_scripts.sh
+exec shellcheck --external-sources --source-path=. slurm/*.sh slurm/stage slurm/clear_caches \
+  tests/support/fake_cluster tests/slurm/check_scripts.sh

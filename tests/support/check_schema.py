@@ -40,17 +40,28 @@ def main():
     validator.validate(result)
     if not mutate:
         return
-    optional = {"target", "comparisons", "peaks", "checks", "trace", "telemetry", "libraries.libfoo.built", "libraries.libfoo.runtime", "default",
-                "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s", "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s",
-                "injected", "health", "health.replica_checks", "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image", "health.profile"}
+    optional = {
+        "target", "comparisons", "peaks", "checks", "trace", "telemetry", "libraries.libfoo.built",
+        "libraries.libfoo.runtime", "default", "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s",
+        "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s", "injected", "health", "health.replica_checks",
+        "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image",
+        "health.profile"
+    }
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
     node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
-    gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}  # where the driver tells
+    # where the driver tells
+    gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}
     checked = 0
     for path in paths(result):
         name = ".".join(map(str, path))
-        open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or path[0] == "comparisons" and (path[2:-1] in (("phase_s",), ("counters",), ("samples", "phase_s", "values"))) or "slowed_by" in path[:-1]
-        optional_here = name in optional or path[:3] == ("health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(path) == 3 and path[2] in since_1 or path[0] == "comparisons" and path[2:] in (("samples", "phase_s"), ("samples", "confidence"))
+        open_map = path[:2] in (("provenance", "environment"),
+                                ("provenance", "libraries")) or path[0] == "comparisons" and (path[2:-1] in (
+                                    ("phase_s", ), ("counters", ),
+                                    ("samples", "phase_s", "values"))) or "slowed_by" in path[:-1]
+        optional_here = name in optional or path[:3] == (
+            "health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(
+                path) == 3 and path[2] in since_1 or path[0] == "comparisons" and path[2:] in (
+                    ("samples", "phase_s"), ("samples", "confidence"))
         if not isinstance(path[-1], int) and not open_map and not optional_here and path[-1] not in node_free:
             broken = copy.deepcopy(result)
             del parent(broken, path)[path[-1]]
@@ -61,7 +72,8 @@ def main():
         for wrong in (None, {"no": "such"}):
             broken = copy.deepcopy(result)
             parent(broken, path)[path[-1]] = wrong
-            assert wrong is not None and name == "provenance.libraries" or not validator.is_valid(broken), f"valid with {name} = {wrong}"
+            assert wrong is not None and name == "provenance.libraries" or not validator.is_valid(
+                broken), f"valid with {name} = {wrong}"
             checked += 1
     assert checked > 250, checked
 

@@ -1,5 +1,5 @@
-/* A libcuda.so.1 for tests: as many GPUs as FAKE_CUDA_DEVICES says, of which CUDA_VISIBLE_DEVICES leaves those that it lists by number, in its order.
-   The bus id of GPU i is "0000:0i:00.0", as in tests/support/fake_nvml.c. */
+/* A libcuda.so.1 for tests: as many GPUs as FAKE_CUDA_DEVICES says, of which CUDA_VISIBLE_DEVICES leaves those that
+   it lists by number, in its order. The bus id of GPU i is "0000:0i:00.0", as in tests/support/fake_nvml.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -40,6 +40,8 @@ class Host final : public Communicator {
 
 inline constexpr std::uintptr_t kCurrent = 50;
 inline void* current_stream(int) { return reinterpret_cast<void*>(kCurrent); }
-inline NcclOptions options(double timeout_s = 60) { return {.device = 3, .timeout_s = timeout_s, .current_stream = current_stream}; }
+inline NcclOptions options(double timeout_s = 60) {
+  return {.device = 3, .timeout_s = timeout_s, .current_stream = current_stream};
+}
 
 }  // namespace ttt::test

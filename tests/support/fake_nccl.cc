@@ -56,18 +56,16 @@ bool call(const std::string& function, const std::string& what = "") {
   if (!what.empty() && std::this_thread::get_id() == s.caller) s.calls.push_back(function + " " + what);
   return ++s.seen[function] == s.fails_at && s.fails == function;
 }
-cudaError_t cuda(const std::string& function, const std::string& what = "") { return call(function, what) ? cudaErrorUnknown : cudaSuccess; }
-ncclResult_t nccl(const std::string& function, const std::string& what = "") { return call(function, what) ? ncclSystemError : ncclSuccess; }
+cudaError_t cuda(const std::string& function, const std::string& what = "") {
+  return call(function, what) ? cudaErrorUnknown : cudaSuccess;
+}
+ncclResult_t nccl(const std::string& function, const std::string& what = "") {
+  return call(function, what) ? ncclSystemError : ncclSuccess;
+}
 
 // Handles are numbers in order of their making: streams and events from 1.
-template <class T>
-T handle(std::uintptr_t n) {
-  return reinterpret_cast<T>(n);
-}
-template <class T>
-std::string number(T h) {
-  return std::to_string(reinterpret_cast<std::uintptr_t>(h));
-}
+template <class T> T handle(std::uintptr_t n) { return reinterpret_cast<T>(n); }
+template <class T> std::string number(T h) { return std::to_string(reinterpret_cast<std::uintptr_t>(h)); }
 std::uintptr_t next_event = 100, next_stream = 1;
 
 // Where it logs is looked up once, until somebody has it look again, as NCCL does.
@@ -115,8 +113,12 @@ cudaError_t cudaEventQuery(cudaEvent_t) {
   const std::lock_guard lock(fake::state().mutex);
   return fake::state().collectives_end ? cudaSuccess : cudaErrorNotReady;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return cuda("cudaEventRecord", number(event) + " on stream " + number(stream)); }
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) { return cuda("cudaStreamWaitEvent", number(event) + " on stream " + number(stream)); }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return cuda("cudaEventRecord", number(event) + " on stream " + number(stream));
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return cuda("cudaStreamWaitEvent", number(event) + " on stream " + number(stream));
+}
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return cuda("cudaStreamSynchronize", number(stream)); }
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   *stream = fake::handle<cudaStream_t>(fake::next_stream++);
@@ -134,7 +136,9 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status)
   }
   return cuda("cudaStreamIsCapturing");
 }
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cuda("cudaThreadExchangeStreamCaptureMode"); }
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+  return cuda("cudaThreadExchangeStreamCaptureMode");
+}
 
 ncclResult_t ncclGetVersion(int* version) {
   const ncclResult_t result = nccl("ncclGetVersion");
@@ -149,14 +153,17 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
 void ncclResetDebugInit() { fake::log_path.reset(); }
 ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
   fake::rank_of_comm = rank;
-  fake::algorithm_of_comm = fake::asked("NCCL_ALGO", fake::state().algorithm), fake::protocol_of_comm = fake::asked("NCCL_PROTO", fake::state().protocol);
-  const bool bounded = config->minCTAs != NCCL_CONFIG_UNDEF_INT && config->minCTAs == config->maxCTAs && fake::state().heeds;
+  fake::algorithm_of_comm = fake::asked("NCCL_ALGO", fake::state().algorithm),
+  fake::protocol_of_comm = fake::asked("NCCL_PROTO", fake::state().protocol);
+  const bool bounded =
+      config->minCTAs != NCCL_CONFIG_UNDEF_INT && config->minCTAs == config->maxCTAs && fake::state().heeds;
   fake::channels_of_comm = bounded ? config->minCTAs : fake::state().channels;
   if (rank == 0) fake::log(fake::kChannelsLine, fake::channels_of_comm, 0, 0, 32, 32);
   *comm = fake::handle<ncclComm_t>(7);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&id);
   const bool whole = std::all_of(bytes, bytes + sizeof id, [](unsigned char b) { return b == 0x5a; });
-  const ncclResult_t result = nccl("ncclCommInitRankConfig", "rank " + std::to_string(rank) + " of " + std::to_string(size) + (whole ? "" : " with another id"));
+  const ncclResult_t result = nccl("ncclCommInitRankConfig",
+      "rank " + std::to_string(rank) + " of " + std::to_string(size) + (whole ? "" : " with another id"));
   return result == ncclSuccess ? ncclInProgress : result;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
@@ -169,14 +176,18 @@ ncclResult_t ncclCommFinalize(ncclComm_t) { return nccl("ncclCommFinalize", "the
 ncclResult_t ncclCommDestroy(ncclComm_t) { return nccl("ncclCommDestroy", "the communicator"); }
 ncclResult_t ncclCommAbort(ncclComm_t) { return nccl("ncclCommAbort", "the communicator"); }
 const char* ncclGetErrorString(ncclResult_t) { return "made up"; }
-ncclResult_t ncclBroadcast(const void*, void*, size_t bytes, ncclDataType_t, int root, ncclComm_t, cudaStream_t stream) {
-  return nccl("ncclBroadcast", std::to_string(bytes) + " bytes of rank " + std::to_string(root) + " on stream " + number(stream));
+ncclResult_t ncclBroadcast(
+    const void*, void*, size_t bytes, ncclDataType_t, int root, ncclComm_t, cudaStream_t stream) {
+  return nccl("ncclBroadcast",
+      std::to_string(bytes) + " bytes of rank " + std::to_string(root) + " on stream " + number(stream));
 }
-ncclResult_t ncclAllReduce(const void*, void*, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(
+    const void*, void*, size_t count, ncclDataType_t type, ncclRedOp_t op, ncclComm_t, cudaStream_t stream) {
   if (fake::rank_of_comm == 0)
-    fake::log(fake::kAllReduceLine, "AllReduce", static_cast<long>(count * (type == ncclFloat32 ? 4 : 8)), fake::algorithm_of_comm.c_str(),
-              fake::protocol_of_comm.c_str(), 0, fake::channels_of_comm - 1);
-  return nccl("ncclAllReduce", std::to_string(count) + (type == ncclFloat32 ? " floats" : " doubles") + (op == ncclSum ? ", sum" : ", max") + " on stream " + number(stream));
+    fake::log(fake::kAllReduceLine, "AllReduce", static_cast<long>(count * (type == ncclFloat32 ? 4 : 8)),
+        fake::algorithm_of_comm.c_str(), fake::protocol_of_comm.c_str(), 0, fake::channels_of_comm - 1);
+  return nccl("ncclAllReduce", std::to_string(count) + (type == ncclFloat32 ? " floats" : " doubles") +
+                                   (op == ncclSum ? ", sum" : ", max") + " on stream " + number(stream));
 }
 
 }  // extern "C"

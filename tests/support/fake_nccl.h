@@ -1,5 +1,6 @@
-// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up: calls are written down and counted, and any of them can be told to fail, to stay
-// under way, or never to end. Linked instead of the libraries, whose headers declare them.
+// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up: calls are written down and counted, and any of
+// them can be told to fail, to stay under way, or never to end. Linked instead of the libraries, whose headers declare
+// them.
 #pragma once
 
 #include <map>
@@ -12,7 +13,8 @@ namespace fake {
 
 struct State {
   std::mutex mutex;
-  std::thread::id caller;          // who called reset(): of other threads (the watchdog, which begins when it likes) no call is written down
+  // who called reset(): of other threads (the watchdog, which begins when it likes) no call is written down
+  std::thread::id caller;
   std::vector<std::string> calls;  // "ncclAllReduce 12 floats on stream 2", in order
   std::string fails;               // the function that fails; "" none
   int fails_at = 1;                // its call that does
@@ -22,15 +24,17 @@ struct State {
   bool peer_fails = false;         // whether NCCL reports an error of another rank
   int version = 0;                 // of the library; 0: that of the header
 
-  // What rank 0 writes into its log where the environment asks for one, in NCCL's own words (kChannelsLine, kAllReduceLine).
+  // What rank 0 writes into its log where the environment asks for one, in NCCL's own words (kChannelsLine,
+  // kAllReduceLine).
   std::string algorithm = "Ring", protocol = "Simple";  // where nobody asks for others, or `heeds` is false
   int channels = 24;
-  bool heeds = true;               // what it is asked for
-  bool silent = false;             // writes nothing
+  bool heeds = true;    // what it is asked for
+  bool silent = false;  // writes nothing
 
   std::map<std::string, int> seen;  // calls by function
 };
-inline constexpr const char* kChannelsLine = "%d coll channels, %d collnet channels, %d nvls channels, %d p2p channels, %d p2p channels per peer";
+inline constexpr const char* kChannelsLine =
+    "%d coll channels, %d collnet channels, %d nvls channels, %d p2p channels, %d p2p channels per peer";
 inline constexpr const char* kAllReduceLine = "%s: %ld Bytes -> Algo %s proto %s channel{Lo..Hi}={%d..%d}";
 State& state();
 void reset();  // nothing fails, nothing was called

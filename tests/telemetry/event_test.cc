@@ -1,12 +1,12 @@
-// The writer of event files: nothing is lost, whoever is slower. tests/telemetry/events.py has TensorBoard read what it wrote.
-#include "telemetry/event_file.h"
-
+// The writer of event files: nothing is lost, whoever is slower. tests/telemetry/events.py has TensorBoard read what it
+// wrote.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "core/error.h"
 #include "core/temp_folder.h"
+#include "telemetry/event_file.h"
 #include "tests/support/python.h"
 
 namespace ttt::result {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Event files as TensorBoard reads them, bounds and counts of histograms as numpy has them, images as Pillow decodes them.
+"""Event files as TensorBoard reads them, bounds and counts of histograms as numpy has them, images as Pillow decodes
+them.
 
   events.py PROBE
 """
@@ -13,7 +14,10 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 
-EVERYTHING = {event_accumulator.SCALARS: 0, event_accumulator.HISTOGRAMS: 0, event_accumulator.IMAGES: 0, event_accumulator.TENSORS: 0}
+EVERYTHING = {
+    event_accumulator.SCALARS: 0, event_accumulator.HISTOGRAMS: 0, event_accumulator.IMAGES: 0,
+    event_accumulator.TENSORS: 0
+}
 
 
 def events(folder):
@@ -23,17 +27,20 @@ def events(folder):
 
 
 def scalars(accumulator):
-    return {tag: [(s.step, s.value, s.wall_time) for s in accumulator.Scalars(tag)] for tag in accumulator.Tags()["scalars"]}
+    return {
+        tag: [(s.step, s.value, s.wall_time) for s in accumulator.Scalars(tag)] for tag in accumulator.Tags()["scalars"]
+    }
 
 
 def check_histogram(h, values):
-    """Counts against numpy's, with the limits as edges: a bucket holds the end that is nearer to zero, which is numpy's rule for positive
-    values, and for negative ones the same mirrored."""
+    """Counts against numpy's, with the limits as edges: a bucket holds the end that is nearer to zero, which is numpy's
+    rule for positive values, and for negative ones the same mirrored."""
     limits, counts = np.array(h.bucket_limit), np.array(h.bucket)
     assert len(limits) == len(counts) and counts[0] > 0 and counts[-1] > 0 and np.all(np.diff(limits) > 0)
     assert h.min == values.min() and h.max == values.max() and h.num == values.size == counts.sum()
     v = values.astype(np.float64)
-    assert np.isclose(h.sum, v.sum(), rtol=0, atol=1e-9 * np.abs(v).sum()) and np.isclose(h.sum_squares, (v * v).sum(), rtol=1e-12)
+    assert np.isclose(h.sum, v.sum(), rtol=0, atol=1e-9 * np.abs(v).sum()) and np.isclose(
+        h.sum_squares, (v * v).sum(), rtol=1e-12)
     smallest = 2.0**-40
     positive, negative = limits[limits >= smallest], limits[limits <= -smallest]
     assert np.array_equal(np.histogram(v[v >= smallest], positive)[0], counts[len(counts) - len(positive) + 1:])
@@ -66,9 +73,14 @@ def check_whole(probe):
         pixels = np.asarray(Image.open(io.BytesIO(image.encoded_image_string)))
         assert pixels.shape == (5, 7, 3) and pixels.tobytes() == bytes(expected["image"])
         # And as the present TensorBoard's own plugins are given them.
-        given = collections.Counter(v.metadata.plugin_data.plugin_name for e in event_file_loader.EventFileLoader(folder + "/" + expected["file"]).Load() for v in e.summary.value)
+        given = collections.Counter(v.metadata.plugin_data.plugin_name
+                                    for e in event_file_loader.EventFileLoader(folder + "/" + expected["file"]).Load()
+                                    for v in e.summary.value)
         assert given == {"scalars": sum(map(len, want.values())), "histograms": 1, "images": 1}, given
-        print(f"ok: {sum(map(len, want.values()))} scalars, a histogram of {len(histogram.histogram_value.bucket)} buckets, an image")
+        print(
+            f"ok: {sum(map(len, want.values()))} scalars, a histogram of {len(histogram.histogram_value.bucket)} "
+            f"buckets, an image"
+        )
         check_torn(folder + "/" + expected["file"], want)
 
 
@@ -77,7 +89,8 @@ def count(path):
 
 
 def check_torn(path, want):
-    """Cut anywhere, the file is read up to the cut; with a changed byte TensorBoard stops there: the checksums are looked at."""
+    """Cut anywhere, the file is read up to the cut; with a changed byte TensorBoard stops there: the checksums are
+    looked at."""
     with open(path, "rb") as f:
         whole = f.read()
     torn = os.path.dirname(path) + "/events.out.tfevents.1.torn"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Telemetry of whole runs: what TensorBoard reads is what the result says, and what the weights that the run leaves say.
+"""Telemetry of whole runs: what TensorBoard reads is what the result says, and what the weights that the run leaves
+say.
 
   telemetry.py series|norms|same_bits|pictures|resumed|refusals PROGRAM
 """
@@ -23,7 +24,8 @@ def group_of(name):
     parts = name.split(".")
     if parts[:2] == ["backbone", "body"]:
         return parts[2] if parts[2].startswith("layer") else "stem"
-    return {"backbone": "fpn", "rpn": "rpn"}.get(parts[0]) or ("box_head" if parts[1].startswith("box") else "mask_head")
+    return {"backbone": "fpn", "rpn": "rpn"}.get(
+        parts[0]) or ("box_head" if parts[1].startswith("box") else "mask_head")
 
 
 def weights(path):
@@ -43,8 +45,10 @@ def norms(telemetry, kind):
 def case_series(program, folder):
     """One rank: every scalar at every step, from the result's samples; histograms from the weights."""
     logs, saved, every = folder + "/logs", folder + "/w.h5", 5
-    result = train(program, folder, 1, [*SMALL, f"train.telemetry.folder={logs}", f"train.telemetry.every_steps={every}", "train.telemetry.histograms_every=10",
-                                        f"train.save_weights={saved}"], 31)
+    result = train(program, folder, 1, [
+        *SMALL, f"train.telemetry.folder={logs}", f"train.telemetry.every_steps={every}",
+        "train.telemetry.histograms_every=10", f"train.save_weights={saved}"
+    ], 31)
     t, steps = result["telemetry"], result["steps"]
     sampled = list(range(0, 31, every))
     assert t["step"] == sampled and t["every_steps"] == every and [g["name"] for g in t["groups"]] == GROUPS
@@ -88,17 +92,26 @@ def case_series(program, folder):
             if kind == "gradients/":
                 assert np.isclose(np.sqrt(h[-1].histogram_value.sum_squares), g["gradient_norm"][-1], rtol=1e-6)
         check_histogram(read.Histograms("weights/" + g["name"])[-1].histogram_value, left[g["name"]].astype(np.float32))
-    print(f"ok: {sum(map(len, got.values()))} scalars; a sample cost {np.median(t['cost_s']) * 1e3:.2f} ms of a step of {np.median(steps['step_s']['values']) * 1e3:.1f} ms")
+    print(
+        f"ok: {sum(map(len, got.values()))} scalars; a sample cost {np.median(t['cost_s']) * 1e3:.2f} ms of a step of "
+        f"{np.median(steps['step_s']['values']) * 1e3:.1f} ms"
+    )
 
 
 def case_norms(program, folder):
-    """Without momentum and decay an update is the rate times the gradient: both norms from the weights after n and after n + 1 steps."""
-    plain = [*SMALL, "train.optimizer.momentum=0", "train.optimizer.weight_decay=0", "train.schedule.warmup_steps=0", "train.telemetry.every_steps=1",
-             "train.telemetry.histograms_every=0"]
+    """Without momentum and decay an update is the rate times the gradient: both norms from the weights after n and
+    after n + 1 steps."""
+    plain = [
+        *SMALL, "train.optimizer.momentum=0", "train.optimizer.weight_decay=0", "train.schedule.warmup_steps=0",
+        "train.telemetry.every_steps=1", "train.telemetry.histograms_every=0"
+    ]
     for ranks in (1, 2):
         after = {}
         for n in (4, 5):
-            result = train(program, folder, ranks, [*plain, f"train.telemetry.folder={folder}/{ranks}-{n}", f"train.save_weights={folder}/{ranks}-{n}.h5"], n)
+            result = train(
+                program, folder, ranks,
+                [*plain, f"train.telemetry.folder={folder}/{ranks}-{n}", f"train.save_weights={folder}/{ranks}-{n}.h5"],
+                n)
             after[n] = weights(f"{folder}/{ranks}-{n}.h5")
         t, rate = result["telemetry"], result["steps"]["learning_rate"][4]
         gradient, update = norms(t, "gradient_norm"), norms(t, "update_norm")
@@ -113,7 +126,10 @@ def case_norms(program, folder):
 def case_same_bits(program, folder):
     """Looking changes nothing."""
     plain = losses(train(program, folder, 2, SMALL, 12))
-    watched = train(program, folder, 2, [*SMALL, f"train.telemetry.folder={folder}/watched", "train.telemetry.every_steps=1", "train.telemetry.histograms_every=1"], 12)
+    watched = train(program, folder, 2, [
+        *SMALL, f"train.telemetry.folder={folder}/watched", "train.telemetry.every_steps=1",
+        "train.telemetry.histograms_every=1"
+    ], 12)
     assert plain == losses(watched)
     assert "telemetry" not in train(program, folder, 1, SMALL, 2), "nobody asked for it"
     assert len(glob.glob(folder + "/watched/*tfevents*")) == 1, "one rank writes"
@@ -129,7 +145,8 @@ def colour_of(number):
 def outline_share(picture, box, magnify, stroke, colours):
     """Share of a box's outline whose pixels have one of the colours (another object may lie over it)."""
     x, y, w, h = box
-    x0, y0, x1, y1 = int(np.floor(x * magnify)), int(np.floor(y * magnify)), int(np.ceil((x + w) * magnify)), int(np.ceil((y + h) * magnify))
+    x0, y0, x1, y1 = int(np.floor(x * magnify)), int(np.floor(y * magnify)), int(np.ceil(
+        (x + w) * magnify)), int(np.ceil((y + h) * magnify))
     edge = np.zeros(picture.shape[:2], bool)
     edge[max(0, y0):max(0, y1), max(0, x0):max(0, x1)] = True
     edge[max(0, y0 + stroke):max(0, y1 - stroke), max(0, x0 + stroke):max(0, x1 - stroke)] = False
@@ -141,8 +158,10 @@ def outline_share(picture, box, magnify, stroke, colours):
 def case_pictures(program, folder):
     """Accuracy and pictures of an evaluation: the truth on the left is where the data set says."""
     logs, out = folder + "/logs", folder + "/run.json"
-    settings = ["train.epochs=1", "train.eval_every_epochs=0.02", "train.target_box_ap=0", "train.target_mask_ap=0", f"train.telemetry.folder={logs}",
-                "train.telemetry.pictures=3"]
+    settings = [
+        "train.epochs=1", "train.eval_every_epochs=0.02", "train.target_box_ap=0", "train.target_mask_ap=0",
+        f"train.telemetry.folder={logs}", "train.telemetry.pictures=3"
+    ]
     done = subprocess.run(command(program, 1, out, settings), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with open(out) as f:
@@ -194,8 +213,11 @@ def case_resumed(program, folder):
     shown, steps = [], []
     for kill in ((), ("--inject", "rank=0,step=7,kind=kill")):  # after the checkpoint at step 4
         logs = f"{folder}/logs{len(shown)}"
-        run = place.run(settings=[*RESTARTED, f"train.telemetry.folder={logs}", "train.telemetry.every_steps=2", "train.telemetry.histograms_every=0", "train.telemetry.pictures=1",
-                                  "train.checkpoint.every_epochs=0.5"], more=kill)
+        run = place.run(
+            settings=[
+                *RESTARTED, f"train.telemetry.folder={logs}", "train.telemetry.every_steps=2",
+                "train.telemetry.histograms_every=0", "train.telemetry.pictures=1", "train.checkpoint.every_epochs=0.5"
+            ], more=kill)
         if kill:
             assert subprocess.run(run.command(), capture_output=True).returncode != 0
             assert len(os.listdir(logs)) == 1
@@ -203,8 +225,10 @@ def case_resumed(program, folder):
         result = run.result()
         assert not any("event files" in w for w in result["warnings"]), result["warnings"]
         steps.append([r["step"] for r in result.get("resumes", [])])
-        read = event_accumulator.EventAccumulator(logs, size_guidance=EVERYTHING).Reload()  # as TensorBoard does, without what was taken back
-        shown.append({tag: [(s, np.float32(v)) for s, v, _ in values] for tag, values in scalars(read).items()} | {tag: [i.step for i in read.Images(tag)] for tag in read.Tags()["images"]})
+        # as TensorBoard does, without what was taken back
+        read = event_accumulator.EventAccumulator(logs, size_guidance=EVERYTHING).Reload()
+        shown.append({tag: [(s, np.float32(v)) for s, v, _ in values] for tag, values in scalars(read).items()}
+                     | {tag: [i.step for i in read.Images(tag)] for tag in read.Tags()["images"]})
     whole, resumed = shown
     assert steps == [[], [4]] and len(os.listdir(f"{folder}/logs1")) == 2, steps
     assert whole.keys() == resumed.keys() and any(tag.startswith("picture/") for tag in whole)
@@ -214,13 +238,17 @@ def case_resumed(program, folder):
             continue
         assert resumed[tag] == values, (tag, values, resumed[tag])
     everything = events(f"{folder}/logs1")
-    assert [s for s, _, _ in scalars(everything)["loss/total"]] == [*range(0, 7, 2), *range(4, STEPS, 2)], "steps 4 to 6 were taken twice"
+    assert [s
+            for s, _, _ in scalars(everything)["loss/total"]] == [*range(0, 7, 2),
+                                                                  *range(4, STEPS, 2)], "steps 4 to 6 were taken twice"
     print(f"ok: {len(whole)} tags of {STEPS} steps")
 
 
 def case_refusals(program, folder):
     def refused(words, *settings):
-        done = subprocess.run(command(program, 2, f"{folder}/r{len(os.listdir(folder))}.json", ["train.max_steps=2", *settings]), capture_output=True, text=True)
+        done = subprocess.run(
+            command(program, 2, f"{folder}/r{len(os.listdir(folder))}.json", ["train.max_steps=2", *settings]),
+            capture_output=True, text=True)
         assert done.returncode == 2 and all(w in done.stderr for w in words), (done.returncode, done.stderr)
         print("ok:", " ".join(words))
 

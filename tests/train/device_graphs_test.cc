@@ -1,4 +1,5 @@
-// Steps recorded by a device and replayed: the bits of steps that are not, whatever can be recorded of them; and what is said about the rest.
+// Steps recorded by a device and replayed: the bits of steps that are not, whatever can be recorded of them; and what
+// is said about the rest.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -26,14 +27,15 @@ const Planned& one_size() {
 }
 // Five steps of each of two, in no order.
 const Planned& two_sizes() {
-  static const Planned all = {{.noise = 1}, {.side = 96, .noise = 2}, {.noise = 3}, {.noise = 4}, {.side = 96, .noise = 5},
-                              {.side = 96, .noise = 6}, {.noise = 7}, {.side = 96, .noise = 8}, {.noise = 9}, {.side = 96, .noise = 10}};
+  static const Planned all = {{.noise = 1}, {.side = 96, .noise = 2}, {.noise = 3}, {.noise = 4},
+      {.side = 96, .noise = 5}, {.side = 96, .noise = 6}, {.noise = 7}, {.side = 96, .noise = 8}, {.noise = 9},
+      {.side = 96, .noise = 10}};
   return all;
 }
 
 struct Outcome {
   std::vector<std::uint32_t> losses;  // their bits
-  at::Tensor weights, momentum;  // on the CPU
+  at::Tensor weights, momentum;       // on the CPU
   result::Json described, scale;
 };
 
@@ -55,13 +57,15 @@ Outcome run(const Trial& setup, const Planned& batches) {
   if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer({}, {.gradients = {}, .offsets = {}, .comm = *comm}));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), train::OptimizerConfig{}, test::parameter_kernels_on(device), parts.scaler.get());
+  parts.optimizer = std::make_unique<train::FusedSgd>(
+      parts.model->parameters(), train::OptimizerConfig{}, test::parameter_kernels_on(device), parts.scaler.get());
   if (setup.change) setup.change(parts);
   const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
   result::PhaseClock clock;
   Outcome out;
   for (std::size_t i = 0; i < batches.size(); ++i) {
-    train::StepInputs in{.batch = test::small_batch(device, batches[i]), .rates = test::rates_on(device, 0.01 * (1 + static_cast<double>(i % 4)))};
+    train::StepInputs in{.batch = test::small_batch(device, batches[i]),
+        .rates = test::rates_on(device, 0.01 * (1 + static_cast<double>(i % 4)))};
     in.batch.draw = model::draw_key(9, static_cast<std::int64_t>(i)).to(device);
     if (i == setup.not_numbers) in.batch.images.fill_(std::numeric_limits<float>::quiet_NaN());
     int called = 0;
@@ -83,7 +87,8 @@ const Outcome& eager_steps() {
 }
 
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.numel() == b.numel() && std::memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(), static_cast<std::size_t>(a.numel()) * sizeof(float)) == 0;
+  return a.numel() == b.numel() && std::memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(),
+                                       static_cast<std::size_t>(a.numel()) * sizeof(float)) == 0;
 }
 void expect_same(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.losses, b.losses);
@@ -96,28 +101,31 @@ std::map<std::string, std::string> parts_of(const Outcome& o, std::int64_t side 
   std::map<std::string, std::string> all;
   for (const auto& shape : o.described["shapes"])
     if (shape["images"][2] == side)
-      for (const auto& part : shape["parts"]) all[part["part"]] = part.contains("not_recorded") ? part["not_recorded"].get<std::string>() : "";
+      for (const auto& part : shape["parts"])
+        all[part["part"]] = part.contains("not_recorded") ? part["not_recorded"].get<std::string>() : "";
   return all;
 }
-const std::map<std::string, std::string> kAllRecorded = {{"backbone", ""}, {"heads", ""}, {"heads_backward", ""}, {"backbone_backward", ""}, {"optimizer", ""}};
+const std::map<std::string, std::string> kAllRecorded = {
+    {"backbone", ""}, {"heads", ""}, {"heads_backward", ""}, {"backbone_backward", ""}, {"optimizer", ""}};
 
 TEST(Graphs, AReplayIsARealStep) {
-  std::vector<std::pair<std::string, model::ModelConfig>> variants = {{"torchvision", test::small_model()}, {"mlperf", test::small_model()}};
+  std::vector<std::pair<std::string, model::ModelConfig>> variants = {
+      {"torchvision", test::small_model()}, {"mlperf", test::small_model()}};
   model::ModelConfig& mlperf = variants[1].second;
-  mlperf.legacy_boxes = true, mlperf.backbone.norm = "frozen", mlperf.rpn.drop_straddling = true, mlperf.rpn.cut_over_batch = mlperf.rpn.cut_per_level = true;
+  mlperf.legacy_boxes = true, mlperf.backbone.norm = "frozen", mlperf.rpn.drop_straddling = true,
+  mlperf.rpn.cut_over_batch = mlperf.rpn.cut_per_level = true;
   mlperf.roi.mask_target = "polygon";
   for (const auto& [name, config] : variants) {
     SCOPED_TRACE(name);
     const Planned& batches = name == "mlperf" ? one_size() : two_sizes();
     const Outcome eager = run({.model = config}, batches);
     EXPECT_EQ(eager.described, "none");
-    const Outcome parts = run({.graphs = "parts", .model = config}, batches), full = run({.graphs = "full", .model = config}, batches);
+    const Outcome parts = run({.graphs = "parts", .model = config}, batches),
+                  full = run({.graphs = "full", .model = config}, batches);
     expect_same(eager, parts);
     expect_same(eager, full);
     EXPECT_EQ(parts_of(parts), kAllRecorded);
-    if (name != "mlperf") {
-      EXPECT_EQ(parts_of(parts, 96), kAllRecorded);
-    }
+    if (name != "mlperf") { EXPECT_EQ(parts_of(parts, 96), kAllRecorded); }
     const std::size_t shapes = name == "mlperf" ? 1 : 2;
     ASSERT_EQ(full.described["shapes"].size(), shapes) << full.described.dump();
     std::int64_t replays = 0;
@@ -127,7 +135,8 @@ TEST(Graphs, AReplayIsARealStep) {
       EXPECT_GT(shape["parts"][0]["nodes"], 300);
       EXPECT_GT(shape["parts"][0]["memory_bytes"], 100000);
     }
-    EXPECT_EQ(replays, std::ssize(batches) - 3 * std::ssize(full.described["shapes"]));  // all but the first three of each size
+    // all but the first three of each size
+    EXPECT_EQ(replays, std::ssize(batches) - 3 * std::ssize(full.described["shapes"]));
   }
 }
 
@@ -144,9 +153,7 @@ TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
       const Outcome recorded = run(trial, one_size());
       expect_same(eager, recorded);
       EXPECT_EQ(recorded.scale, eager.scale);
-      if (trial.graphs == "parts") {
-        EXPECT_EQ(parts_of(recorded), kAllRecorded);
-      }
+      if (trial.graphs == "parts") { EXPECT_EQ(parts_of(recorded), kAllRecorded); }
     }
   }
 }
@@ -154,7 +161,8 @@ TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
 TEST(Graphs, WhatAsksTheDeviceIsNotRecordedAndTheRestIs) {
   model::ModelConfig classical = test::small_model();
   classical.shapes = "dynamic";
-  const Outcome eager = run({.model = classical}, one_size()), parts = run({.graphs = "parts", .model = classical}, one_size());
+  const Outcome eager = run({.model = classical}, one_size()),
+                parts = run({.graphs = "parts", .model = classical}, one_size());
   expect_same(eager, parts);
   const auto said = parts_of(parts);
   EXPECT_NE(said.at("heads").find("nonzero"), std::string::npos) << said.at("heads");
@@ -179,7 +187,8 @@ class Failing final : public cuda::GraphDevice {
     EXPECT_THROW(test::graph_double().capture([&] {
       work();
       throw Error("planted");
-    }), cuda::NotCapturable);
+    }),
+        cuda::NotCapturable);
     throw cuda::NotCapturable("planted");
   }
 
@@ -249,7 +258,8 @@ class HostRates final : public train::Optimizer {
   std::unique_ptr<train::Optimizer> inner_;
   bool honest_;
 };
-// As above, with the rate put into the device's memory by an operation: it can be recorded, with the number of the first time.
+// As above, with the rate put into the device's memory by an operation: it can be recorded, with the number of the
+// first time.
 class BakedRates final : public train::Optimizer {
  public:
   explicit BakedRates(std::unique_ptr<train::Optimizer> inner) : inner_(std::move(inner)) {}
@@ -287,27 +297,32 @@ TEST(Graphs, ANumberThatARecordingKeepsIsSeen) {
   EXPECT_FALSE(same_bits(eager.weights, full.weights));
 }
 
-// Powers of two change no bit of what stays in range, so a scaled loss gives the same training; and in a replay the scale grows, shrinks and skips as it
-// does without.
+// Powers of two change no bit of what stays in range, so a scaled loss gives the same training; and in a replay the
+// scale grows, shrinks and skips as it does without.
 TEST(Graphs, TheLossScaleLivesInTheReplay) {
   const train::LossScaleConfig growing{.initial = 256, .interval = 2};
-  const Outcome eager = run({.scale = growing}, one_size()), full = run({.graphs = "full", .scale = growing}, one_size()),
+  const Outcome eager = run({.scale = growing}, one_size()),
+                full = run({.graphs = "full", .scale = growing}, one_size()),
                 parts = run({.graphs = "parts", .scale = growing}, one_size());
   expect_same(eager_steps(), eager);
   expect_same(eager, full);
   expect_same(eager, parts);
-  for (const Outcome* o : {&eager, &full, &parts}) EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 8}, {"skipped_steps", 0}})) << o->scale;
+  for (const Outcome* o : {&eager, &full, &parts})
+    EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 8}, {"skipped_steps", 0}})) << o->scale;
   // Gradients that are not finite, in a replay: the step is skipped and the scale halved, and training goes on.
   const Trial spoilt{.scale = growing, .not_numbers = 4};
   Trial replayed = spoilt;
   replayed.graphs = "full";
   const Outcome skipping = run(spoilt, one_size()), skipped = run(replayed, one_size());
   expect_same(skipping, skipped);
-  for (const Outcome* o : {&skipping, &skipped}) EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 4 / 2}, {"skipped_steps", 1}})) << o->scale;
+  for (const Outcome* o : {&skipping, &skipped})
+    EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 4 / 2}, {"skipped_steps", 1}})) << o->scale;
   EXPECT_TRUE(std::isfinite(skipped.weights.sum().item<float>()));
 }
 
-TEST(Graphs, ADeviceThatCannotRecordIsRefused) { EXPECT_THROW(run({.graphs = "parts", .device = nullptr}, one_size()), NotSupported); }
+TEST(Graphs, ADeviceThatCannotRecordIsRefused) {
+  EXPECT_THROW(run({.graphs = "parts", .device = nullptr}, one_size()), NotSupported);
+}
 
 }  // namespace
 }  // namespace ttt

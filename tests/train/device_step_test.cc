@@ -15,12 +15,12 @@
 
 #include "core/rng.h"
 #include "eval/postprocess.h"
+#include "health/watchdog.h"
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
 #include "train/device_batch.h"
-#include "train/step.h"
 #include "train/optimizers/sgd.h"
-#include "health/watchdog.h"
+#include "train/step.h"
 
 namespace ttt {
 namespace {
@@ -36,10 +36,12 @@ const std::vector<Variant>& variants() {
   static const std::vector<Variant> all = {
       {"torchvision", [](model::ModelConfig&) {}},
       {"mlperf",
-       [](model::ModelConfig& c) {
-         c.legacy_boxes = true, c.backbone.norm = "frozen", c.backbone.block = "bottleneck", c.backbone.stride_in_1x1 = true, c.rpn.drop_straddling = true;
-         c.rpn.stride_from_grid = false, c.rpn.cut_over_batch = c.rpn.cut_per_level = true, c.roi.mask_target = "polygon", c.roi.init = "detectron";
-       }},
+          [](model::ModelConfig& c) {
+            c.legacy_boxes = true, c.backbone.norm = "frozen", c.backbone.block = "bottleneck",
+            c.backbone.stride_in_1x1 = true, c.rpn.drop_straddling = true;
+            c.rpn.stride_from_grid = false, c.rpn.cut_over_batch = c.rpn.cut_per_level = true,
+            c.roi.mask_target = "polygon", c.roi.init = "detectron";
+          }},
       {"group_norm", [](model::ModelConfig& c) { c.backbone.norm = "group", c.backbone.norm_groups = 4; }, false},
   };
   return all;
@@ -58,7 +60,8 @@ Outcome steps_on(const at::Device& device, const model::ModelConfig& config, std
   std::optional<train::LossScaler> scaler;
   if (config.precision == "fp16") scaler.emplace(train::LossScaleConfig{.initial = 1024, .interval = 1}, device);
   train::LossScaler* const scale = scaler ? &*scaler : nullptr;
-  train::FusedSgd optimizer(net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::parameter_kernels_on(device), scale);
+  train::FusedSgd optimizer(
+      net.parameters(), {.momentum = 0.9, .weight_decay = 1e-4}, test::parameter_kernels_on(device), scale);
   train::EagerStep step(net, {}, scale);
   result::PhaseClock clock;
   model::DeviceBatch batch = test::small_batch(device);
@@ -92,12 +95,14 @@ TEST(DeviceStep, AsksTheDeviceNothing) {
     model::ModelConfig config = small_model();
     v.change(config);
     const Outcome out = steps_on(test::fake_device(), config, 3);
-    EXPECT_TRUE(out.reads.empty()) << v.name << ": " << out.reads.size() << " kinds, " << (out.reads.empty() ? "" : out.reads.begin()->first);
+    EXPECT_TRUE(out.reads.empty()) << v.name << ": " << out.reads.size() << " kinds, "
+                                   << (out.reads.empty() ? "" : out.reads.begin()->first);
   }
 }
 
-// In lower precision too, by torch's own lists for CUDA of what is computed in it: no wait, no sum in any order, and losses that are those of float32 but for
-// what 8 or 11 bits lose; in fp16 the loss is scaled, and the scale grows with each step.
+// In lower precision too, by torch's own lists for CUDA of what is computed in it: no wait, no sum in any order, and
+// losses that are those of float32 but for what 8 or 11 bits lose; in fp16 the loss is scaled, and the scale grows with
+// each step.
 TEST(DeviceStep, AsksTheDeviceNothingInLowerPrecision) {
   const std::vector<float> exact = steps_on(test::fake_device(), small_model(), 3).losses;
   for (const char* precision : {"bf16", "fp16"}) {
@@ -108,11 +113,12 @@ TEST(DeviceStep, AsksTheDeviceNothingInLowerPrecision) {
     const Outcome out = steps_on(test::fake_device(), config, 3);
     EXPECT_EQ(out.reads, (std::map<std::string, std::int64_t>{}));
     EXPECT_EQ(test::unordered_sums(), (std::map<std::string, std::int64_t>{}));
-    EXPECT_EQ(out.scale, config.precision == "fp16" ? result::Json({{"scale", 1024.0 * 8}, {"skipped_steps", 0}}) : result::Json(nullptr));
+    EXPECT_EQ(out.scale, config.precision == "fp16" ? result::Json({{"scale", 1024.0 * 8}, {"skipped_steps", 0}})
+                                                    : result::Json(nullptr));
     ASSERT_EQ(out.losses.size(), exact.size());
     EXPECT_NE(out.losses, exact) << "nothing was computed in it";
-    // The anchors' losses of the first step, whose samples are the same: of some dozen layers each rounds to 8 bits, 0.4 %. What the heads are given depends on
-    // the order of proposals, which other logits change.
+    // The anchors' losses of the first step, whose samples are the same: of some dozen layers each rounds to 8 bits,
+    // 0.4 %. What the heads are given depends on the order of proposals, which other logits change.
     for (std::size_t i = 0; i < 2; ++i) EXPECT_NEAR(out.losses[i], exact[i], 0.02 * exact[i]) << model::kLossNames[i];
     for (const float l : out.losses) EXPECT_TRUE(std::isfinite(l));
     EXPECT_GT(out.gradients.abs().sum().item<float>(), 0);
@@ -129,7 +135,8 @@ TEST(DeviceStep, TheClassicalStepAsks) {
 
 TEST(DeviceStep, HasTheHostsBits) {
   for (const Variant& v : variants()) {
-    if (!v.own_kernels) continue;  // torch's group norm sums in an order that hangs on the layout, which a device's operators choose themselves
+    // torch's group norm sums in an order that hangs on the layout, which a device's operators choose themselves
+    if (!v.own_kernels) continue;
     SCOPED_TRACE(v.name);
     model::ModelConfig config = small_model();
     v.change(config);
@@ -158,7 +165,8 @@ TEST(DeviceStep, AddsNothingInAnyOrder) {
 // What that is worth.
 TEST(DeviceDouble, CountsSumsInAnyOrder) {
   const at::Device device = test::fake_device();
-  const at::Tensor values = at::arange(6, at::TensorOptions(at::kFloat)).view({3, 2}).to(device), rows = at::tensor(std::vector<std::int64_t>{0, 2, 2}).to(device);
+  const at::Tensor values = at::arange(6, at::TensorOptions(at::kFloat)).view({3, 2}).to(device),
+                   rows = at::tensor(std::vector<std::int64_t>{0, 2, 2}).to(device);
   const at::Tensor apart = at::tensor(std::vector<std::int64_t>{0, 2, 1}).to(device), ones = at::ones({3, 2}, device);
   const auto sums_of = [&](const std::function<void()>& action) {
     test::reset_unordered_sums();
@@ -171,9 +179,14 @@ TEST(DeviceDouble, CountsSumsInAnyOrder) {
   using Sums = std::map<std::string, std::int64_t>;
   EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index_select(0, rows); })), (Sums{{"index_add", 1}}));
   EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index_select(0, apart); })), Sums{});
-  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.gather(0, rows.unsqueeze(1)); })), (Sums{{"scatter_add", 1}}));
-  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.gather(0, rows.unsqueeze(1)) * at::tensor(std::vector<float>{1, 1, 0}).to(t.device()).unsqueeze(1); })), Sums{});
-  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.index({std::optional<at::Tensor>(rows)}); })).size(), 1u);
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) { return t.gather(0, rows.unsqueeze(1)); })),
+      (Sums{{"scatter_add", 1}}));
+  EXPECT_EQ(sums_of(gradient([&](const at::Tensor& t) {
+    return t.gather(0, rows.unsqueeze(1)) * at::tensor(std::vector<float>{1, 1, 0}).to(t.device()).unsqueeze(1);
+  })),
+      Sums{});
+  EXPECT_EQ(
+      sums_of(gradient([&](const at::Tensor& t) { return t.index({std::optional<at::Tensor>(rows)}); })).size(), 1u);
   EXPECT_EQ(sums_of([&] { values.clone().index_add_(0, rows, ones); }), (Sums{{"index_add", 1}}));
   EXPECT_EQ(sums_of([&] { rows.clone().index_add_(0, rows, rows); }), Sums{}) << "whole numbers have one sum";
 }
@@ -181,16 +194,22 @@ TEST(DeviceDouble, CountsSumsInAnyOrder) {
 // Masks of images of different shapes, the same runs as the host's.
 TEST(DeviceMasks, AreEncodedAsOnTheHost) {
   const float nan = std::nanf(""), inf = HUGE_VALF;
-  const std::vector<float> boxes = {2, 3, 20, 30,  -5, -5, 50, 80,  40, 60, 90, 99,  nan, 0, 9, 9,  0, 0, inf, 9,  60, 60, 80, 80,  10, -4, 20, 70,  0, 0, 1e9f, 4};
-  const std::vector<std::int32_t> sizes = {40, 30,  61, 37,  61, 37,  40, 30,  40, 30,  40, 30,  61, 37,  40, 30};
+  const std::vector<float> boxes = {2, 3, 20, 30, -5, -5, 50, 80, 40, 60, 90, 99, nan, 0, 9, 9, 0, 0, inf, 9, 60, 60,
+      80, 80, 10, -4, 20, 70, 0, 0, 1e9f, 4};
+  const std::vector<std::int32_t> sizes = {40, 30, 61, 37, 61, 37, 40, 30, 40, 30, 40, 30, 61, 37, 40, 30};
   const std::int64_t masks = std::ssize(boxes) / 4, side = 28;
   std::vector<float> probability(static_cast<std::size_t>(masks * side * side));
   Stream draw(random_bits(4, Purpose::kTest, 0));
   for (float& p : probability) p = static_cast<float>(draw.uniform());
-  std::fill(probability.begin() + side * side, probability.begin() + 3 * side * side, 1.0f);  // to the images' last pixels
-  const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType type) { return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, type).clone(); };
-  const at::Tensor mask = tensor(probability, {masks, side, side}, at::kFloat), box = tensor(boxes, {masks, 4}, at::kFloat), size = tensor(sizes, {masks, 2}, at::kInt);
-  const auto host = test::ops_on(at::kCPU).encode_masks(mask, box, size), device = test::ops_on(test::fake_device()).encode_masks(mask.to(test::fake_device()), box, size);
+  // to the images' last pixels
+  std::fill(probability.begin() + side * side, probability.begin() + 3 * side * side, 1.0f);
+  const auto tensor = [](const auto& values, at::IntArrayRef shape, at::ScalarType type) {
+    return at::from_blob(const_cast<void*>(static_cast<const void*>(values.data())), shape, type).clone();
+  };
+  const at::Tensor mask = tensor(probability, {masks, side, side}, at::kFloat),
+                   box = tensor(boxes, {masks, 4}, at::kFloat), size = tensor(sizes, {masks, 2}, at::kInt);
+  const auto host = test::ops_on(at::kCPU).encode_masks(mask, box, size),
+             device = test::ops_on(test::fake_device()).encode_masks(mask.to(test::fake_device()), box, size);
   ASSERT_EQ(host.size(), device.size());
   for (std::size_t i = 0; i < host.size(); ++i) {
     EXPECT_EQ(host[i].height, device[i].height) << i;
@@ -199,7 +218,9 @@ TEST(DeviceMasks, AreEncodedAsOnTheHost) {
   }
   EXPECT_GT(host[0].counts.size(), 20u);
   EXPECT_EQ(host[3].counts.size(), 1u);
-  EXPECT_TRUE(test::ops_on(test::fake_device()).encode_masks(mask.narrow(0, 0, 0).to(test::fake_device()), box.narrow(0, 0, 0), size.narrow(0, 0, 0)).empty());
+  EXPECT_TRUE(test::ops_on(test::fake_device())
+                  .encode_masks(mask.narrow(0, 0, 0).to(test::fake_device()), box.narrow(0, 0, 0), size.narrow(0, 0, 0))
+                  .empty());
 }
 
 // Two images of a batch and a filler, in which the model found something too.
@@ -211,10 +232,12 @@ TEST(DeviceMasks, FillersOfABatchGiveNothing) {
   const std::vector<float> one = {4, 8, 30, 40};
   const auto all = [&](const at::Device& device) {
     const at::Tensor boxes = at::tensor(one).repeat({3, 2, 1}).to(device);
-    const model::Prediction found{.detected = {.boxes = boxes, .score = at::tensor(std::vector<float>{0.9f, 0.8f, 0.7f, 0, 0.6f, 0.5f}).view({3, 2}).to(device),
-                                               .label = at::tensor(std::vector<std::int32_t>{1, 2, 2, 0, 1, 1}, at::kInt).view({3, 2}).to(device),
-                                               .count = at::tensor(std::vector<std::int32_t>{2, 1, 2}, at::kInt).to(device)},
-                                  .masks = at::full({5, 28, 28}, 0.9f).to(device)};
+    const model::Prediction found{
+        .detected = {.boxes = boxes,
+            .score = at::tensor(std::vector<float>{0.9f, 0.8f, 0.7f, 0, 0.6f, 0.5f}).view({3, 2}).to(device),
+            .label = at::tensor(std::vector<std::int32_t>{1, 2, 2, 0, 1, 1}, at::kInt).view({3, 2}).to(device),
+            .count = at::tensor(std::vector<std::int32_t>{2, 1, 2}, at::kInt).to(device)},
+        .masks = at::full({5, 28, 28}, 0.9f).to(device)};
     return eval::detections_of(found, batch, test::ops_on(device), {101, 102}, false);
   };
   const auto host = all(at::kCPU), device = all(test::fake_device());
@@ -234,7 +257,8 @@ TEST(DeviceMasks, FillersOfABatchGiveNothing) {
   EXPECT_EQ(host[2].mask.width, 122u);
 }
 
-// Where the device is late with a step, the rank says that it waits for it, which the watchdog reads; else it says nothing.
+// Where the device is late with a step, the rank says that it waits for it, which the watchdog reads; else it says
+// nothing.
 TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
   const at::Device device = test::fake_device();
   comm::Place place;
@@ -242,7 +266,8 @@ TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
   train::LossQueue queue(device, test::locked_memory(), &place);
   const auto push = [&](float first) {
     std::array<at::Tensor, model::kLosses> losses;
-    for (int i = 0; i < model::kLosses; ++i) losses[static_cast<std::size_t>(i)] = at::full({}, first + static_cast<float>(i)).to(device);
+    for (int i = 0; i < model::kLosses; ++i)
+      losses[static_cast<std::size_t>(i)] = at::full({}, first + static_cast<float>(i)).to(device);
     queue.push(losses);
   };
   push(1);
@@ -255,10 +280,13 @@ TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
     EXPECT_EQ(queue.pop()[2], 4.0);
     came = true;
   });
-  for (int i = 0; i < 1000 && place.stage != comm::kDeviceStage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 1000 && place.stage != comm::kDeviceStage; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(came);
-  comm::Sign waits{.step = place.step, .stage = place.stage, .still_s = 9}, works{.step = 7, .stage = static_cast<std::int32_t>(result::Phase::kDataWait), .still_s = 9};
-  EXPECT_EQ(train::describe_stand({waits, works}, {"a", "b"}, 1), "rank 1 (node b) has been in data_wait of step 7 for 9.0 s; rank 0 waits in the device's work of step 7");
+  comm::Sign waits{.step = place.step, .stage = place.stage, .still_s = 9},
+      works{.step = 7, .stage = static_cast<std::int32_t>(result::Phase::kDataWait), .still_s = 9};
+  EXPECT_EQ(train::describe_stand({waits, works}, {"a", "b"}, 1),
+      "rank 1 (node b) has been in data_wait of step 7 for 9.0 s; rank 0 waits in the device's work of step 7");
   test::set_busy(false);
   host.join();
   EXPECT_EQ(place.stage, static_cast<std::int32_t>(result::Phase::kOther));
@@ -276,13 +304,15 @@ TEST(DeviceDouble, CountsEveryWayToWait) {
   EXPECT_EQ(reads_of([&] { t.add(1).mul_(2).sum(); }), Reads{});
   EXPECT_EQ(reads_of([&] { t.sum().item<float>(); }), (Reads{{"item", 1}}));
   EXPECT_EQ(reads_of([&] { t.to(at::kCPU); }), (Reads{{"copy to the host", 1}}));
-  EXPECT_EQ(reads_of([&] { at::empty_like(t, at::kCPU).copy_(t, /*non_blocking=*/true); }), (Reads{{"copy to the host", 1}}));
+  EXPECT_EQ(
+      reads_of([&] { at::empty_like(t, at::kCPU).copy_(t, /*non_blocking=*/true); }), (Reads{{"copy to the host", 1}}));
   std::pmr::vector<float> memory(6, test::locked_memory());
   const at::Tensor locked = at::from_blob(memory.data(), {6}, at::kFloat);
   EXPECT_EQ(reads_of([&] { locked.copy_(t, /*non_blocking=*/true); }), Reads{});
   EXPECT_EQ(reads_of([&] { t.clone().copy_(locked, /*non_blocking=*/true); }), Reads{});
   EXPECT_EQ(reads_of([&] { t.clone().copy_(locked); }), (Reads{{"copy from the host", 1}}));
-  EXPECT_EQ(reads_of([&] { locked.clone().to(test::fake_device(), at::kFloat, /*non_blocking=*/true); }), (Reads{{"copy from the host", 1}}));
+  EXPECT_EQ(reads_of([&] { locked.clone().to(test::fake_device(), at::kFloat, /*non_blocking=*/true); }),
+      (Reads{{"copy from the host", 1}}));
   EXPECT_EQ(reads_of([&] { t.nonzero(); }), (Reads{{"nonzero", 1}}));
   EXPECT_EQ(reads_of([&] { t.index({std::optional<at::Tensor>(t.gt(2))}); }), (Reads{{"nonzero", 1}}));
   EXPECT_EQ(reads_of([&] { t.masked_select(t.gt(2)); }), (Reads{{"masked_select", 1}}));

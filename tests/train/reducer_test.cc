@@ -1,4 +1,5 @@
-// The reducers without tensors: which collectives they start, when, and what they leave in the array. Run on several ranks.
+// The reducers without tensors: which collectives they start, when, and what they leave in the array. Run on several
+// ranks.
 #include "train/reducers/reducer.h"
 
 #include <gtest/gtest.h>
@@ -10,8 +11,8 @@
 #include "comm/world.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "tests/support/mpi_main.h"
 #include "telemetry/trace_collection.h"
+#include "tests/support/mpi_main.h"
 
 namespace ttt::train {
 namespace {
@@ -39,12 +40,13 @@ class Recorder final : public comm::Communicator {
 };
 
 const std::vector<std::int64_t> kOffsets = {0, 10, 40, 45, 50, 100};  // of 107
-constexpr std::int64_t kBucketBytes = 40 * 4;  // {10, 30}, {5, 5, 50}, {7}
+constexpr std::int64_t kBucketBytes = 40 * 4;                         // {10, 30}, {5, 5, 50}, {7}
 
 TEST(Reducer, StartsBucketsInOrderAsSoonAsTheyAreFull) {
   std::vector<float> gradients(107);
   Recorder comm;
-  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, {.gradients = gradients, .offsets = kOffsets, .comm = comm});
+  const auto reducer = make_reducer(
+      {.kind = "bucketed", .bucket_bytes = kBucketBytes}, {.gradients = gradients, .offsets = kOffsets, .comm = comm});
   EXPECT_TRUE(reducer->traits().overlaps_backward);
   EXPECT_EQ(reducer->describe().at("bucket_bytes"), (std::vector<int>{160, 240, 28}));
   for (int step = 0; step < 2; ++step) {
@@ -88,7 +90,7 @@ TEST(Reducer, RecordsWhenEachBucketWasReady) {
   Recorder comm;
   trace::Recorder recorder(0, 1);
   const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes},
-                                    {.gradients = gradients, .offsets = kOffsets, .comm = comm, .trace = &recorder});
+      {.gradients = gradients, .offsets = kOffsets, .comm = comm, .trace = &recorder});
   recorder.before_step(0);
   for (const std::size_t p : {2, 3, 4, 5, 1, 0}) reducer->ready(p);
   reducer->launch();
@@ -122,18 +124,22 @@ TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
     total += 1 + sizes.below(3000);
   }
   const auto value = [](int rank, int step, std::size_t i) {
-    return static_cast<float>(Stream(random_bits(static_cast<std::uint64_t>(rank), Purpose::kTest, i + 1000000 * static_cast<std::size_t>(step))).uniform(-1, 1));
+    return static_cast<float>(Stream(
+        random_bits(static_cast<std::uint64_t>(rank), Purpose::kTest, i + 1000000 * static_cast<std::size_t>(step)))
+                                  .uniform(-1, 1));
   };
   for (const char* kind : {"blocking", "flat_async", "bucketed"}) {
     std::vector<float> gradients(total);
-    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 20000}, {.gradients = gradients, .offsets = offsets, .comm = *comm});
+    const auto reducer = make_reducer(
+        {.kind = kind, .bucket_bytes = 20000}, {.gradients = gradients, .offsets = offsets, .comm = *comm});
     for (int step = 0; step < 3; ++step) {
       std::size_t at = 0;
       for (std::size_t p = 0; p < offsets.size(); ++p) {
         const std::size_t end = p + 1 < offsets.size() ? static_cast<std::size_t>(offsets[p + 1]) : total;
         for (; at < end; ++at) gradients[at] = value(comm->rank(), step, at);
         reducer->ready(p);
-        if (p % 10 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // lets a bucket arrive while the next is filled
+        // lets a bucket arrive while the next is filled
+        if (p % 10 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       reducer->launch();
       reducer->finish();
@@ -157,7 +163,7 @@ TEST(Reducer, TracesOfAllRanksHoldEveryByteOfEveryStep) {
     TraceCollection collection(&recorder, *comm);
     const double zero_s = now_s();
     const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 40000},
-                                      {.gradients = gradients, .offsets = offsets, .comm = *comm, .trace = &recorder});
+        {.gradients = gradients, .offsets = offsets, .comm = *comm, .trace = &recorder});
     for (int step = 0; step < 6; ++step) {
       recorder.before_step(step);
       for (std::size_t p = 0; p < offsets.size(); ++p) reducer->ready(p);
@@ -191,8 +197,9 @@ double drifts_since_s = 0;
 double drifted(double t) { return t + 5 + 0.01 * (t - drifts_since_s); }
 double drifting() { return drifted(now_s()); }
 
-// The clock of rank 1 drifts. Its span lies early between the two comparisons, six milliseconds of drift before the second: it must come out where it was.
-// Both its times are of one reading, between two of which the system may let others run for longer than that.
+// The clock of rank 1 drifts. Its span lies early between the two comparisons, six milliseconds of drift before the
+// second: it must come out where it was. Both its times are of one reading, between two of which the system may let
+// others run for longer than that.
 TEST(TraceCollection, ASpanOfADriftingClockLiesWhereItWas) {
   const auto comm = test_world().communicator();
   drifts_since_s = now_s();
@@ -202,14 +209,17 @@ TEST(TraceCollection, ASpanOfADriftingClockLiesWhereItWas) {
   TraceCollection collection(&recorder, *comm, drifts ? drifting : now_s);
   recorder.before_step(0);
   const double zero_s = now_s(), shown_s = drifts ? drifted(zero_s) : zero_s;
-  lane.add({.start_s = shown_s, .end_s = shown_s, .bytes = std::llround(zero_s * 1e9)});  // bytes: when it truly was, in nanoseconds
+  // bytes: when it truly was, in nanoseconds
+  lane.add({.start_s = shown_s, .end_s = shown_s, .bytes = std::llround(zero_s * 1e9)});
   std::this_thread::sleep_for(std::chrono::milliseconds(600));
   const auto trace = collection.collect(zero_s);
   if (!trace) return;
   ASSERT_EQ(static_cast<int>(trace->ranks.size()), comm->size());
   for (const result::TraceRank& rank : trace->ranks) {
     const result::TraceLane& main = rank.lanes.at(0);
-    EXPECT_NEAR(main.start_s.at(0), static_cast<double>(main.bytes.at(0)) * 1e-9 - zero_s, 2e-3 + rank.clock_uncertainty_s) << "rank " << rank.rank << ", uncertain by " << rank.clock_uncertainty_s;
+    EXPECT_NEAR(
+        main.start_s.at(0), static_cast<double>(main.bytes.at(0)) * 1e-9 - zero_s, 2e-3 + rank.clock_uncertainty_s)
+        << "rank " << rank.rank << ", uncertain by " << rank.clock_uncertainty_s;
   }
   EXPECT_NEAR(trace->ranks[1].clock_offset_s, 5, 0.1);
 }

@@ -5,7 +5,8 @@
 """
 import json, os, signal, subprocess, sys, tempfile, time
 
-# Independent of how a batch is spread over ranks: no statistics over a rank's own images, means over all ranks' samples.
+# Independent of how a batch is spread over ranks: no statistics over a rank's own images, means over all ranks'
+# samples.
 GLOBAL = ["train.global_batch=8", "model.loss_mean=global", "model.backbone.norm=group", "model.backbone.norm_groups=8"]
 SYNC = [*GLOBAL[:2], "model.backbone.norm=sync"]
 
@@ -19,7 +20,8 @@ def command(program, ranks, out, settings, *more):
 
 def train(program, folder, ranks, settings, steps=10, *more):
     out = f"{folder}/{len(os.listdir(folder))}.json"
-    done = subprocess.run(command(program, ranks, out, [f"train.max_steps={steps}", *settings], *more), capture_output=True, text=True)
+    done = subprocess.run(command(program, ranks, out, [f"train.max_steps={steps}", *settings], *more),
+                          capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with open(out) as f:
         return json.load(f)
@@ -31,16 +33,22 @@ def losses(result):
 
 def differences(a, b):
     """Largest relative difference of the five losses, step by step."""
-    return [max(abs(x[step] - y[step]) / max(abs(x[step]), 0.01) for x, y in zip(losses(a).values(), losses(b).values(), strict=True))
-            for step in range(len(a["steps"]["loss"]["values"]["mask"]))]
+    return [
+        max(
+            abs(x[step] - y[step]) / max(abs(x[step]), 0.01)
+            for x, y in zip(losses(a).values(),
+                            losses(b).values(), strict=True))
+        for step in range(len(a["steps"]["loss"]["values"]["mask"]))
+    ]
 
 
 def case_ranks(program, folder):
     """One, two and four ranks on one global batch: the same losses, up to the order of float32 sums.
 
-    Gradients are sums of some 10^4 terms, in another order for each number of ranks: 2^-24 * sqrt(10^4) = 6e-6 relative. That bounds the
-    first two steps. Later a proposal whose score or overlap lies within rounding of a limit may be chosen by one and not by the other,
-    which moves a loss by about one of its 500 samples: 0.02 is ten of them."""
+    Gradients are sums of some 10^4 terms, in another order for each number of ranks: 2^-24 * sqrt(10^4) = 6e-6
+    relative. That bounds the first two steps. Later a proposal whose score or overlap lies within rounding of a limit
+    may be chosen by one and not by the other, which moves a loss by about one of its 500 samples: 0.02 is ten of
+    them."""
     rounding, choice = 6e-6, 0.02
     one = train(program, folder, 1, GLOBAL)
     for ranks in (2, 4):
@@ -75,7 +83,8 @@ def case_repeat(program, folder):
     assert losses(first) == losses(train(program, folder, 2, []))
     assert losses(first) == losses(train(program, folder, 2, ["data.workers=3", "data.prefetch=4"]))
     assert losses(first) != losses(train(program, folder, 2, [], 10, "--seed", "5"))
-    # Two threads in one rank, long enough that a product whose bits hang on where its arrays lie would show (after 50 to 180 steps it did).
+    # Two threads in one rank, long enough that a product whose bits hang on where its arrays lie would show (after 50
+    # to 180 steps it did).
     with open("/proc/cpuinfo") as f:
         if "GenuineIntel" not in f.read():
             print("not tried: two threads in one rank, because MKL promises the same bits only on Intel's processors")
@@ -89,7 +98,8 @@ def case_repeat(program, folder):
 def expect(program, folder, ranks, exit_code, words, settings=(), more=(), verdict=None, extra_env=None):
     out = f"{folder}/{len(os.listdir(folder))}-x.json"
     begin = time.monotonic()
-    done = subprocess.run(command(program, ranks, out, settings, *more), capture_output=True, text=True, env={**os.environ, **(extra_env or {})})
+    done = subprocess.run(command(program, ranks, out, settings, *more), capture_output=True, text=True,
+                          env={**os.environ, **(extra_env or {})})
     said = done.stderr + done.stdout
     assert done.returncode == exit_code, (exit_code, done.returncode, said)
     for w in words:
@@ -110,12 +120,13 @@ def case_failures(program, folder):
     expect(program, folder, 2, 2, ["train.schedul.lr", "train.schedule.lr"], ["train.schedul.lr=1"])
     expect(program, folder, 2, 2, ["train.epochs"], ["train.epochs=many"])
     expect(program, folder, 2, 2, ["train.threads", "[0, 1024]"], ["train.threads=1000000"])
-    expect(program, folder, 1, 2, ["data.long_side = 100", "data.short_side = 900"], ["data.short_side=900", "data.long_side=100"], ["--print-recipe"])
+    expect(program, folder, 1, 2, ["data.long_side = 100", "data.short_side = 900"],
+           ["data.short_side=900", "data.long_side=100"], ["--print-recipe"])
     expect(program, folder, 2, 2, ["no-such-folder"], smoke, ["--data", folder + "/no-such-folder"])
     expect(program, folder, 2, 2, ["train.global_batch", "multiple"], smoke + ["train.global_batch=7"])
     expect(program, folder, 2, 4, ["cuda"], smoke, ["--device", "cuda"])
-    expect(program, folder, 2, 5, ["not finite", "train.schedule.lr"], ["train.max_steps=40", "train.schedule.lr=1e30", "train.schedule.warmup_steps=0"],
-           verdict="incorrect")
+    expect(program, folder, 2, 5, ["not finite", "train.schedule.lr"],
+           ["train.max_steps=40", "train.schedule.lr=1e30", "train.schedule.warmup_steps=0"], verdict="incorrect")
     expect(program, folder, 2, 2, ["TTT_EXPECTED_RANKS"], smoke, extra_env={"TTT_EXPECTED_RANKS": "3"})
     out = f"{folder}/twice.json"
     assert subprocess.run(command(program, 1, out, smoke), capture_output=True).returncode == 0
@@ -128,7 +139,8 @@ def case_failures(program, folder):
 
 
 def full_disk(program, folder):
-    """The result's folder is a file system of 16 KiB in a mount name space of the run's own; what is lost there must be found elsewhere."""
+    """The result's folder is a file system of 16 KiB in a mount name space of the run's own; what is lost there must be
+    found elsewhere."""
     small = folder + "/small"
     os.mkdir(small)
     out, inside = small + "/full.json", f"mount -t tmpfs -o size=16k none {small}"
@@ -136,9 +148,14 @@ def full_disk(program, folder):
         print("not tried: a full disk, because this machine lets no test mount a small one")
         return
     line = " ".join(f"'{word}'" for word in command(program, 2, out, ["train.max_steps=60"]))
-    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{inside} && cd {folder} && {line}"], capture_output=True, text=True, timeout=120)
-    assert done.returncode != 0 and "No space left" in done.stderr and out in done.stderr, (done.returncode, done.stderr)
-    saved = [word.strip(".,:;'") for word in done.stderr.split() if word.strip(".,:;'").endswith(".json") and small not in word]
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", f"{inside} && cd {folder} && {line}"], capture_output=True,
+                          text=True, timeout=120)
+    assert done.returncode != 0 and "No space left" in done.stderr and out in done.stderr, (done.returncode,
+                                                                                            done.stderr)
+    saved = [
+        word.strip(".,:;'") for word in done.stderr.split()
+        if word.strip(".,:;'").endswith(".json") and small not in word
+    ]
     assert saved and os.path.exists(saved[0]), done.stderr
     with open(saved[0]) as f:
         assert len(json.load(f)["steps"]["step_s"]["values"]) == 60
@@ -148,7 +165,8 @@ def full_disk(program, folder):
 
 def interrupt(program, folder):
     out = f"{folder}/signal.json"
-    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]), stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]),
+                           stderr=subprocess.PIPE, text=True)
     wait_for(lambda: steps_of(out) > 2)
     run.send_signal(signal.SIGTERM)
     said = run.communicate(timeout=60)[1]
@@ -162,7 +180,8 @@ def interrupt(program, folder):
 
 def kill_one_rank(program, folder):
     out = f"{folder}/killed.json"
-    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]), stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]),
+                           stderr=subprocess.PIPE, text=True)
     wait_for(lambda: steps_of(out) > 2)
     ranks = subprocess.run(["pgrep", "-f", f"^{program} .*{out}"], capture_output=True, text=True).stdout.split()
     assert len(ranks) == 2, ranks

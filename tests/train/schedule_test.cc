@@ -1,15 +1,15 @@
-#include "train/schedules/step_decay.h"
-
 #include <gtest/gtest.h>
 
-#include "tests/support/message_of.h"
 #include "run/recipe.h"
+#include "tests/support/message_of.h"
+#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 namespace {
 
 TEST(Schedule, WarmsUpLinearlyThenHoldsThenDecays) {
-  const StepDecay s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5}, {.global_batch = 8, .steps_per_epoch = 100});
+  const StepDecay s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5},
+      {.global_batch = 8, .steps_per_epoch = 100});
   EXPECT_DOUBLE_EQ(s.lr(1), 0.01);
   EXPECT_DOUBLE_EQ(s.lr(5), 0.05);
   EXPECT_DOUBLE_EQ(s.lr(10), 0.1);
@@ -19,19 +19,25 @@ TEST(Schedule, WarmsUpLinearlyThenHoldsThenDecays) {
 }
 
 TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
-  // MLPerf's mlperf_linear: lr = base - (warmup_iters - it) * factor, with the factor of a global batch of 96: 1.92e-4 over 625 iterations.
+  // MLPerf's mlperf_linear: lr = base - (warmup_iters - it) * factor, with the factor of a global batch of 96: 1.92e-4
+  // over 625 iterations.
   const double base = 0.12, factor = 1.92e-4;
-  const StepDecay s({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base}, {.global_batch = 96, .steps_per_epoch = 1222});
+  const StepDecay s({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base},
+      {.global_batch = 96, .steps_per_epoch = 1222});
   for (int it : {1, 100, 624}) EXPECT_NEAR(s.lr(it), base - (625 - it) * factor, 1e-15) << it;
 }
 
 TEST(Schedule, ScalesWithTheGlobalBatch) {
-  EXPECT_DOUBLE_EQ(StepDecay({.lr = 0.02, .reference_batch = 16, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10}).lr(1), 0.08);
+  EXPECT_DOUBLE_EQ(
+      StepDecay({.lr = 0.02, .reference_batch = 16, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10})
+          .lr(1),
+      0.08);
   EXPECT_DOUBLE_EQ(StepDecay({.lr = 0.02, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10}).lr(1), 0.02);
 }
 
 TEST(Schedule, DecaysByEpochs) {
-  const StepDecay s({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1}, {.global_batch = 8, .steps_per_epoch = 10});
+  const StepDecay s({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1},
+      {.global_batch = 8, .steps_per_epoch = 10});
   EXPECT_DOUBLE_EQ(s.lr(15), 1);
   EXPECT_DOUBLE_EQ(s.lr(16), 0.1);
 }
@@ -47,14 +53,15 @@ TEST(Recipe, ContradictingSettings_AreNamed) {
     const std::string message = refusal(change);
     EXPECT_NE(message.find(words), std::string::npos) << message;
   };
-  says("train.schedule.decay_steps and train.schedule.decay_epochs are both set", [](Recipe& r) { r.train.schedule.decay_steps = {5}, r.train.schedule.decay_epochs = {1}; });
+  says("train.schedule.decay_steps and train.schedule.decay_epochs are both set",
+      [](Recipe& r) { r.train.schedule.decay_steps = {5}, r.train.schedule.decay_epochs = {1}; });
   says("must ascend", [](Recipe& r) { r.train.schedule.decay_steps = {5, 3}; });
   says("must ascend", [](Recipe& r) { r.train.schedule.decay_epochs = {5, 3}; });
-  says("data.long_side = 3 is smaller than data.short_side = 5", [](Recipe& r) { r.data.short_side = 5, r.data.long_side = 3; });
+  says("data.long_side = 3 is smaller than data.short_side = 5",
+      [](Recipe& r) { r.data.short_side = 5, r.data.long_side = 3; });
   says("model.rpn.match_low is above model.rpn.match_high", [](Recipe& r) { r.model.rpn.match_low = 0.8; });
   says("data.mean and data.std", [](Recipe& r) { r.data.mean = {0, 0}; });
 }
-
 
 }  // namespace
 }  // namespace ttt::train

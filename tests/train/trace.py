@@ -11,30 +11,44 @@ from runs import train
 
 STEPS, FROM = 5, 4
 
-# The Trace Event Format (Google, "Trace Event Format", revision of 2016) as far as it is used here: what Perfetto and chrome://tracing ask of
-# complete ("X"), instant ("i") and metadata ("M") events in the JSON object format.
+# The Trace Event Format (Google, "Trace Event Format", revision of 2016) as far as it is used here: what Perfetto and
+# chrome://tracing ask of complete ("X"), instant ("i") and metadata ("M") events in the JSON object format.
 EVENT = {
-    "type": "object", "required": ["name", "ph", "pid", "tid"],
-    "properties": {"name": {"type": "string", "minLength": 1}, "cat": {"type": "string"}, "ph": {"enum": ["X", "i", "M"]},
-                   "ts": {"type": "number", "minimum": 0}, "dur": {"type": "number", "minimum": 0}, "pid": {"type": "integer", "minimum": 0},
-                   "tid": {"type": "integer", "minimum": 0}, "s": {"enum": ["t", "p", "g"]}, "args": {"type": "object"}},
+    "type": "object",
+    "required": ["name", "ph", "pid", "tid"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1}, "cat": {"type": "string"}, "ph": {"enum": ["X", "i", "M"]},
+        "ts": {"type": "number", "minimum": 0}, "dur": {"type": "number",
+                                                        "minimum": 0}, "pid": {"type": "integer", "minimum": 0},
+        "tid": {"type": "integer", "minimum": 0}, "s": {"enum": ["t", "p", "g"]}, "args": {"type": "object"}
+    },
     "additionalProperties": False,
     "oneOf": [
         {"properties": {"ph": {"const": "X"}}, "required": ["ts", "dur", "cat"]},
         {"properties": {"ph": {"const": "i"}, "dur": False}, "required": ["ts", "s", "cat"]},
-        {"properties": {"ph": {"const": "M"}, "ts": False, "dur": False,
-                        "name": {"enum": ["process_name", "thread_name", "process_sort_index", "thread_sort_index"]}}, "required": ["args"]},
+        {
+            "properties": {
+                "ph": {"const": "M"}, "ts": False, "dur": False,
+                "name": {"enum": ["process_name", "thread_name", "process_sort_index", "thread_sort_index"]}
+            }, "required": ["args"]
+        },
     ],
 }
-CHROME = {"type": "object", "required": ["traceEvents"], "additionalProperties": False,
-          "properties": {"traceEvents": {"type": "array", "minItems": 1, "items": EVENT}, "displayTimeUnit": {"enum": ["ms", "ns"]}}}
+CHROME = {
+    "type": "object", "required": ["traceEvents"], "additionalProperties": False, "properties": {
+        "traceEvents": {"type": "array", "minItems": 1, "items": EVENT}, "displayTimeUnit": {"enum": ["ms", "ns"]}
+    }
+}
 
 
 def spans(trace, rank, event):
     """(start, end, number, bytes) of all spans of that name, by start."""
     wanted, found = trace["events"].index(event), []
     for lane in trace["ranks"][rank]["lanes"]:
-        found += [x[1:] for x in zip(lane["event"], lane["start_s"], lane["end_s"], lane["number"], lane["bytes"]) if x[0] == wanted]
+        found += [
+            x[1:] for x in zip(lane["event"], lane["start_s"], lane["end_s"], lane["number"], lane["bytes"])
+            if x[0] == wanted
+        ]
     return sorted(found)
 
 
@@ -79,7 +93,8 @@ def check_trace(kind, run):
 
 
 def check_phases(run):
-    """Phases of the steps are the means over ranks, and the trace has the same clock readings: equal but for whole nanoseconds."""
+    """Phases of the steps are the means over ranks, and the trace has the same clock readings: equal but for whole
+    nanoseconds."""
     trace, values = run["trace"], run["steps"]["phase_s"]["values"]
     for phase in ("data_wait", "forward", "backward", "comm_exposed", "optimizer"):
         traced = sum(s[1] - s[0] for rank in (0, 1) for s in spans(trace, rank, phase)) / 2
@@ -124,7 +139,9 @@ def main(program, report, schema, folder):
         validator = jsonschema.Draft7Validator(json.load(f))
     sizes, files = set(), []
     for kind in ("blocking", "flat_async", "bucketed"):
-        run = train(program, folder, 2, [f"train.reducer.kind={kind}", f"train.trace_steps={STEPS}", f"train.trace_from={FROM}"], FROM + STEPS + 2)
+        run = train(program, folder, 2,
+                    [f"train.reducer.kind={kind}", f"train.trace_steps={STEPS}", f"train.trace_from={FROM}"],
+                    FROM + STEPS + 2)
         validator.validate(run)
         sizes.add(check_trace(kind, run))
         check_clocks(run)
@@ -139,8 +156,9 @@ def main(program, report, schema, folder):
     said = subprocess.run([report, "timeline", files[2]], capture_output=True, text=True, check=True).stdout
     assert f"{STEPS} steps from step {FROM} on" in said and "behind backward" in said, said
     assert "trace" not in train(program, folder, 2, [], 3), "nobody asked for a trace"
-    bad = subprocess.run([program, "--quiet", "--out", f"{folder}/bad.json", "--set", "train.max_steps=3", "--set", "train.trace_steps=1"],
-                         capture_output=True, text=True)
+    bad = subprocess.run([
+        program, "--quiet", "--out", f"{folder}/bad.json", "--set", "train.max_steps=3", "--set", "train.trace_steps=1"
+    ], capture_output=True, text=True)
     assert bad.returncode == 2 and "train.trace_from" in bad.stderr, bad.stderr
 
 

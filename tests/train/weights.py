@@ -20,9 +20,10 @@ except ImportError as error:
     sys.exit(77)
 
 # One step on one small image that changes nothing: at this rate no float32 weight moves.
-FROZEN = ["train.global_batch=1", "train.max_steps=1", "train.schedule.lr=1e-35", "data.short_side=128", "data.long_side=128",
-          "train.schedule.warmup_steps=0", "model.classes=91", "data.padding=fixed", "data.workers=1",
-          "data.generated=square"]
+FROZEN = [
+    "train.global_batch=1", "train.max_steps=1", "train.schedule.lr=1e-35", "data.short_side=128", "data.long_side=128",
+    "train.schedule.warmup_steps=0", "model.classes=91", "data.padding=fixed", "data.workers=1", "data.generated=square"
+]
 
 
 def sh(*command):
@@ -59,7 +60,8 @@ def same(a, b):
 def randomised(model):
     for name, p in model.state_dict().items():
         if p.is_floating_point():
-            p.copy_((torch.rand_like(p) - 0.5) * 0.02 + (0.5 if name.endswith("running_var") else 0))  # small: gradients stay finite
+            # small: gradients stay finite
+            p.copy_((torch.rand_like(p) - 0.5) * 0.02 + (0.5 if name.endswith("running_var") else 0))
     return model
 
 
@@ -87,7 +89,8 @@ def whole_model(program, converter, folder):
     same({k: v.numpy() for k, v in other.state_dict().items()}, {k: v.numpy() for k, v in state.items()})
 
     torch.save(state, folder + "/new.pth")
-    torch.save(old, folder + "/old.pth", _use_new_zipfile_serialization=False)  # the published file is of both kinds of old
+    # the published file is of both kinds of old
+    torch.save(old, folder + "/old.pth", _use_new_zipfile_serialization=False)
     torch.save({"model": state, "epoch": 25}, folder + "/checkpoint.pth")
     for name in ("new", "old", "checkpoint"):
         same(convert(converter, f"{folder}/{name}.pth", f"{folder}/{name}.h5"), wanted)
@@ -99,11 +102,20 @@ def body_only(program, converter, folder):
     model = randomised(resnet50(weights=None))
     torch.save(model.state_dict(), folder + "/resnet50.pth")
     body = convert(converter, folder + "/resnet50.pth", folder + "/resnet50.h5")
-    same({k: v for k, v in trained(program, folder, "torchvision", f"train.weights_backbone={folder}/resnet50.h5").items() if k in body}, body)
-    assert len(body) == sum(not k.endswith("num_batches_tracked") and not k.startswith("fc.") for k in model.state_dict())
+    same(
+        {
+            k: v
+            for k, v in trained(program, folder, "torchvision", f"train.weights_backbone={folder}/resnet50.h5").items()
+            if k in body
+        }, body)
+    assert len(body) == sum(not k.endswith("num_batches_tracked") and not k.startswith("fc.")
+                            for k in model.state_dict())
 
     # The same convolutions and norms as a Detectron file: y = s * x + b, names as Caffe2's ResNet has them.
-    blobs = {"pred_w": np.zeros((1000, 2048), np.float32), "pred_b": np.zeros(1000, np.float32), "conv1_b": np.zeros(64, np.float32)}
+    blobs = {
+        "pred_w": np.zeros((1000, 2048), np.float32), "pred_b": np.zeros(1000, np.float32),
+        "conv1_b": np.zeros(64, np.float32)
+    }
     sides = {"conv1": "branch2a", "conv2": "branch2b", "conv3": "branch2c"}
     wanted = {}
     for name, value in model.state_dict().items():
@@ -115,7 +127,8 @@ def body_only(program, converter, folder):
         elif part[0].startswith("layer"):
             stem, last = f"res{int(part[0][5]) + 1}_{part[1]}_", part[-1]
             if part[2] == "downsample":
-                blob = stem + ("branch1_w" if part[3] == "0" else {"weight": "branch1_bn_s", "bias": "branch1_bn_b"}.get(last, ""))
+                blob = stem + ("branch1_w"
+                               if part[3] == "0" else {"weight": "branch1_bn_s", "bias": "branch1_bn_b"}.get(last, ""))
             elif part[2] in sides:
                 blob = stem + sides[part[2]] + "_w"
             else:
@@ -125,7 +138,8 @@ def body_only(program, converter, folder):
         if name.endswith(("weight", "bias")):
             blobs[blob] = value.numpy()
         if not name.endswith("num_batches_tracked"):
-            wanted["backbone.body." + name] = {"running_mean": np.zeros_like, "running_var": np.ones_like}.get(part[-1], lambda v: v)(value.numpy())
+            wanted["backbone.body." + name] = {"running_mean": np.zeros_like,
+                                               "running_var": np.ones_like}.get(part[-1], lambda v: v)(value.numpy())
     with open(folder + "/R-50.pkl", "wb") as f:
         pickle.dump({"blobs": blobs, "cfg": "..."}, f, protocol=2)
     same(convert(converter, folder + "/R-50.pkl", folder + "/R-50.h5"), wanted)
@@ -143,7 +157,8 @@ class Harmful:
 def refusals(program, converter, folder):
     def refused(source, words):
         done = sh(sys.executable, converter, f"{folder}/{source}", f"{folder}/none.h5")
-        assert done.returncode == 3 and words in done.stderr and done.stderr.count("\n") == 1, (done.returncode, done.stderr)
+        assert done.returncode == 3 and words in done.stderr and done.stderr.count("\n") == 1, (done.returncode,
+                                                                                                done.stderr)
         assert not os.path.exists(f"{folder}/none.h5")
 
     with open(folder + "/harmful.pkl", "wb") as f:
@@ -166,7 +181,8 @@ def refusals(program, converter, folder):
     with h5py.File(folder + "/new.h5", "a") as f:
         del f["backbone.body.conv1.weight"]
         f["backbone.body.conv1.weight"] = np.zeros((64, 3, 5, 5), np.float32)
-    not_loaded(f"train.weights={folder}/new.h5", "new.h5", "checksum", "convert_weights.py")  # changed since it was written
+    # changed since it was written
+    not_loaded(f"train.weights={folder}/new.h5", "new.h5", "checksum", "convert_weights.py")
     seal(folder + "/new.h5")
     not_loaded(f"train.weights={folder}/new.h5", "new.h5", "backbone.body.conv1.weight", "[64, 3, 5, 5]")
     with h5py.File(folder + "/new.h5", "a") as f:
@@ -174,8 +190,11 @@ def refusals(program, converter, folder):
     seal(folder + "/new.h5")
     not_loaded(f"train.weights={folder}/new.h5", "2 values of 'backbone.body.conv1.weight' are not finite")
     for name, plant, words in (("link", lambda f: f.__setitem__("x", h5py.ExternalLink("/etc/passwd", "/y")), "link"),
-                               ("storage", lambda f: f.create_dataset("x", (4,), "f4", external=[("/etc/passwd", 0, 16)]), "external storage"),
-                               ("virtual", lambda f: f.create_virtual_dataset("x", h5py.VirtualLayout((4,), "f4")), "virtual dataset")):
+                               ("storage", lambda f: f.create_dataset("x",
+                                                                      (4, ), "f4", external=[("/etc/passwd", 0, 16)]),
+                                "external storage"),
+                               ("virtual", lambda f: f.create_virtual_dataset("x", h5py.VirtualLayout(
+                                   (4, ), "f4")), "virtual dataset")):
         with h5py.File(f"{folder}/{name}.h5", "w", userblock_size=512, libver=("earliest", "v110")) as f:
             plant(f)
         seal(f"{folder}/{name}.h5")

@@ -7,13 +7,13 @@
 
 #include "coco/dataset.h"
 #include "core/error.h"
+#include "core/nearest.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
 #include "core/whole_file.h"
 #include "eval/coco/evaluate.h"
 #include "eval/coco/oddities.h"
 #include "eval/coco/results.h"
-#include "core/nearest.h"
 #include "settings/json.h"
 
 namespace {
@@ -33,7 +33,8 @@ constexpr const char* kFooter =
     "Equal to pycocotools 2.0.11 to the last bit. As there, DT.json's first entry decides: where it has a bbox, an\n"
     "object's size (small, medium, large) is that of the boxes, in segm too; where it has none, that of the masks.\n"
     "An empty DT.json is evaluated: recall 0, and AP 0 where there are objects.\n"
-    "Ids given twice, unlisted images and categories and masks of a foreign size count as there, with a warning; --strict refuses them.\n"
+    "Ids given twice, unlisted images and categories and masks of a foreign size count as there, with a warning; "
+    "--strict refuses them.\n"
     "-1 says that no object counts. Exit codes: 0 done, 2 arguments, 3 a file's content, 1 anything else.\n"
     "Example: coco_eval instances_val2017.json results.json --iou bbox,segm --out ap.json\n";
 
@@ -76,12 +77,12 @@ Arguments parse(int argc, const char* const* argv) {
       ->type_name("RULE")
       ->capture_default_str();
   app.add_flag("--hashes", a.hashes, "Add the SHA-256 of the precision, recall and scores arrays to the JSON");
-  app.add_flag("--strict", a.strict, "Refuse files with ids given twice, entries of unlisted images or categories, or masks of another size than their image");
+  app.add_flag("--strict", a.strict,
+      "Refuse files with ids given twice, entries of unlisted images or categories, or masks of another size "
+      "than their image");
   try {
     app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    throw ttt::UsageError(explain(app, e));
-  }
+  } catch (const CLI::ParseError& e) { throw ttt::UsageError(explain(app, e)); }
   if (help) {
     a.help = app.help();
   } else if (truth->count() == 0 || detections->count() == 0) {
@@ -102,9 +103,8 @@ Json to_json(const Evaluation& e, bool hashes) {
   json["stats"] = e.stats;
   if (hashes) {
     json["shape_TRKAM"] = {kThresholds, kRecalls, e.curves.categories, kAreas, kLimits};
-    json["sha256"] = {{"precision", sha256(e.curves.precision)},
-                      {"recall", sha256(e.curves.recall)},
-                      {"scores", sha256(e.curves.scores)}};
+    json["sha256"] = {{"precision", sha256(e.curves.precision)}, {"recall", sha256(e.curves.recall)},
+        {"scores", sha256(e.curves.scores)}};
   }
   return json;
 }
@@ -135,7 +135,8 @@ void run(const Arguments& a) {
   const ResultFile results = read_results(a.detections, truth, {.masks = masks, .pool = &pool});
   report(a.detections, oddities(results.detections, truth), a.strict);
   if (results.detections.empty()) {
-    std::fprintf(stderr, "coco_eval: %s holds no detections: recall is 0 where there are objects.\n", a.detections.c_str());
+    std::fprintf(
+        stderr, "coco_eval: %s holds no detections: recall is 0 where there are objects.\n", a.detections.c_str());
   }
   const Prepared prepared(truth, results.detections, &pool);
   const NumpySum sum = a.numpy == "2.3" ? NumpySum::kFrom2_3 : NumpySum::kBefore2_3;

@@ -6,20 +6,20 @@
 #include <set>
 #include <thread>
 
+#include "app/tool.h"
 #include "core/whole_file.h"
 #include "data/collate.h"
 #include "data/png.h"
 #include "data/shard_set.h"
-#include "app/tool.h"
 #include "embedded_recipes.h"
 #include "eval/detector.h"
 #include "eval/draw/objects.h"
-#include "settings/settings_reader.h"
 #include "models/ops/detection_ops.h"
-#include "tools/predict/categories.h"
-#include "settings/json.h"
-#include "run/assemble.h"
 #include "models/weights.h"
+#include "run/assemble.h"
+#include "settings/json.h"
+#include "settings/settings_reader.h"
+#include "tools/predict/categories.h"
 
 namespace {
 
@@ -34,22 +34,35 @@ struct Arguments {
 };
 
 constexpr const char* kFooter =
-    "The recipe is that of the training: the network, and how images are resized. Its number of classes is taken from the weights.\n"
-    "Names of categories are those of --data, else COCO's for a model of 80 or 90 categories, else those of the generated shapes.\n"
-    "image_id in --json is the number in the file's name where every name is one (000000000139.jpg), else the place among the arguments, from 1.\n"
+    "The recipe is that of the training: the network, and how images are resized. Its number of classes is taken from "
+    "the weights.\n"
+    "Names of categories are those of --data, else COCO's for a model of 80 or 90 categories, else those of the "
+    "generated shapes.\n"
+    "image_id in --json is the number in the file's name where every name is one (000000000139.jpg), else the place "
+    "among the arguments, from 1.\n"
     "An image that cannot be read is named and left out; the exit code tells.\n"
     "Example: predict photo.jpg --weights trained.h5 --out predictions --json predictions.json";
 
 void declare(CLI::App& app, Arguments& a) {
   app.add_option("images", a.images, "JPEG or PNG files")->required()->type_name("IMAGE...");
-  app.add_option("--weights", a.weights, "HDF5 file of train.save_weights or data/convert_weights.py")->required()->type_name("FILE");
+  app.add_option("--weights", a.weights, "HDF5 file of train.save_weights or data/convert_weights.py")
+      ->required()
+      ->type_name("FILE");
   app.add_option("--recipe", a.recipe, "Recipe of the training: a TOML file or a name")->type_name("FILE|NAME");
-  app.add_option("--set", a.set, "Override one setting of the recipe; may be repeated")->type_name("KEY=VALUE")->expected(1)->take_all();
-  app.add_option("--data", a.data, "Folder of packed shards whose categories the model was trained on")->type_name("DIR");
-  app.add_option("--out", a.out, "Folder that gets a picture NAME.png for each image, made where it is missing")->type_name("FOLDER");
-  app.add_option("--json", a.json, "File that gets all detections with boxes and masks, in COCO's result format")->type_name("FILE");
-  app.add_option("--threshold", a.threshold, "Score from which on an object is drawn; --json has all that model.roi keeps")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+  app.add_option("--set", a.set, "Override one setting of the recipe; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  app.add_option("--data", a.data, "Folder of packed shards whose categories the model was trained on")
+      ->type_name("DIR");
+  app.add_option("--out", a.out, "Folder that gets a picture NAME.png for each image, made where it is missing")
+      ->type_name("FOLDER");
+  app.add_option("--json", a.json, "File that gets all detections with boxes and masks, in COCO's result format")
+      ->type_name("FILE");
+  app.add_option(
+         "--threshold", a.threshold, "Score from which on an object is drawn; --json has all that model.roi keeps")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   app.add_flag("--force", a.force, "Replace what --out and --json name, where it exists");
   app.footer(kFooter);
 }
@@ -63,7 +76,8 @@ train::Recipe read_recipe(const Arguments& a) {
   harness::apply_overrides(table, overrides);
   result::assign(table, recipe);
   data::check(recipe.data);
-  if (recipe.device != "cpu") throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
+  if (recipe.device != "cpu")
+    throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
   if (recipe.model.backbone.norm == "sync") recipe.model.backbone.norm = "batch";  // the same but in training
   return recipe;
 }
@@ -73,28 +87,36 @@ std::vector<coco::Category> read_categories(const Arguments& a, std::int64_t cla
   if (a.data.empty()) return categories_of(classes);
   const auto categories = data::ShardSet(a.data, "val").categories();
   if (std::ssize(categories) + 1 != classes)
-    throw UsageError("The weights '" + a.weights + "' are those of " + std::to_string(classes - 1) + " categories, and '" + a.data + "' has " +
-                     std::to_string(categories.size()) + ". Name the data set of the training with --data, or leave it out.");
+    throw UsageError("The weights '" + a.weights + "' are those of " + std::to_string(classes - 1) +
+                     " categories, and '" + a.data + "' has " + std::to_string(categories.size()) +
+                     ". Name the data set of the training with --data, or leave it out.");
   return categories;
 }
 
-std::string picture_of(const Arguments& a, const std::string& image) { return (fs::path(a.out) / fs::path(image).stem()).string() + ".png"; }
+std::string picture_of(const Arguments& a, const std::string& image) {
+  return (fs::path(a.out) / fs::path(image).stem()).string() + ".png";
+}
 
 // Before the first image: a picture that is refused at the end would have cost all the work.
 void check_outputs(const Arguments& a) {
-  if (a.out.empty() && a.json.empty()) throw UsageError("Nothing would be written. Name a folder for pictures with --out, a file for detections with --json, or both.");
+  if (a.out.empty() && a.json.empty())
+    throw UsageError(
+        "Nothing would be written. Name a folder for pictures with --out, a file for detections with --json, or both.");
   std::vector<std::string> files;
   if (!a.json.empty()) files.push_back(a.json);
   if (!a.out.empty())
     for (const std::string& image : a.images) files.push_back(picture_of(a, image));
   std::set<std::string> taken;
   for (const std::string& file : files) {
-    if (!taken.insert(file).second) throw UsageError("Two images would be written to '" + file + "'. Name them in two runs, with two folders --out.");
-    if (!a.force && fs::exists(file)) throw UsageError("'" + file + "' exists already. Replace it with --force, or name another place.");
+    if (!taken.insert(file).second)
+      throw UsageError("Two images would be written to '" + file + "'. Name them in two runs, with two folders --out.");
+    if (!a.force && fs::exists(file))
+      throw UsageError("'" + file + "' exists already. Replace it with --force, or name another place.");
   }
   std::error_code error;
   if (!a.out.empty() && (fs::create_directories(a.out, error), error))
-    throw UsageError("The folder '" + a.out + "' cannot be made (" + error.message() + "). Name another one with --out.");
+    throw UsageError(
+        "The folder '" + a.out + "' cannot be made (" + error.message() + "). Name another one with --out.");
 }
 
 std::vector<std::int64_t> image_ids(const std::vector<std::string>& files) {
@@ -121,14 +143,12 @@ data::RgbImage read_image(const std::string& file) {
     data::RgbImage image;
     data::JpegDecoder().decode(bytes, image);
     return image;
-  } catch (const DataError& e) {
-    throw DataError("'" + file + "' " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError("'" + file + "' " + e.what()); }
 }
 
 result::Json entry(const eval::coco::Detection& d, std::int64_t image_id) {
   return {{"image_id", image_id}, {"category_id", d.category_id}, {"bbox", d.bbox}, {"score", d.score},
-          {"segmentation", {{"size", {d.mask.height, d.mask.width}}, {"counts", coco::to_string(d.mask)}}}};
+      {"segmentation", {{"size", {d.mask.height, d.mask.width}}, {"counts", coco::to_string(d.mask)}}}};
 }
 
 class Program {
@@ -143,7 +163,8 @@ class Program {
     at::set_num_threads(threads);
     detector_.legacy_boxes = recipe_.model.legacy_boxes;
     for (const coco::Category& c : categories_) detector_.category_of.push_back(c.id);
-    model_ = std::make_unique<model::MaskRcnn>(recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
+    model_ = std::make_unique<model::MaskRcnn>(
+        recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
     model::load_weights(a.weights, model_->parameters());
   }
 
@@ -169,11 +190,13 @@ class Program {
     const auto found = detector_(*model_, image, recipe_.data, "'" + file + "'");
     for (const auto& d : found) entries_.push_back(entry(d, id));
     const auto shown = eval::worth_showing(found, arguments_.threshold);
-    std::printf("%s: %zu of %zu objects have a score of %g or more\n", file.c_str(), shown.size(), found.size(), arguments_.threshold);
+    std::printf("%s: %zu of %zu objects have a score of %g or more\n", file.c_str(), shown.size(), found.size(),
+        arguments_.threshold);
     if (arguments_.out.empty()) return;
     std::vector<eval::Marked> objects;
     for (const auto* d : shown) objects.push_back(eval::marked(*d, name_of(d->category_id)));
-    write_whole_file(picture_of(arguments_, file), data::encode_png(eval::draw(image, objects, eval::magnification(image))));
+    write_whole_file(
+        picture_of(arguments_, file), data::encode_png(eval::draw(image, objects, eval::magnification(image))));
   }
 
   std::string name_of(std::int64_t category) const {
@@ -193,7 +216,10 @@ class Program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Finds objects in images with trained weights: pictures with boxes, masks, names and scores, and COCO's result format.", "predict");
+  CLI::App app(
+      "Finds objects in images with trained weights: pictures with boxes, masks, names and scores, and COCO's result "
+      "format.",
+      "predict");
   Arguments arguments;
   declare(app, arguments);
   return run_tool(app, argc, argv, [&] { return Program(arguments).run(); });

@@ -12,7 +12,8 @@ constexpr std::size_t kMostNamed = 8;
 
 std::string listed(const std::vector<int>& numbers) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(numbers.size(), kMostNamed); ++i) text += (i ? ", " : "") + std::to_string(numbers[i]);
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMostNamed); ++i)
+    text += (i ? ", " : "") + std::to_string(numbers[i]);
   return numbers.size() > kMostNamed ? text + " and " + std::to_string(numbers.size() - kMostNamed) + " more" : text;
 }
 
@@ -34,11 +35,17 @@ Cluster::Cluster(std::vector<Json> facts_of_rank) : facts_(std::move(facts_of_ra
   }
 }
 
-std::string Cluster::name(int rank) const { return "rank " + std::to_string(rank) + " (node " + std::to_string(node_of_[rank]) + ")"; }
+std::string Cluster::name(int rank) const {
+  return "rank " + std::to_string(rank) + " (node " + std::to_string(node_of_[rank]) + ")";
+}
 
-std::string Cluster::names(const std::vector<int>& ranks) const { return ranks.size() == 1 ? name(ranks[0]) : "ranks " + listed(ranks); }
+std::string Cluster::names(const std::vector<int>& ranks) const {
+  return ranks.size() == 1 ? name(ranks[0]) : "ranks " + listed(ranks);
+}
 
-std::string Cluster::node_names(const std::vector<int>& nodes) { return (nodes.size() == 1 ? "node " : "nodes ") + listed(nodes); }
+std::string Cluster::node_names(const std::vector<int>& nodes) {
+  return (nodes.size() == 1 ? "node " : "nodes ") + listed(nodes);
+}
 
 Json Cluster::of_node(const char* member) const {
   std::vector<const Json*> first;

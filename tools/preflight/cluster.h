@@ -16,12 +16,13 @@ class Cluster {
   int ranks() const { return static_cast<int>(facts_.size()); }
   int nodes() const { return static_cast<int>(ranks_of_node_.size()); }
   const result::Json& rank(int r) const { return facts_[r]; }
-  const result::Json& node(int n) const { return facts_[ranks_of_node_[n].front()]; }  // of its first rank, which knows the node
+  // of its first rank, which knows the node
+  const result::Json& node(int n) const { return facts_[ranks_of_node_[n].front()]; }
   int node_of(int rank) const { return node_of_[rank]; }
   const std::vector<int>& ranks_of(int node) const { return ranks_of_node_[node]; }
 
-  std::string name(int rank) const;  // "rank 5 (node 1)"
-  std::string names(const std::vector<int>& ranks) const;  // "rank 5 (node 1)", "ranks 0, 1 and 7 more"
+  std::string name(int rank) const;                              // "rank 5 (node 1)"
+  std::string names(const std::vector<int>& ranks) const;        // "rank 5 (node 1)", "ranks 0, 1 and 7 more"
   static std::string node_names(const std::vector<int>& nodes);  // "node 1", "nodes 0, 2"
   // [value of each node's first rank, ...]; null where a node lacks it.
   result::Json of_node(const char* member) const;
@@ -33,7 +34,8 @@ class Cluster {
   std::vector<std::vector<int>> ranks_of_node_;
 };
 
-// Those whose value is not the one that most have; where two are equally frequent, the one that appears first counts as usual.
+// Those whose value is not the one that most have; where two are equally frequent, the one that appears first counts as
+// usual.
 struct Odd {
   result::Json usual;
   std::vector<int> who;

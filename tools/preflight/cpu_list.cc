@@ -10,7 +10,8 @@ namespace ttt::preflight {
 namespace {
 
 int number(const std::string& text, const std::string& whole) {
-  const bool digits = !text.empty() && text.size() < 7 && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+  const bool digits = !text.empty() && text.size() < 7 &&
+                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
   if (!digits) throw DataError("'" + whole + "' is no list of CPUs. A list looks like 0-3,8.");
   return std::stoi(text);
 }
@@ -22,7 +23,8 @@ CpuSet parse_cpu_list(const std::string& text) {
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
     const std::size_t dash = part.find('-');
-    const int first = number(part.substr(0, dash), text), last = dash == std::string::npos ? first : number(part.substr(dash + 1), text);
+    const int first = number(part.substr(0, dash), text),
+              last = dash == std::string::npos ? first : number(part.substr(dash + 1), text);
     for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
   }
   return cpus;

@@ -15,8 +15,8 @@
 #include "cuda/devices.h"
 #include "cuda/nvml.h"
 #include "data/shapes.h"
-#include "tools/preflight/cpu_list.h"
 #include "result/system_info.h"
+#include "tools/preflight/cpu_list.h"
 
 namespace ttt::preflight {
 namespace fs = std::filesystem;
@@ -45,7 +45,8 @@ CpuSet usable_cpus() {
 CpuSet cores_of(const CpuSet& cpus) {
   CpuSet cores;
   for (const int cpu : cpus) {
-    const std::string siblings = first_line("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
+    const std::string siblings =
+        first_line("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list");
     cores.insert(siblings.empty() ? cpu : *parse_cpu_list(siblings).begin());
   }
   return cores;
@@ -100,32 +101,33 @@ Json gpus() {
     const cuda::GpuReport report = cuda::gpu_health();
     Json devices = Json::array();
     for (const cuda::GpuHealth& g : report.devices)
-      devices.push_back({{"name", g.name}, {"memory_bytes", g.memory_bytes}, {"uncorrected_ecc_errors", g.uncorrected_ecc_errors},
-                         {"temperature_c", g.temperature_c}, {"slowed_by", g.slowed_by}});
+      devices.push_back(
+          {{"name", g.name}, {"memory_bytes", g.memory_bytes}, {"uncorrected_ecc_errors", g.uncorrected_ecc_errors},
+              {"temperature_c", g.temperature_c}, {"slowed_by", g.slowed_by}});
     return {{"driver", report.driver}, {"devices", std::move(devices)}};
-  } catch (const NotSupported& e) {
-    return {{"reason", e.what()}};
-  }
+  } catch (const NotSupported& e) { return {{"reason", e.what()}}; }
 }
 
 Json gpu_of(const Place& place) {
   try {
     const std::vector<std::string> visible = cuda::visible_devices();
-    const std::string& id = visible[static_cast<std::size_t>(cuda::device_of_rank(static_cast<int>(visible.size()), place.local_rank, place.local_size))];
+    const std::string& id = visible[static_cast<std::size_t>(
+        cuda::device_of_rank(static_cast<int>(visible.size()), place.local_rank, place.local_size))];
     std::string file = id;
-    std::transform(file.begin(), file.end(), file.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(
+        file.begin(), file.end(), file.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const std::string numa = first_line("/sys/bus/pci/devices/" + file + "/numa_node");
     return {{"bus_id", id}, {"numa", numa.empty() ? -1 : std::atoi(numa.c_str())}};
-  } catch (const NotSupported& e) {
-    return {{"reason", e.what()}};
-  }
+  } catch (const NotSupported& e) { return {{"reason", e.what()}}; }
 }
 
-// Variables that a launcher forwards or not. What is of one rank or one node (SLURM_JOB_..., devices, the launcher's own) may differ.
+// Variables that a launcher forwards or not. What is of one rank or one node (SLURM_JOB_..., devices, the launcher's
+// own) may differ.
 Json shared_environment(const Json& all) {
   Json kept = Json::object();
   for (const auto& [name, value] : all.items())
-    if (!name.starts_with("SLURM_") && !name.starts_with("OMPI_MCA_") && name != "CUDA_VISIBLE_DEVICES") kept[name] = value;
+    if (!name.starts_with("SLURM_") && !name.starts_with("OMPI_MCA_") && name != "CUDA_VISIBLE_DEVICES")
+      kept[name] = value;
   return kept;
 }
 
@@ -137,7 +139,8 @@ std::string host_name() {
 
 }  // namespace
 
-Json rank_facts(const Place& place, const std::string& result_folder, const std::map<std::string, result::LibraryVersion>& libraries) {
+Json rank_facts(const Place& place, const std::string& result_folder,
+    const std::map<std::string, result::LibraryVersion>& libraries) {
   Json provenance = result::provenance_json({}, libraries);
   const CpuSet cpus = usable_cpus();
   Json facts = {{"host", host_name()}, {"environment", shared_environment(provenance["environment"])}};
@@ -153,7 +156,7 @@ Json rank_facts(const Place& place, const std::string& result_folder, const std:
   if (const std::int64_t bytes = memory_available_bytes(); bytes > 0) facts["memory_available_bytes"] = bytes;
   const char* temporary = std::getenv("TMPDIR");
   facts["disk"] = Json::array({disk_of("result", result_folder), disk_of("cache", data::cache_folder()),
-                               disk_of("temporary files", temporary && *temporary ? temporary : "/tmp")});
+      disk_of("temporary files", temporary && *temporary ? temporary : "/tmp")});
   facts["governors"] = governors();
   facts["gpus"] = gpus();
   return facts;

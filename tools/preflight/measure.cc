@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::size_t kHashBytes = 256 << 10, kCopyBytes = 32 << 20;
 
-double clock_of_the_day_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+double clock_of_the_day_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
-template <class Body>
-double timed_s(Body&& body) {
+template <class Body> double timed_s(Body&& body) {
   const double begin = now_s();
   body();
   return now_s() - begin;
 }
 
 // Rank 0 gets `own` of every rank.
-template <class T>
-std::vector<T> gathered(comm::Communicator& comm, const T& own) {
+template <class T> std::vector<T> gathered(comm::Communicator& comm, const T& own) {
   std::vector<T> all;
   for (const std::string& bytes : comm.gather(std::string(reinterpret_cast<const char*>(&own), sizeof own), 0)) {
     all.emplace_back();
@@ -54,8 +54,10 @@ std::vector<Speed> speeds(comm::Communicator& comm, std::int64_t repeats) {
   return gathered(comm, best);
 }
 
-// Each node's first rank in turn sends to everybody: a node whose link is slow is late in all rounds, or makes all others late in its own.
-std::vector<std::vector<double>> links(comm::Communicator& comm, const std::vector<int>& first_ranks, const Settings& settings) {
+// Each node's first rank in turn sends to everybody: a node whose link is slow is late in all rounds, or makes all
+// others late in its own.
+std::vector<std::vector<double>> links(
+    comm::Communicator& comm, const std::vector<int>& first_ranks, const Settings& settings) {
   if (first_ranks.size() < 2) return {};
   std::vector<char> buffer(static_cast<std::size_t>(settings.link_bytes), 1);
   std::vector<std::vector<double>> rows;
@@ -85,7 +87,8 @@ Reduction reduction(comm::Communicator& comm, const Settings& settings) {
   const double ranks = comm.size();
   std::vector<float> buffer(static_cast<std::size_t>(settings.all_reduce_bytes) / sizeof(float));
   r.bus_bytes = 2 * (ranks - 1) / ranks * static_cast<double>(buffer.size() * sizeof(float));
-  for (std::int64_t i = -1; i < settings.repeats; ++i) {  // the first one maps pages and opens connections: not a sample
+  // the first one maps pages and opens connections: not a sample
+  for (std::int64_t i = -1; i < settings.repeats; ++i) {
     double one = 1;
     comm.barrier();
     const double small_s = timed_s([&] { comm.all_reduce_sum(&one, 1); });
@@ -94,7 +97,8 @@ Reduction reduction(comm::Communicator& comm, const Settings& settings) {
     comm.barrier();
     const double large_s = timed_s([&] { comm.all_reduce_sum(buffer.data(), buffer.size()); });
     bool right = one == ranks;
-    for (std::size_t k = 0; k < buffer.size(); ++k) right &= buffer[k] == static_cast<float>(k % 8) * static_cast<float>(ranks);
+    for (std::size_t k = 0; k < buffer.size(); ++k)
+      right &= buffer[k] == static_cast<float>(k % 8) * static_cast<float>(ranks);
     r.right &= slowest_s(comm, right ? 0 : 1) == 0;
     const double small = slowest_s(comm, small_s), large = slowest_s(comm, large_s);
     if (i >= 0) r.small_s.push_back(small), r.large_s.push_back(large);

@@ -10,10 +10,12 @@
 
 namespace ttt::preflight {
 
-// Rates of one rank while all ranks work at the same time: the best of the repeats, since every disturbance makes a rate smaller.
+// Rates of one rank while all ranks work at the same time: the best of the repeats, since every disturbance makes a
+// rate smaller.
 struct Speed {
   double hash_bytes_per_s = 0;  // SHA-256 of an array in the caches: the core's clock
-  double copy_bytes_per_s = 0;  // a copy of arrays beyond the caches, bytes read and written: the rank's share of the memory
+  // a copy of arrays beyond the caches, bytes read and written: the rank's share of the memory
+  double copy_bytes_per_s = 0;
 };
 
 struct Reduction {
@@ -26,13 +28,14 @@ struct Reduction {
 struct Measured {
   std::vector<Speed> speed_of_rank;
   std::vector<comm::ClockOffset> clock_of_rank;  // by the clock of the day
-  // [root's node][node]: seconds until that node's first rank had what the root's first rank broadcast; the best of the repeats. Empty on one node.
+  // [root's node][node]: seconds until that node's first rank had what the root's first rank broadcast; the best of the
+  // repeats. Empty on one node.
   std::vector<std::vector<double>> link_s;
   Reduction reduction;  // without samples on one rank
 };
 
-// Collective; rank 0 gets everything, the others nothing that means something. `first_ranks`: the first rank of each node,
-// the same on every rank.
+// Collective; rank 0 gets everything, the others nothing that means something. `first_ranks`: the first rank of each
+// node, the same on every rank.
 Measured measure(comm::Communicator& comm, const std::vector<int>& first_ranks, const Settings& settings);
 
 }  // namespace ttt::preflight

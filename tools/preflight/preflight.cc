@@ -1,16 +1,17 @@
-// Looks at what a run would stand on, before it: mpirun -n 32 ./preflight [--data DIR]. README.md of this folder says what is looked at.
+// Looks at what a run would stand on, before it: mpirun -n 32 ./preflight [--data DIR]. README.md of this folder says
+// what is looked at.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "app/app.h"
 #include "comm/world.h"
 #include "core/error.h"
-#include "app/app.h"
+#include "run/assemble.h"
+#include "run/launch.h"
 #include "tools/preflight/facts.h"
 #include "tools/preflight/judge.h"
 #include "tools/preflight/measure.h"
-#include "run/launch.h"
-#include "run/assemble.h"
 
 namespace {
 
@@ -23,7 +24,8 @@ using result::Json;
 // Every rank's object on rank 0, nothing elsewhere.
 std::vector<Json> gathered(const harness::RunContext& context, const Json& own) {
   std::vector<Json> all;
-  for (const std::string& text : context.launch.gather(result::dump(own, -1))) all.push_back(result::parse(text, "a rank's facts"));
+  for (const std::string& text : context.launch.gather(result::dump(own, -1)))
+    all.push_back(result::parse(text, "a rank's facts"));
   return all;
 }
 
@@ -35,7 +37,9 @@ std::vector<int> first_ranks(const harness::RunContext& context, const Cluster& 
 }
 
 harness::Outcome outcome_of(const std::vector<Check>& checks) {
-  const auto count = [&](const char* status) { return std::count_if(checks.begin(), checks.end(), [&](const Check& c) { return c.status == status; }); };
+  const auto count = [&](const char* status) {
+    return std::count_if(checks.begin(), checks.end(), [&](const Check& c) { return c.status == status; });
+  };
   for (const Check& c : checks)
     if (c.status == "failed") return {.verdict = result::Verdict::kFailed, .reason = c.name + ": " + c.sentence};
   std::string reason = std::to_string(checks.size()) + " checks, none failed";
@@ -44,16 +48,21 @@ harness::Outcome outcome_of(const std::vector<Check>& checks) {
   return {.verdict = result::Verdict::kPassed, .reason = reason};
 }
 
-// Hosts by name: results keep only a hash of it, so here is where a node's number is explained. What is wrong is said even when quiet.
+// Hosts by name: results keep only a hash of it, so here is where a node's number is explained. What is wrong is said
+// even when quiet.
 void print(const Cluster& cluster, const std::vector<Check>& checks, bool quiet) {
   for (int n = 0; n < cluster.nodes() && !quiet; ++n) {
     const std::vector<int>& ranks = cluster.ranks_of(n);
-    std::printf("node %d is %s: %zu rank%s from %d\n", n, cluster.node(n).value("host", "").c_str(), ranks.size(), ranks.size() > 1 ? "s" : "", ranks.front());
-    for (const int r : ranks) std::printf("  rank %d: cpus %s, NUMA %s\n", r, cluster.rank(r).value("cpus", "").c_str(), cluster.rank(r).value("numa", "").c_str());
+    std::printf("node %d is %s: %zu rank%s from %d\n", n, cluster.node(n).value("host", "").c_str(), ranks.size(),
+        ranks.size() > 1 ? "s" : "", ranks.front());
+    for (const int r : ranks)
+      std::printf("  rank %d: cpus %s, NUMA %s\n", r, cluster.rank(r).value("cpus", "").c_str(),
+          cluster.rank(r).value("numa", "").c_str());
   }
   for (const Check& c : checks) {
     const bool wrong = c.status == "warning" || c.status == "failed";
-    if (!quiet || wrong) std::fprintf(wrong ? stderr : stdout, "%-14s %-12s %s\n", c.status.c_str(), c.name.c_str(), c.sentence.c_str());
+    if (!quiet || wrong)
+      std::fprintf(wrong ? stderr : stdout, "%-14s %-12s %s\n", c.status.c_str(), c.name.c_str(), c.sentence.c_str());
   }
   std::fflush(stdout);
 }
@@ -66,7 +75,8 @@ void stop_where_asked(const harness::RunContext& context, comm::Communicator& co
 }
 
 harness::Outcome look(const Settings& settings, harness::RunContext& context, const comm::World& world) {
-  const preflight::Place place{.rank = world.rank(), .local_rank = world.local_rank(), .local_size = world.local_size()};
+  const preflight::Place place{
+      .rank = world.rank(), .local_rank = world.local_rank(), .local_size = world.local_size()};
   const std::string data = context.options.data.value_or(""), out = context.options.out;
   const std::string result_folder = std::filesystem::absolute(out.empty() ? "result" : out).parent_path();
   const auto comm = world.communicator();
@@ -89,7 +99,8 @@ harness::Outcome look(const Settings& settings, harness::RunContext& context, co
       r.checks = checks;
     });
   }
-  outcome.verdict = result::verdict_from_name(context.launch.from_root(std::string(result::verdict_name(outcome.verdict))));
+  outcome.verdict =
+      result::verdict_from_name(context.launch.from_root(std::string(result::verdict_name(outcome.verdict))));
   outcome.reason = context.launch.from_root(outcome.reason);
   return outcome;
 }
@@ -101,10 +112,12 @@ int main(int argc, char** argv) {
   comm::World world(&argc, &argv);
   const auto comm = world.communicator();
   harness::App<Settings> app{.name = "preflight",
-                             .summary = "Looks at what a run would stand on: versions, binding, clocks, memory, disks, shards, GPUs, speed of ranks and links.",
-                             .kind = "preflight",
-                             .shortcuts = {.seed = "", .device = ""},
-                             .libraries = library_versions(world)};
+      .summary =
+          "Looks at what a run would stand on: versions, binding, clocks, memory, disks, "
+          "shards, GPUs, speed of ranks and links.",
+      .kind = "preflight",
+      .shortcuts = {.seed = "", .device = ""},
+      .libraries = library_versions(world)};
   app.run = [&](const Settings& settings, harness::RunContext& context) { return look(settings, context, world); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

@@ -20,8 +20,11 @@ std::string problem_of(const std::string& folder, const data::ManifestEntry& ent
   std::error_code error;
   const auto bytes = static_cast<std::int64_t>(fs::file_size(path, error));
   if (error) return path + " cannot be read (" + error.message() + ")";
-  if (bytes != entry.bytes) return path + " has " + std::to_string(bytes) + " bytes, " + data::kManifestName + " says " + std::to_string(entry.bytes);
-  if (hash && sha256_of_file(path) != entry.sha256) return path + " has another SHA-256 than " + data::kManifestName + " says";
+  if (bytes != entry.bytes)
+    return path + " has " + std::to_string(bytes) + " bytes, " + data::kManifestName + " says " +
+           std::to_string(entry.bytes);
+  if (hash && sha256_of_file(path) != entry.sha256)
+    return path + " has another SHA-256 than " + data::kManifestName + " says";
   return {};
 }
 
@@ -29,7 +32,8 @@ std::string problem_of(const std::string& folder, const data::ManifestEntry& ent
 
 Json shard_facts(const Place& place, const std::string& data, const Settings& settings) {
   Json facts = {{"folder", ""}, {"read_bytes", 0}, {"read_s", 0.0}, {"problems", Json::array()}};
-  const std::string folder = data.empty() ? data::default_dataset_folder(data::cache_folder(), {.aspects = settings.generated}) : data;
+  const std::string folder =
+      data.empty() ? data::default_dataset_folder(data::cache_folder(), {.aspects = settings.generated}) : data;
   // Each node makes the generated data set for itself when a run first needs it.
   if (settings.shards == "none" || (data.empty() && !fs::is_directory(folder))) return facts;
   facts["folder"] = folder;
@@ -41,7 +45,8 @@ Json shard_facts(const Place& place, const std::string& data, const Settings& se
     for (std::size_t i = 0; i < entries.size(); ++i) {
       all += entries[i].bytes;
       if (static_cast<int>(i % static_cast<std::size_t>(place.local_size)) != place.local_rank) continue;
-      if (const std::string problem = problem_of(folder, entries[i], settings.shards == "hash"); !problem.empty()) facts["problems"].push_back(problem);
+      if (const std::string problem = problem_of(folder, entries[i], settings.shards == "hash"); !problem.empty())
+        facts["problems"].push_back(problem);
       read += settings.shards == "hash" ? entries[i].bytes : 0;
     }
     facts["bytes"] = all, facts["read_bytes"] = read, facts["read_s"] = now_s() - begin;

@@ -6,12 +6,15 @@
 namespace ttt::ablations {
 namespace {
 
-// The same global batches, dealt out to the ranks by cost: the dearest image first, each to the rank that has the least so far and room left
-// (longest processing time first, Graham 1969). What differs between images of one size is the number of objects, which the mask branch follows.
+// The same global batches, dealt out to the ranks by cost: the dearest image first, each to the rank that has the least
+// so far and room left (longest processing time first, Graham 1969). What differs between images of one size is the
+// number of objects, which the mask branch follows.
 class BalancedOrder final : public data::BatchOrder {
  public:
-  BalancedOrder(const data::ShardSet& set, const data::DataSettings& data, data::OrderSettings settings) : set_(set), settings_(settings) {
-    for (settings.rank = 0; settings.rank < settings.ranks; ++settings.rank) shares_.push_back(std::make_unique<data::TrainOrder>(set, data, settings));
+  BalancedOrder(const data::ShardSet& set, const data::DataSettings& data, data::OrderSettings settings)
+      : set_(set), settings_(settings) {
+    for (settings.rank = 0; settings.rank < settings.ranks; ++settings.rank)
+      shares_.push_back(std::make_unique<data::TrainOrder>(set, data, settings));
   }
   std::int64_t batches() const override { return -1; }
   std::int64_t per_rank() const override { return shares_[0]->per_rank(); }
@@ -56,14 +59,19 @@ void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
 
 Ablation ablate_balanced_sampling() {
   return {.name = "balanced_sampling",
-          .question = "What is it worth to deal a batch's images out to the ranks by their cost, where the step's work follows the image?",
-          .claim = "Each GPU should get equal work; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is a shorter step. With "
-                         "fixed shapes there is nothing to balance.",
-          .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same
-          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .components = deal_by_cost}},
-          .unsupported = needs_ranks};
+      .question =
+          "What is it worth to deal a batch's images out to the ranks by their cost, where the step's work follows "
+          "the image?",
+      .claim = "Each GPU should get equal work; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation =
+          "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is "
+          "a shorter step. With "
+          "fixed shapes there is nothing to balance.",
+      .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same
+      .variants = {{.name = "in order", .change = over_positives},
+          {.name = "by objects", .change = over_positives, .components = deal_by_cost}},
+      .unsupported = needs_ranks};
 }
 
 }  // namespace ttt::ablations

@@ -10,13 +10,13 @@ Ablation ablate_bucket_bytes() {
                    }};
   };
   return {.name = "bucket_bytes",
-          .question = "How large should a bucket be?",
-          .claim = "Gradients go in buckets, one all-reduce each; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "Small buckets start early and pay more latency, large ones leave nothing to overlap with.",
-          .promise = Promise::kBitwise,
-          .variants = {size(4 << 20), size(1 << 20), size(256 << 10), size(64 << 10)},
-          .unsupported = needs_ranks};
+      .question = "How large should a bucket be?",
+      .claim = "Gradients go in buckets, one all-reduce each; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation = "Small buckets start early and pay more latency, large ones leave nothing to overlap with.",
+      .promise = Promise::kBitwise,
+      .variants = {size(4 << 20), size(1 << 20), size(256 << 10), size(64 << 10)},
+      .unsupported = needs_ranks};
 }
 
 }  // namespace ttt::ablations

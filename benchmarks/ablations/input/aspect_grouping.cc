@@ -10,14 +10,17 @@ Ablation ablate_aspect_grouping() {
                    }};
   };
   return {.name = "aspect_grouping",
-          .question = "What is it worth that a batch has only landscape or only portrait images?",
-          .claim = "Samples of like size in one batch balance the work; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "A batch is padded to its largest image: with both kinds in it, a quarter or more of the pixels is padding. Measured on images of "
-                         "4:3 and 3:4 where no data is given.",
-          .promise = Promise::kOtherWork,  // batches of other images
-          .variants = {padded("mixed: one size", "fixed", false), padded("grouped: two sizes", "two", true), padded("mixed: batch's size", "batch", false)},
-          .block_steps = 4};
+      .question = "What is it worth that a batch has only landscape or only portrait images?",
+      .claim = "Samples of like size in one batch balance the work; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation =
+          "A batch is padded to its largest image: with both kinds in it, a quarter or more of the pixels is "
+          "padding. Measured on images of "
+          "4:3 and 3:4 where no data is given.",
+      .promise = Promise::kOtherWork,  // batches of other images
+      .variants = {padded("mixed: one size", "fixed", false), padded("grouped: two sizes", "two", true),
+          padded("mixed: batch's size", "batch", false)},
+      .block_steps = 4};
 }
 
 }  // namespace ttt::ablations

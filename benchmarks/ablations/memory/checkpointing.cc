@@ -6,8 +6,9 @@
 namespace ttt::ablations {
 namespace {
 
-// Activation checkpointing (Chen et al. 2016) of the backbone: its forward pass keeps nothing but the pyramid, and runs again before its
-// backward pass. What bounds memory at large images is the backbone's activations, so it is one segment.
+// Activation checkpointing (Chen et al. 2016) of the backbone: its forward pass keeps nothing but the pyramid, and runs
+// again before its backward pass. What bounds memory at large images is the backbone's activations, so it is one
+// segment.
 class CheckpointedStep final : public train::Step {
  public:
   CheckpointedStep(model::MaskRcnn& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {}
@@ -63,15 +64,17 @@ class CheckpointedStep final : public train::Step {
 
 Ablation ablate_checkpointing() {
   return {.name = "checkpointing",
-          .question = "What does it cost to compute the backbone twice instead of keeping its activations?",
-          .claim = "Recomputed activations save memory and cost time; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
-          .promise = Promise::kBitwise,
-          .variants = {{.name = "activations kept"},
-                       {.name = "backbone computed again", .components = [](Components& c) {
-                          c.step.replace("checkpointing", [](Run& run) { return std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); });
-                        }}}};
+      .question = "What does it cost to compute the backbone twice instead of keeping its activations?",
+      .claim = "Recomputed activations save memory and cost time; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
+      .promise = Promise::kBitwise,
+      .variants = {{.name = "activations kept"}, {.name = "backbone computed again", .components = [](Components& c) {
+                                                    c.step.replace("checkpointing", [](Run& run) {
+                                                      return std::make_unique<CheckpointedStep>(
+                                                          *run.parts.model, run.parts.scaler.get());
+                                                    });
+                                                  }}}};
 }
 
 }  // namespace ttt::ablations

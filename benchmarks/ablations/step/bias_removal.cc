@@ -9,11 +9,12 @@
 namespace ttt::ablations {
 namespace {
 
-// One 3x3 convolution and the normalisation after it, forward and backward: [N, C, S / 4, S / 4] with the recipe's images a rank, stem width
-// and image side, which is the shape of the first residual stage.
+// One 3x3 convolution and the normalisation after it, forward and backward: [N, C, S / 4, S / 4] with the recipe's
+// images a rank, stem width and image side, which is the shape of the first residual stage.
 class ConvNorm {
  public:
-  ConvNorm(const train::Recipe& r, std::int64_t images, bool bias, std::shared_ptr<ThreadPool> pool) : ops_(model::host_ops(std::move(pool))) {
+  ConvNorm(const train::Recipe& r, std::int64_t images, bool bias, std::shared_ptr<ThreadPool> pool)
+      : ops_(model::host_ops(std::move(pool))) {
     const std::int64_t n = images, c = r.model.backbone.width, side = r.data.short_side / 4;
     x_ = normal_tensor({n, c, side, side}, 1).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
     weight_ = (normal_tensor({c, c, 3, 3}, 2) * 0.05).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
@@ -38,9 +39,12 @@ class ConvNorm {
 Variant variant(const char* name, bool bias) {
   return {.name = name, .arm = [bias](const Bench& bench) -> std::unique_ptr<Arm> {
             const int threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
-            const auto op = std::make_shared<ConvNorm>(bench.recipe, images_of_rank(bench), bias, std::make_shared<ThreadPool>(threads));
-            return std::make_unique<OperationArm>(bench, Operation{.description = {{"convolution", bias ? "3x3 with bias" : "3x3"}, {"norm", "batch"}},
-                                                                   .run = [op](std::int64_t) { op->step(); }, .outputs = [op] { return op->outputs(); }});
+            const auto op = std::make_shared<ConvNorm>(
+                bench.recipe, images_of_rank(bench), bias, std::make_shared<ThreadPool>(threads));
+            return std::make_unique<OperationArm>(
+                bench, Operation{.description = {{"convolution", bias ? "3x3 with bias" : "3x3"}, {"norm", "batch"}},
+                           .run = [op](std::int64_t) { op->step(); },
+                           .outputs = [op] { return op->outputs(); }});
           }};
 }
 
@@ -48,16 +52,20 @@ Variant variant(const char* name, bool bias) {
 
 Ablation ablate_bias_removal() {
   return {.name = "bias_removal",
-          .question = "What does the bias of a convolution cost that a normalisation takes away again?",
-          .claim = "A bias before a normalisation can go: kernels are saved, accuracy is kept; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "The bias itself is fused into the convolution; its gradient, which is zero but for rounding, is one more sum over all pixels.",
-          .promise = Promise::kClose,
-          .rtol = 1e-4,  // a normalised value of order 1 loses a few roundings of y + 0.1; a signature averages them
-          .variants = {variant("with bias", true), variant("without", false)},
-          .settings = {{.name = "first stage of the recipe"},
-                       {.name = "64 filters 3x3 on 32x64x64x64",
-                        .change = [](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = 32, r.model.backbone.width = 64, r.data.short_side = 256; }}}};
+      .question = "What does the bias of a convolution cost that a normalisation takes away again?",
+      .claim = "A bias before a normalisation can go: kernels are saved, accuracy is kept; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation =
+          "The bias itself is fused into the convolution; its gradient, which is zero but for rounding, is one "
+          "more sum over all pixels.",
+      .promise = Promise::kClose,
+      .rtol = 1e-4,  // a normalised value of order 1 loses a few roundings of y + 0.1; a signature averages them
+      .variants = {variant("with bias", true), variant("without", false)},
+      .settings = {{.name = "first stage of the recipe"},
+          {.name = "64 filters 3x3 on 32x64x64x64", .change = [](train::Recipe& r) {
+             r.train.global_batch = 0, r.train.images_per_rank = 32, r.model.backbone.width = 64,
+             r.data.short_side = 256;
+           }}}};
 }
 
 }  // namespace ttt::ablations

@@ -10,13 +10,15 @@
 namespace ttt::ablations {
 namespace {
 
-// A residual block's work (two times 3x3 convolution, batch normalisation, ReLU), forward and backward, in ATen's own operators, which take both
-// formats: [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
+// A residual block's work (two times 3x3 convolution, batch normalisation, ReLU), forward and backward, in ATen's own
+// operators, which take both formats: [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
 class Block {
  public:
   Block(const train::Recipe& r, std::int64_t images, at::MemoryFormat format) {
     const std::int64_t n = images, c = r.model.backbone.width, side = r.data.short_side / 4;
-    const auto made = [&](at::IntArrayRef shape, std::uint64_t seed) { return normal_tensor(shape, seed).contiguous(format); };
+    const auto made = [&](at::IntArrayRef shape, std::uint64_t seed) {
+      return normal_tensor(shape, seed).contiguous(format);
+    };
     x_ = made({n, c, side, side}, 1).requires_grad_();
     for (std::uint64_t i = 0; i < 2; ++i) {
       weight_[i] = (normal_tensor({c, c, 3, 3}, 2 + i) * 0.05).contiguous(format).requires_grad_();
@@ -29,7 +31,9 @@ class Block {
     at::Tensor y = x_;
     for (int i = 0; i < 2; ++i) {
       for (at::Tensor* t : {&weight_[i], &scale_[i], &shift_[i]}) t->mutable_grad().reset();
-      y = at::batch_norm(at::conv2d(y, weight_[i], {}, 1, 1), scale_[i], shift_[i], {}, {}, /*training=*/true, 0.1, 1e-5, false).relu();
+      y = at::batch_norm(
+          at::conv2d(y, weight_[i], {}, 1, 1), scale_[i], shift_[i], {}, {}, /*training=*/true, 0.1, 1e-5, false)
+              .relu();
     }
     y.backward(upstream_);
     y_ = y;
@@ -45,7 +49,9 @@ class Block {
 Variant variant(const char* name, at::MemoryFormat format) {
   return {.name = name, .arm = [name, format](const Bench& bench) -> std::unique_ptr<Arm> {
             const auto block = std::make_shared<Block>(bench.recipe, images_of_rank(bench), format);
-            return std::make_unique<OperationArm>(bench, Operation{.description = {{"memory_format", name}}, .run = [block](std::int64_t) { block->step(); }, .outputs = [block] { return block->outputs(); }});
+            return std::make_unique<OperationArm>(bench, Operation{.description = {{"memory_format", name}},
+                                                             .run = [block](std::int64_t) { block->step(); },
+                                                             .outputs = [block] { return block->outputs(); }});
           }};
 }
 
@@ -53,16 +59,21 @@ Variant variant(const char* name, at::MemoryFormat format) {
 
 Ablation ablate_channels_last() {
   return {.name = "channels_last",
-          .question = "In which order should activations lie in memory: channels last, or each channel's plane by itself?",
-          .claim = "none known",
-          .expectation = "Libraries convolve in blocks of channels: with channels last nothing is reordered before and after, and normalisation and "
-                         "RoIAlign read neighbouring channels.",
-          .promise = Promise::kClose,
-          .rtol = 1e-4,  // the same sums in another order, over up to a million pixels
-          .variants = {variant("NCHW", at::MemoryFormat::Contiguous), variant("channels last", at::MemoryFormat::ChannelsLast)},
-          .settings = {{.name = "first stage of the recipe"},
-                       {.name = "first stage of ResNet-50, 2 images of 320",
-                        .change = [](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = 2, r.model.backbone.width = 64, r.data.short_side = 320; }}}};
+      .question = "In which order should activations lie in memory: channels last, or each channel's plane by itself?",
+      .claim = "none known",
+      .expectation =
+          "Libraries convolve in blocks of channels: with channels last nothing is reordered before and after, and "
+          "normalisation and "
+          "RoIAlign read neighbouring channels.",
+      .promise = Promise::kClose,
+      .rtol = 1e-4,  // the same sums in another order, over up to a million pixels
+      .variants = {variant("NCHW", at::MemoryFormat::Contiguous),
+          variant("channels last", at::MemoryFormat::ChannelsLast)},
+      .settings = {{.name = "first stage of the recipe"},
+          {.name = "first stage of ResNet-50, 2 images of 320", .change = [](train::Recipe& r) {
+             r.train.global_batch = 0, r.train.images_per_rank = 2, r.model.backbone.width = 64,
+             r.data.short_side = 320;
+           }}}};
 }
 
 }  // namespace ttt::ablations

@@ -13,21 +13,25 @@ Variant autotune(const char* name, bool on) {
   return {.name = name, .change = [on](train::Recipe& r) { r.train.cudnn_autotune = on; }};
 }
 
-// How a step calls the convolution: with a shape whose plan is known, on a thread that knows no plan, or with a shape that this side never had.
+// How a step calls the convolution: with a shape whose plan is known, on a thread that knows no plan, or with a shape
+// that this side never had.
 enum class Calls { kKnown, kFirst, kNewShapes };
 
-// The convolution of which a gain is published: 64 filters 3x3 on 32x64x64x64, forward and both gradients. By its operators, not by autograd, whose
-// threads keep plans of their own.
+// The convolution of which a gain is published: 64 filters 3x3 on 32x64x64x64, forward and both gradients. By its
+// operators, not by autograd, whose threads keep plans of their own.
 class PublishedConvolution {
  public:
-  PublishedConvolution(const Bench& bench, Calls calls)
-      : recipe_(bench.recipe), calls_(calls) {
+  PublishedConvolution(const Bench& bench, Calls calls) : recipe_(bench.recipe), calls_(calls) {
     const int threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
     recipe_.train.threads = threads;
-    const at::Device device = train::open_accelerator(recipe_.device, bench.world.team(), std::make_shared<ThreadPool>(threads)).device;
+    const at::Device device =
+        train::open_accelerator(recipe_.device, bench.world.team(), std::make_shared<ThreadPool>(threads)).device;
     const std::int64_t largest = calls == Calls::kNewShapes ? kSide + kSides - 1 : kSide;
-    const auto on_device = [&](at::IntArrayRef shape, std::uint64_t seed) { return normal_tensor(shape, seed).contiguous(at::MemoryFormat::ChannelsLast).to(device); };
-    x_ = on_device({kImages, kFilters, largest, largest}, 1), upstream_ = on_device({kImages, kFilters, largest, largest}, 2);
+    const auto on_device = [&](at::IntArrayRef shape, std::uint64_t seed) {
+      return normal_tensor(shape, seed).contiguous(at::MemoryFormat::ChannelsLast).to(device);
+    };
+    x_ = on_device({kImages, kFilters, largest, largest}, 1),
+    upstream_ = on_device({kImages, kFilters, largest, largest}, 2);
     weight_ = on_device({kFilters, kFilters, 3, 3}, 3) * 0.05;
   }
 
@@ -37,13 +41,18 @@ class PublishedConvolution {
       case Calls::kKnown: return convolve(kImages, kSide, kSide);
       case Calls::kFirst: return WorkThread().run([this] { convolve(kImages, kSide, kSide); });
       // All different for kSides^2 x 8 steps of a build, many times what a build has.
-      case Calls::kNewShapes: return convolve(kImages - number / (kSides * kSides) % 8, kSide + number % kSides, kSide + number / kSides % kSides);
+      case Calls::kNewShapes:
+        return convolve(
+            kImages - number / (kSides * kSides) % 8, kSide + number % kSides, kSide + number / kSides % kSides);
     }
   }
-  std::vector<double> outputs() const { return {signature(y_.cpu()), signature(gradient_of_x_.cpu()), signature(gradient_of_weight_.cpu())}; }
+  std::vector<double> outputs() const {
+    return {signature(y_.cpu()), signature(gradient_of_x_.cpu()), signature(gradient_of_weight_.cpu())};
+  }
   result::Json describe() const {
     constexpr const char* kNames[] = {"of a known shape", "first of its shape on its thread", "of a new shape"};
-    return {{"convolution", "64 filters 3x3 on 32x64x64x64"}, {"call", kNames[static_cast<int>(calls_)]}, {"cudnn_autotune", recipe_.train.cudnn_autotune}};
+    return {{"convolution", "64 filters 3x3 on 32x64x64x64"}, {"call", kNames[static_cast<int>(calls_)]},
+        {"cudnn_autotune", recipe_.train.cudnn_autotune}};
   }
 
  private:
@@ -56,8 +65,8 @@ class PublishedConvolution {
     };
     const at::Tensor x = part(x_);
     y_ = at::conv2d(x, weight_, {}, 1, 1);
-    std::tie(gradient_of_x_, gradient_of_weight_, std::ignore) =
-        at::convolution_backward(part(upstream_), x, weight_, std::nullopt, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1, {true, true, false});
+    std::tie(gradient_of_x_, gradient_of_weight_, std::ignore) = at::convolution_backward(
+        part(upstream_), x, weight_, std::nullopt, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1, {true, true, false});
     gradient_of_weight_.flatten()[0].item<float>();  // the last of the queue: waits for all of it
   }
 
@@ -70,33 +79,38 @@ Setting convolution(const char* name, Calls calls) {
   return {.name = name, .arm = [calls](const Bench& bench) -> std::unique_ptr<Arm> {
             return std::make_unique<OwnThreadArm>([&] {
               const auto c = std::make_shared<PublishedConvolution>(bench, calls);
-              return std::make_unique<OperationArm>(bench, Operation{.description = c->describe(), .run = [c](std::int64_t number) { c->step(number); },
-                                                                     .outputs = [c] { return c->outputs(); }});
+              return std::make_unique<OperationArm>(bench, Operation{.description = c->describe(),
+                                                               .run = [c](std::int64_t number) { c->step(number); },
+                                                               .outputs = [c] { return c->outputs(); }});
             });
           }};
 }
 
 // With its backward on the side's thread, where there is no other plan than its own.
 std::unique_ptr<Arm> training(const Bench& bench) {
-  return std::make_unique<OwnThreadArm>([&] { return std::make_unique<TrainArm>(bench, Variant{.name = "training"}, bench.world.team()); });
+  return std::make_unique<OwnThreadArm>(
+      [&] { return std::make_unique<TrainArm>(bench, Variant{.name = "training"}, bench.world.team()); });
 }
 
 }  // namespace
 
 Ablation ablate_cudnn_autotune() {
   return {.name = "cudnn_autotune",
-          .question = "What does it bring to let cuDNN time its algorithms, and what do the first step and every new shape pay?",
-          .claim = "A forward convolution of 64 filters 3x3 on 32x64x64x64 falls from 1430 to 840 us.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "Faster convolutions where shapes are known; a first call, and every new shape, pays for timing all algorithms of three convolutions.",
-          .promise = Promise::kClose,
-          .rtol = 1e-3,  // another algorithm of a convolution adds in another order
-          .variants = {autotune("off", false), autotune("on", true)},
-          .settings = {{.name = "training step", .arm = training},
-                       convolution("64 filters 3x3 on 32x64x64x64", Calls::kKnown),
-                       convolution("64 filters 3x3 on 32x64x64x64, its first call", Calls::kFirst),
-                       convolution("64 filters 3x3, a new shape in every step", Calls::kNewShapes)},
-          .unsupported = [](const Capabilities& here) { return needs_cuda(here, "cuDNN's autotuning"); }};
+      .question =
+          "What does it bring to let cuDNN time its algorithms, and what do the first step and every new shape pay?",
+      .claim = "A forward convolution of 64 filters 3x3 on 32x64x64x64 falls from 1430 to 840 us.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation =
+          "Faster convolutions where shapes are known; a first call, and every new shape, pays for timing all "
+          "algorithms of three convolutions.",
+      .promise = Promise::kClose,
+      .rtol = 1e-3,  // another algorithm of a convolution adds in another order
+      .variants = {autotune("off", false), autotune("on", true)},
+      .settings = {{.name = "training step", .arm = training},
+          convolution("64 filters 3x3 on 32x64x64x64", Calls::kKnown),
+          convolution("64 filters 3x3 on 32x64x64x64, its first call", Calls::kFirst),
+          convolution("64 filters 3x3, a new shape in every step", Calls::kNewShapes)},
+      .unsupported = [](const Capabilities& here) { return needs_cuda(here, "cuDNN's autotuning"); }};
 }
 
 }  // namespace ttt::ablations

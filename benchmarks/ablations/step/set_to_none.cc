@@ -1,8 +1,8 @@
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "measure/ablation.h"
 #include "benchmarks/ablations/step/tensor_sgd.h"
+#include "measure/ablation.h"
 
 namespace ttt::ablations {
 namespace {
@@ -19,23 +19,25 @@ void set_to_none(const Parameters& parameters) {
   for (const model::Parameter* p : parameters) p->value.mutable_grad().reset();
 }
 
-// The usual arrangement, of which the advice "set gradients to none" speaks: each parameter has a gradient of its own, and a list of tensors is
-// updated. (The suite's gradients are views of one allocation: there is nothing to free.)
+// The usual arrangement, of which the advice "set gradients to none" speaks: each parameter has a gradient of its own,
+// and a list of tensors is updated. (The suite's gradients are views of one allocation: there is nothing to free.)
 Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
   const auto step = [name, clear](Run& run) {
     const std::vector<model::Parameter*> trainable = run.parts.model->parameters().trainable();
     const Parameters parameters(trainable.begin(), trainable.end());
     for (const model::Parameter* p : parameters) p->value.mutable_grad() = at::zeros_like(p->value);
-    return std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [clear, parameters] { clear(parameters); }},
-                                              run.parts.scaler.get());
+    return std::make_unique<train::EagerStep>(*run.parts.model,
+        train::ClearGradients{name, [clear, parameters] { clear(parameters); }}, run.parts.scaler.get());
   };
   const auto optimizer = [](Run& run) {
-    return std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
+    return std::make_unique<TensorSgd>(
+        run.parts.model->parameters(), run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
   };
   return {.name = name,
-          // Reducers need gradients in one allocation, where there is nothing to set to none.
-          .change = [](train::Recipe& r) { r.train.reducer.kind = "none"; },
-          .components = [step, optimizer](Components& c) {
+      // Reducers need gradients in one allocation, where there is nothing to set to none.
+      .change = [](train::Recipe& r) { r.train.reducer.kind = "none"; },
+      .components =
+          [step, optimizer](Components& c) {
             c.step.replace("set_to_none", step);
             c.optimizer.replace("set_to_none", optimizer);
           }};
@@ -45,12 +47,15 @@ Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
 
 Ablation ablate_set_to_none() {
   return {.name = "set_to_none",
-          .question = "Where every gradient is a tensor of its own: should it be set to zero, or given up, so that backward makes a new one?",
-          .claim = "Gradients set to None need no memset, and backward writes instead of adding; no number.",
-          .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
-          .expectation = "Without zeros to write and to add to, a pass over memory less for each; in exchange an allocation each.",
-          .promise = Promise::kBitwise,  // x + 0 is x; every rank by itself, without a reduction
-          .variants = {own_gradients("set to zero", set_to_zero), own_gradients("set to none", set_to_none)}};
+      .question =
+          "Where every gradient is a tensor of its own: should it be set to zero, or given up, so that backward "
+          "makes a new one?",
+      .claim = "Gradients set to None need no memset, and backward writes instead of adding; no number.",
+      .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
+      .expectation =
+          "Without zeros to write and to add to, a pass over memory less for each; in exchange an allocation each.",
+      .promise = Promise::kBitwise,  // x + 0 is x; every rank by itself, without a reduction
+      .variants = {own_gradients("set to zero", set_to_zero), own_gradients("set to none", set_to_none)}};
 }
 
 }  // namespace ttt::ablations

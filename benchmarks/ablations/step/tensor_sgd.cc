@@ -9,7 +9,8 @@
 
 namespace ttt::ablations {
 
-TensorSgd::TensorSgd(model::ParameterStore& store, const train::OptimizerConfig& config, Calls calls) : momentum_factor_(config.momentum), calls_(calls) {
+TensorSgd::TensorSgd(model::ParameterStore& store, const train::OptimizerConfig& config, Calls calls)
+    : momentum_factor_(config.momentum), calls_(calls) {
   groups_[0] = {.lr_factor = 1, .decay = config.weight_decay};
   groups_[1] = {.lr_factor = config.bias_lr_factor, .decay = config.decay_bias ? config.weight_decay : 0};
   for (const model::Parameter* p : store.trainable()) {
@@ -47,11 +48,14 @@ void TensorSgd::step_loop(Group& g, double lr, double gradient_scale) const {
 }
 
 std::vector<train::NamedTensor> TensorSgd::state() const {
-  throw NotSupported("TensorSgd keeps a momentum for each parameter, which cannot be saved. Leave out checkpoints, or use the optimizer sgd.");
+  throw NotSupported(
+      "TensorSgd keeps a momentum for each parameter, which cannot be saved. Leave out checkpoints, or use the "
+      "optimizer sgd.");
 }
 
 result::Json TensorSgd::describe() const {
-  return {{"kind", calls_ == Calls::kForeach ? "foreach_sgd" : "loop_sgd"}, {"tensors", groups_[0].values.size() + groups_[1].values.size()}};
+  return {{"kind", calls_ == Calls::kForeach ? "foreach_sgd" : "loop_sgd"},
+      {"tensors", groups_[0].values.size() + groups_[1].values.size()}};
 }
 
 }  // namespace ttt::ablations

@@ -1,4 +1,5 @@
-// The optimiser as a list of tensors, as PyTorch's own is arranged: the other side of a comparison with the suite's flat one.
+// The optimiser as a list of tensors, as PyTorch's own is arranged: the other side of a comparison with the suite's
+// flat one.
 #pragma once
 
 #include <array>
@@ -8,8 +9,8 @@
 
 namespace ttt::ablations {
 
-// PyTorch's SGD over tensors one at a time (loop) or with one call for a list of them (foreach): four passes over memory. Gradients are
-// asked for at every step, so they may be new tensors each time.
+// PyTorch's SGD over tensors one at a time (loop) or with one call for a list of them (foreach): four passes over
+// memory. Gradients are asked for at every step, so they may be new tensors each time.
 class TensorSgd final : public train::Optimizer {
  public:
   enum class Calls { kLoop, kForeach };

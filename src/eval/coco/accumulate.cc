@@ -29,7 +29,8 @@ class Points {
         continue;
       }
       const std::uint64_t counts = ~(m.ignored >> shift) & kThresholdBits, matched = m.matched >> shift;
-      for (std::uint64_t wrong = counts & ~matched; wrong != 0; wrong &= wrong - 1) ++false_positives[std::countr_zero(wrong)];
+      for (std::uint64_t wrong = counts & ~matched; wrong != 0; wrong &= wrong - 1)
+        ++false_positives[std::countr_zero(wrong)];
       for (std::uint64_t right = counts & matched; right != 0; right &= right - 1) {
         const int t = std::countr_zero(right);
         const double tp = static_cast<double>(at_[t].size() + 1);
@@ -77,7 +78,7 @@ struct Block {
 
 // Column `cell` of threshold t.
 void fill(Block& block, int t, std::int64_t cell, std::vector<Point>& p, std::int64_t counted,
-          const std::array<std::int64_t, kRecalls>& reach, double top_score) {
+    const std::array<std::int64_t, kRecalls>& reach, double top_score) {
   const auto n = static_cast<std::int64_t>(p.size());
   for (std::int64_t i = n - 2; i >= 0; --i) p[i].precision = std::max(p[i].precision, p[i + 1].precision);
   block.recall[t][cell] = static_cast<double>(n) / static_cast<double>(counted);
@@ -106,7 +107,7 @@ void store(const Rows& rows, std::int64_t k, std::int64_t categories, std::vecto
 }  // namespace
 
 void accumulate(std::span<const Ranked> ranked, std::span<const Match> matches,
-                const std::array<std::int64_t, kAreas>& counted, std::int64_t k, Curves& out) {
+    const std::array<std::int64_t, kAreas>& counted, std::int64_t k, Curves& out) {
   const auto block = std::make_unique<Block>();
   for (auto& row : block->precision) row.fill(-1);
   for (auto& row : block->scores) row.fill(-1);

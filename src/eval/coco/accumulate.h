@@ -26,9 +26,9 @@ struct Curves {
   void resize(std::int64_t categories);
 };
 
-// Fills category k of `out`, all of it. `ranked`: by falling score, ties by image, then by place in the image. `counted`: objects
-// that count, by area range.
+// Fills category k of `out`, all of it. `ranked`: by falling score, ties by image, then by place in the image.
+// `counted`: objects that count, by area range.
 void accumulate(std::span<const Ranked> ranked, std::span<const Match> matches,
-                const std::array<std::int64_t, kAreas>& counted, std::int64_t k, Curves& out);
+    const std::array<std::int64_t, kAreas>& counted, std::int64_t k, Curves& out);
 
 }  // namespace ttt::eval::coco

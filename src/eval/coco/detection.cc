@@ -16,13 +16,11 @@ struct Record {
   std::uint32_t height, width, counts_bytes, has_mask;
 };
 
-template <class T>
-void put(std::string& out, const T& value) {
+template <class T> void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-template <class T>
-T take(std::string_view& bytes) {
+template <class T> T take(std::string_view& bytes) {
   T value;
   if (bytes.size() < sizeof value) throw DataError("The serialised detections end early. Send all of their bytes.");
   std::memcpy(&value, bytes.data(), sizeof value);
@@ -37,7 +35,7 @@ std::vector<DetectionView> views(std::span<const Detection> detections) {
   out.reserve(detections.size());
   for (const Detection& d : detections) {
     out.push_back({d.image_id, d.category_id, d.score, d.bbox,
-                   {d.bbox[2] * d.bbox[3], static_cast<double>(ttt::coco::area(d.mask))}, d.mask});
+        {d.bbox[2] * d.bbox[3], static_cast<double>(ttt::coco::area(d.mask))}, d.mask});
   }
   return out;
 }
@@ -49,7 +47,7 @@ std::string serialise(std::span<const Detection> detections) {
   for (const Detection& d : detections) {
     const std::string counts = ttt::coco::to_string(d.mask);
     put(out, Record{d.image_id, d.category_id, d.score, {d.bbox[0], d.bbox[1], d.bbox[2], d.bbox[3]}, d.mask.height,
-                    d.mask.width, static_cast<std::uint32_t>(counts.size()), !d.mask.counts.empty()});
+                 d.mask.width, static_cast<std::uint32_t>(counts.size()), !d.mask.counts.empty()});
     out += counts;
   }
   return out;
@@ -60,7 +58,8 @@ std::vector<Detection> deserialise(std::string_view bytes) {
     throw DataError("These bytes are not serialised detections. Send what serialise() returns.");
   }
   const auto n = take<std::uint64_t>(bytes);
-  if (n > bytes.size() / sizeof(Record)) throw DataError("The serialised detections end early. Send all of their bytes.");
+  if (n > bytes.size() / sizeof(Record))
+    throw DataError("The serialised detections end early. Send all of their bytes.");
   std::vector<Detection> out(n);
   for (Detection& d : out) {
     const auto r = take<Record>(bytes);

@@ -14,7 +14,8 @@ constexpr std::size_t kPerCell = kMaxDetections[kLimits - 1];
 
 void check(const DetectionView& d, std::size_t index) {
   // Corners and area too: a sum or a product may overflow where its parts do not.
-  const double sum = d.score + d.bbox[0] + d.bbox[1] + (d.bbox[0] + d.bbox[2]) + (d.bbox[1] + d.bbox[3]) + d.bbox[2] * d.bbox[3];
+  const double sum =
+      d.score + d.bbox[0] + d.bbox[1] + (d.bbox[0] + d.bbox[2]) + (d.bbox[1] + d.bbox[3]) + d.bbox[2] * d.bbox[3];
   if (std::isfinite(sum)) return;
   throw DataError("Detection " + std::to_string(index) + " on image " + std::to_string(d.image_id) +
                   " has a score or a box that is not finite. Leave such detections out.");
@@ -70,15 +71,19 @@ void Prepared::group(std::span<const DetectionView> detections) {
   }
 }
 
-Prepared::Prepared(const GroundTruth& truth, std::span<const DetectionView> detections, ThreadPool* pool) : truth_(truth) {
+Prepared::Prepared(const GroundTruth& truth, std::span<const DetectionView> detections, ThreadPool* pool)
+    : truth_(truth) {
   group(detections);
-  parallel_ranges(pool, static_cast<std::int64_t>(cells_.size()), kCellsPerTask, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t c = begin; c < end; ++c) {
-      // Ties stay in the given order, which is that of the addresses.
-      std::sort(kept_.begin() + cells_[c].begin, kept_.begin() + cells_[c].end,
-                [](const DetectionView* a, const DetectionView* b) { return a->score != b->score ? a->score > b->score : a < b; });
-    }
-  });
+  parallel_ranges(
+      pool, static_cast<std::int64_t>(cells_.size()), kCellsPerTask, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t c = begin; c < end; ++c) {
+          // Ties stay in the given order, which is that of the addresses.
+          std::sort(kept_.begin() + cells_[c].begin, kept_.begin() + cells_[c].end,
+              [](const DetectionView* a, const DetectionView* b) {
+                return a->score != b->score ? a->score > b->score : a < b;
+              });
+        }
+      });
   // Close the gaps that the limit of 100 leaves, and rank.
   ranked_.resize(kept_.size());
   std::size_t out = 0, cell = 0;
@@ -102,7 +107,7 @@ Prepared::Prepared(const GroundTruth& truth, std::span<const DetectionView> dete
 
 void Prepared::rank(std::int32_t category) {
   std::sort(ranked_.begin() + starts_[category], ranked_.begin() + starts_[category + 1],
-            [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score > b.score : a.match < b.match; });
+      [](const Ranked& a, const Ranked& b) { return a.score != b.score ? a.score > b.score : a.match < b.match; });
 }
 
 Evaluation evaluate(const Prepared& p, IouType type, NumpySum sum, ThreadPool* pool, Evaluation out) {
@@ -110,32 +115,33 @@ Evaluation evaluate(const Prepared& p, IouType type, NumpySum sum, ThreadPool* p
     throw UsageError("The ground truth was built without masks. Build it with masks to evaluate them.");
   }
   std::vector<Match> matches(p.kept_.size());
-  parallel_ranges(pool, static_cast<std::int64_t>(p.cells_.size()), kCellsPerTask, [&](std::int64_t begin, std::int64_t end) {
-    Matcher matcher;
-    for (std::int64_t c = begin; c < end; ++c) {
-      const Prepared::Cell& cell = p.cells_[c];
-      matcher.match(std::span(p.kept_).subspan(cell.begin, cell.end - cell.begin), cell.objects, type,
-                    matches.data() + cell.begin);
-    }
-  });
+  parallel_ranges(
+      pool, static_cast<std::int64_t>(p.cells_.size()), kCellsPerTask, [&](std::int64_t begin, std::int64_t end) {
+        Matcher matcher;
+        for (std::int64_t c = begin; c < end; ++c) {
+          const Prepared::Cell& cell = p.cells_[c];
+          matcher.match(std::span(p.kept_).subspan(cell.begin, cell.end - cell.begin), cell.objects, type,
+              matches.data() + cell.begin);
+        }
+      });
   out.curves.resize(p.truth_.categories().size());
   parallel_for(pool, p.truth_.categories().size(), [&](std::int64_t k) {
     const std::size_t start = p.starts_[k], n = p.starts_[k + 1] - start;
     accumulate(std::span(p.ranked_).subspan(start, n), std::span(matches).subspan(start, n),
-               p.truth_.counted(static_cast<std::int32_t>(k)), k, out.curves);
+        p.truth_.counted(static_cast<std::int32_t>(k)), k, out.curves);
   });
   out.stats = summarise(out.curves, sum);
   return out;
 }
 
-Evaluation evaluate(const GroundTruth& truth, std::span<const DetectionView> detections, IouType type,
-                    const Options& options) {
+Evaluation evaluate(
+    const GroundTruth& truth, std::span<const DetectionView> detections, IouType type, const Options& options) {
   ThreadPool pool(options.threads);
   return evaluate(Prepared(truth, detections, &pool), type, options.sum, &pool);
 }
 
-Evaluation evaluate(const GroundTruth& truth, std::span<const Detection> detections, IouType type,
-                    const Options& options) {
+Evaluation evaluate(
+    const GroundTruth& truth, std::span<const Detection> detections, IouType type, const Options& options) {
   return evaluate(truth, std::span<const DetectionView>(views(detections)), type, options);
 }
 

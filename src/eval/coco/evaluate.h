@@ -57,9 +57,9 @@ class Prepared {
 // Throws UsageError for kSegm where the ground truth was built without masks. The arrays are large (16 MB for 80
 // categories): those of `reuse` are used again.
 Evaluation evaluate(const Prepared& prepared, IouType type, NumpySum sum, ThreadPool* pool, Evaluation reuse = {});
-Evaluation evaluate(const GroundTruth& truth, std::span<const DetectionView> detections, IouType type,
-                    const Options& options = {});
-Evaluation evaluate(const GroundTruth& truth, std::span<const Detection> detections, IouType type,
-                    const Options& options = {});
+Evaluation evaluate(
+    const GroundTruth& truth, std::span<const DetectionView> detections, IouType type, const Options& options = {});
+Evaluation evaluate(
+    const GroundTruth& truth, std::span<const Detection> detections, IouType type, const Options& options = {});
 
 }  // namespace ttt::eval::coco

@@ -13,8 +13,7 @@ using ttt::coco::Dataset;
 
 constexpr std::size_t kMaxTableBits = std::size_t{1} << 30;  // 128 MiB
 
-template <class T>
-IdIndex index_of(const std::vector<T>& items) {
+template <class T> IdIndex index_of(const std::vector<T>& items) {
   std::vector<std::int64_t> ids;
   ids.reserve(items.size());
   for (const T& item : items) ids.push_back(item.id);

@@ -81,10 +81,10 @@ class GroundTruth {
  private:
   IdIndex images_, categories_;
   bool has_masks_ = false;
-  std::vector<Size> sizes_;              // [images]
+  std::vector<Size> sizes_;  // [images]
   std::vector<Object> objects_;
-  std::vector<std::size_t> starts_;      // [categories + 1]
-  std::vector<std::uint64_t> occupied_;  // one bit per image and category; empty: too many
+  std::vector<std::size_t> starts_;                        // [categories + 1]
+  std::vector<std::uint64_t> occupied_;                    // one bit per image and category; empty: too many
   std::vector<std::array<std::int64_t, kAreas>> counted_;  // [categories]
 };
 

@@ -33,9 +33,8 @@ void Matcher::find_candidates(const DetectionView& d, std::span<const Object> ob
     for (int t = 0; t < kThresholds; ++t) reached |= static_cast<std::uint64_t>(iou >= kIouThresholds[t]) << t;
     candidates_.push_back({iou, g, reached});
   }
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.iou != b.iou ? a.iou > b.iou : a.object > b.object;
-  });
+  std::sort(candidates_.begin(), candidates_.end(),
+      [](const Candidate& a, const Candidate& b) { return a.iou != b.iou ? a.iou > b.iou : a.object > b.object; });
 }
 
 Match Matcher::choose(std::span<const Object> objects, unsigned outside) {
@@ -61,8 +60,8 @@ Match Matcher::choose(std::span<const Object> objects, unsigned outside) {
   return out;
 }
 
-void Matcher::match(std::span<const DetectionView* const> detections, std::span<const Object> objects, IouType type,
-                    Match* out) {
+void Matcher::match(
+    std::span<const DetectionView* const> detections, std::span<const Object> objects, IouType type, Match* out) {
   taken_.assign(objects.size(), 0);
   for (const DetectionView* d : detections) {
     const unsigned outside = outside_of(d->area[static_cast<int>(type)]);

@@ -24,7 +24,8 @@ struct Match {
 class Matcher {
  public:
   // `detections`: by falling score, at most 100. `objects`: of the same image and category. out: [detections].
-  void match(std::span<const DetectionView* const> detections, std::span<const Object> objects, IouType type, Match* out);
+  void match(
+      std::span<const DetectionView* const> detections, std::span<const Object> objects, IouType type, Match* out);
 
  private:
   struct Candidate {

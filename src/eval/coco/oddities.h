@@ -1,4 +1,5 @@
-// Contents of files that pycocotools takes without a word, and that a user hardly means. Evaluation treats them as pycocotools does.
+// Contents of files that pycocotools takes without a word, and that a user hardly means. Evaluation treats them as
+// pycocotools does.
 #pragma once
 
 #include <span>

@@ -22,7 +22,8 @@ bool read_optional_box(value v, const json::Place& place, std::array<double, 4>&
     if (n < 4) box[n] = number.get_double();
     ++n;
   }
-  if (n != 0 && n != 4) json::fail_value(place, "it has " + std::to_string(n) + " numbers; write [x, y, width, height]");
+  if (n != 0 && n != 4)
+    json::fail_value(place, "it has " + std::to_string(n) + " numbers; write [x, y, width, height]");
   return n == 4;
 }
 
@@ -35,9 +36,7 @@ ttt::coco::Polygon outline(const std::array<double, 4>& box) {
 ttt::coco::Rle draw(const std::vector<ttt::coco::Polygon>& polygons, GroundTruth::Size size, const json::Place& place) {
   try {
     return ttt::coco::rasterize(polygons, size.height, size.width);
-  } catch (const DataError& e) {
-    throw DataError(place.text() + ", '" + place.key + "': " + e.what());
-  }
+  } catch (const DataError& e) { throw DataError(place.text() + ", '" + place.key + "': " + e.what()); }
 }
 
 }  // namespace
@@ -119,14 +118,15 @@ void EntryReader::read_entry(object o, AreaRule rule, json::Place& place, Output
       }
     }
   }
-  const char* missing = !has_image                                ? "image_id"
-                        : !has_category                           ? "category_id"
-                        : !has_score                              ? "score"
-                        : rule == AreaRule::kBoxes && !has_box    ? "bbox"
-                        : rule == AreaRule::kMasks && !has_mask   ? "segmentation"
-                                                                  : nullptr;
+  const char* missing = !has_image                              ? "image_id"
+                        : !has_category                         ? "category_id"
+                        : !has_score                            ? "score"
+                        : rule == AreaRule::kBoxes && !has_box  ? "bbox"
+                        : rule == AreaRule::kMasks && !has_mask ? "segmentation"
+                                                                : nullptr;
   if (missing) {
-    json::fail_missing(place, missing, "image_id, category_id and score, and what the first entry has of bbox and segmentation");
+    json::fail_missing(
+        place, missing, "image_id, category_id and score, and what the first entry has of bbox and segmentation");
   }
   if (wants_mask && !has_mask) polygons = {outline(d.bbox)};
   const std::int32_t image = truth_.images().find(d.image_id), category = truth_.categories().find(d.category_id);

@@ -66,7 +66,8 @@ std::optional<Piece> border_in(std::string_view text) {
     while (i < text.size() && is_space(text[i])) ++i;
     if (i >= text.size() || text[i] != ',') continue;
     for (++i; i < text.size() && is_space(text[i]);) ++i;
-    if (i < text.size() && text[i] == '{') return Piece{static_cast<std::int64_t>(close + 1), static_cast<std::int64_t>(i)};
+    if (i < text.size() && text[i] == '{')
+      return Piece{static_cast<std::int64_t>(close + 1), static_cast<std::int64_t>(i)};
   }
   return std::nullopt;
 }
@@ -100,8 +101,8 @@ std::optional<simdjson::padded_string_view> load(const File& file, const Piece& 
 
 // Lists that parse, put one behind the other, are the file: so where every piece parses, their entries are the file's.
 // Where one does not, the caller reads the file as a whole, and finds the error's true place.
-std::optional<std::vector<EntryReader::Output>> read_pieces(const File& file, const GroundTruth& truth,
-                                                            const ReadOptions& options) {
+std::optional<std::vector<EntryReader::Output>> read_pieces(
+    const File& file, const GroundTruth& truth, const ReadOptions& options) {
   const std::vector<Piece> pieces = cut(file, options.piece_bytes);
   if (pieces.size() < 2) return std::nullopt;
   std::vector<EntryReader::Output> out(pieces.size());
@@ -110,9 +111,7 @@ std::optional<std::vector<EntryReader::Output>> read_pieces(const File& file, co
   const auto guarded = [&](auto&& body) {
     try {
       body();
-    } catch (const simdjson::simdjson_error&) {
-      failed = true;
-    } catch (const Error&) {
+    } catch (const simdjson::simdjson_error&) { failed = true; } catch (const Error&) {
       failed = true;
     }
   };
@@ -150,9 +149,7 @@ EntryReader::Output read_whole(const std::string& path, const GroundTruth& truth
     const AreaRule rule = reader.rule(text, place);
     place = {.file = path};
     reader.read(text, rule, place, out);
-  } catch (const simdjson::simdjson_error& error) {
-    json::fail_json(place, error);
-  }
+  } catch (const simdjson::simdjson_error& error) { json::fail_json(place, error); }
   return out;
 }
 
@@ -177,7 +174,8 @@ ResultFile read_results(const std::string& path, const GroundTruth& truth, const
   }
   for (std::size_t i = 0; i < out.detections.size(); ++i) {
     if (truth.images().find(out.detections[i].image_id) >= 0) continue;
-    throw DataError(path + ": entry " + std::to_string(i) + " is on image " + std::to_string(out.detections[i].image_id) +
+    throw DataError(path + ": entry " + std::to_string(i) + " is on image " +
+                    std::to_string(out.detections[i].image_id) +
                     ", which the ground truth does not have. Evaluate against the images that were detected on.");
   }
   return out;

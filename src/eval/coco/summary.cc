@@ -37,10 +37,18 @@ struct Statistic {
 };
 
 constexpr std::array<Statistic, 12> kStatistics = {{
-    {true, 0, 10, 0, 2}, {true, 0, 1, 0, 2},  {true, 5, 6, 0, 2},
-    {true, 0, 10, 1, 2}, {true, 0, 10, 2, 2}, {true, 0, 10, 3, 2},
-    {false, 0, 10, 0, 0}, {false, 0, 10, 0, 1}, {false, 0, 10, 0, 2},
-    {false, 0, 10, 1, 2}, {false, 0, 10, 2, 2}, {false, 0, 10, 3, 2},
+    {true, 0, 10, 0, 2},
+    {true, 0, 1, 0, 2},
+    {true, 5, 6, 0, 2},
+    {true, 0, 10, 1, 2},
+    {true, 0, 10, 2, 2},
+    {true, 0, 10, 3, 2},
+    {false, 0, 10, 0, 0},
+    {false, 0, 10, 0, 1},
+    {false, 0, 10, 0, 2},
+    {false, 0, 10, 1, 2},
+    {false, 0, 10, 2, 2},
+    {false, 0, 10, 3, 2},
 }};
 
 }  // namespace
@@ -111,8 +119,8 @@ std::string summary_text(const Stats& stats) {
     char iou[16] = "0.50:0.95", line[160];
     if (what.last - what.first == 1) std::snprintf(iou, sizeof iou, "%.2f", kIouThresholds[what.first]);
     std::snprintf(line, sizeof line, " %-18s %s @[ IoU=%-9s | area=%6s | maxDets=%3d ] = %.3f\n",
-                  what.precision ? "Average Precision" : "Average Recall", what.precision ? "(AP)" : "(AR)", iou,
-                  kAreaNames[what.area], kMaxDetections[what.limit], stats[s]);
+        what.precision ? "Average Precision" : "Average Recall", what.precision ? "(AP)" : "(AR)", iou,
+        kAreaNames[what.area], kMaxDetections[what.limit], stats[s]);
     out += line;
   }
   return out;

@@ -13,10 +13,14 @@ struct Rectangle {
   std::int64_t x0 = 0, y0 = 0, x1 = 0, y1 = 0;  // the last column and row do not belong to it
 };
 
-std::uint8_t* pixel(data::RgbImage& image, std::int64_t x, std::int64_t y) { return image.pixels.data() + (y * image.width + x) * 3; }
+std::uint8_t* pixel(data::RgbImage& image, std::int64_t x, std::int64_t y) {
+  return image.pixels.data() + (y * image.width + x) * 3;
+}
 
 data::RgbImage black(std::int32_t height, std::int32_t width) {
-  return {.height = height, .width = width, .pixels = std::vector<std::uint8_t>(static_cast<std::size_t>(height) * width * 3)};
+  return {.height = height,
+      .width = width,
+      .pixels = std::vector<std::uint8_t>(static_cast<std::size_t>(height) * width * 3)};
 }
 
 void fill(data::RgbImage& image, const Rectangle& r, const Colour& colour) {
@@ -35,8 +39,9 @@ void outline(data::RgbImage& image, const Rectangle& r, std::int64_t thick, cons
 // Run lengths go down the columns.
 void tint(data::RgbImage& image, const ttt::coco::Rle& mask, const Colour& colour) {
   if (static_cast<std::int32_t>(mask.height) != image.height || static_cast<std::int32_t>(mask.width) != image.width)
-    throw DataError("A mask of " + std::to_string(mask.height) + " x " + std::to_string(mask.width) + " pixels cannot be drawn on an image of " +
-                    std::to_string(image.height) + " x " + std::to_string(image.width) + ". Take the image that the mask was made of.");
+    throw DataError("A mask of " + std::to_string(mask.height) + " x " + std::to_string(mask.width) +
+                    " pixels cannot be drawn on an image of " + std::to_string(image.height) + " x " +
+                    std::to_string(image.width) + ". Take the image that the mask was made of.");
   std::int64_t at = 0;
   for (std::size_t run = 0; run < mask.counts.size(); at += mask.counts[run++]) {
     if (run % 2 == 0) continue;
@@ -60,18 +65,20 @@ data::RgbImage magnified(const data::RgbImage& image, int factor) {
 // The pixels that a box touches. It may reach far beyond the image: clamped, so that it stays a number of pixels.
 Rectangle pixels_of(const std::array<double, 4>& box, int factor) {
   const auto clamp = [](double v) { return static_cast<std::int64_t>(std::clamp(v, -1e6, 1e6)); };
-  return {clamp(std::floor(box[0] * factor)), clamp(std::floor(box[1] * factor)), clamp(std::ceil((box[0] + box[2]) * factor)),
-          clamp(std::ceil((box[1] + box[3]) * factor))};
+  return {clamp(std::floor(box[0] * factor)), clamp(std::floor(box[1] * factor)),
+      clamp(std::ceil((box[0] + box[2]) * factor)), clamp(std::ceil((box[1] + box[3]) * factor))};
 }
 
 bool is_bright(const Colour& c) { return 299 * c[0] + 587 * c[1] + 114 * c[2] > 128 * 1000; }  // luma (ITU-R BT.601)
 
-void write(data::RgbImage& image, const Rectangle& box, const std::string& label, std::int64_t scale, const Colour& ground) {
+void write(
+    data::RgbImage& image, const Rectangle& box, const std::string& label, std::int64_t scale, const Colour& ground) {
   const TextShape text = text_shape(label);
   const std::int64_t width = (text.width + 2) * scale, height = (text.height + 1) * scale;
   const std::int64_t x = std::clamp<std::int64_t>(box.x0, 0, std::max<std::int64_t>(0, image.width - width));
   const std::int64_t above = box.y0 - height;
-  const std::int64_t y = std::clamp<std::int64_t>(above >= 0 ? above : box.y0, 0, std::max<std::int64_t>(0, image.height - height));
+  const std::int64_t y =
+      std::clamp<std::int64_t>(above >= 0 ? above : box.y0, 0, std::max<std::int64_t>(0, image.height - height));
   fill(image, {x, y, x + width, y + height}, ground);
   const Colour ink = is_bright(ground) ? Colour{0, 0, 0} : Colour{255, 255, 255};
   for (const GlyphPart& p : text.parts) {
@@ -81,7 +88,9 @@ void write(data::RgbImage& image, const Rectangle& box, const std::string& label
 }
 
 // Thickness of a line and of a letter's strokes.
-std::int64_t stroke(const data::RgbImage& image) { return std::max(1, (std::min(image.height, image.width) + 128) / 256); }
+std::int64_t stroke(const data::RgbImage& image) {
+  return std::max(1, (std::min(image.height, image.width) + 128) / 256);
+}
 
 }  // namespace
 
@@ -107,7 +116,9 @@ data::RgbImage draw(const data::RgbImage& image, std::span<const Marked> objects
   return out;
 }
 
-int magnification(const data::RgbImage& image) { return std::max(1, 400 / std::max(1, std::min(image.height, image.width))); }
+int magnification(const data::RgbImage& image) {
+  return std::max(1, 400 / std::max(1, std::min(image.height, image.width)));
+}
 
 data::RgbImage beside(const data::RgbImage& left, const data::RgbImage& right) {
   constexpr std::int32_t kGap = 4;

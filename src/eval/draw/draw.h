@@ -16,9 +16,9 @@ using Colour = std::array<std::uint8_t, 3>;  // red, green, blue
 Colour colour_of(std::size_t number);
 
 struct Marked {
-  std::array<double, 4> box{};            // x, y, width, height [pixel of the image]
-  const ttt::coco::Rle* mask = nullptr;   // of the image's size; null: none
-  std::string label;                      // other than printable ASCII becomes '?'; "": none
+  std::array<double, 4> box{};           // x, y, width, height [pixel of the image]
+  const ttt::coco::Rle* mask = nullptr;  // of the image's size; null: none
+  std::string label;                     // other than printable ASCII becomes '?'; "": none
   Colour colour{};
 };
 

@@ -16,20 +16,23 @@ Box centred_anchor(float size, float ratio) {
   return {std::nearbyint(-w / 2), std::nearbyint(-h / 2), std::nearbyint(w / 2), std::nearbyint(h / 2)};
 }
 
-// Detectron's generate_anchors: a stride x stride cell, its ratios at whole pixels (half to even), then scaled about its centre.
+// Detectron's generate_anchors: a stride x stride cell, its ratios at whole pixels (half to even), then scaled about
+// its centre.
 Box legacy_anchor(double stride, double size, double ratio) {
-  const double centre = 0.5 * (stride - 1), w0 = std::nearbyint(std::sqrt(stride * stride / ratio)), h0 = std::nearbyint(w0 * ratio);
+  const double centre = 0.5 * (stride - 1), w0 = std::nearbyint(std::sqrt(stride * stride / ratio)),
+               h0 = std::nearbyint(w0 * ratio);
   const double w = w0 * (size / stride), h = h0 * (size / stride);
-  return {static_cast<float>(centre - 0.5 * (w - 1)), static_cast<float>(centre - 0.5 * (h - 1)), static_cast<float>(centre + 0.5 * (w - 1)),
-          static_cast<float>(centre + 0.5 * (h - 1))};
+  return {static_cast<float>(centre - 0.5 * (w - 1)), static_cast<float>(centre - 0.5 * (h - 1)),
+      static_cast<float>(centre + 0.5 * (w - 1)), static_cast<float>(centre + 0.5 * (h - 1))};
 }
 
 }  // namespace
 
 Anchors make_anchors(const RpnConfig& config, bool legacy, std::int64_t image_height, std::int64_t image_width,
-                     const std::array<GridSize, 5>& grids) {
+    const std::array<GridSize, 5>& grids) {
   if (config.anchor_sizes.size() != grids.size())
-    throw UsageError("model.rpn.anchor_sizes has " + std::to_string(config.anchor_sizes.size()) + " numbers: give five, one for each of P2 .. P6.");
+    throw UsageError("model.rpn.anchor_sizes has " + std::to_string(config.anchor_sizes.size()) +
+                     " numbers: give five, one for each of P2 .. P6.");
   Anchors out;
   for (std::size_t level = 0; level < grids.size(); ++level) {
     const GridSize grid = grids[level];

@@ -8,8 +8,8 @@
 
 namespace ttt::model {
 
-ResidualBlock::ResidualBlock(ParameterStore& store, const std::string& name, const NormContext& context, std::int64_t in,
-                             std::int64_t width, std::int64_t stride, bool trainable) {
+ResidualBlock::ResidualBlock(ParameterStore& store, const std::string& name, const NormContext& context,
+    std::int64_t in, std::int64_t width, std::int64_t stride, bool trainable) {
   const BackboneConfig& config = context.config;
   const auto add = [&](int i, ConvShape s) {
     const std::string n = std::to_string(i);
@@ -26,7 +26,8 @@ ResidualBlock::ResidualBlock(ParameterStore& store, const std::string& name, con
     add(3, {width, out_, 1, 1});
   }
   if (stride != 1 || in != out_)
-    shortcut_.emplace_back(store, name + ".downsample.0", name + ".downsample.1", ConvShape{in, out_, 1, stride}, context, trainable);
+    shortcut_.emplace_back(
+        store, name + ".downsample.0", name + ".downsample.1", ConvShape{in, out_, 1, stride}, context, trainable);
 }
 
 at::Tensor ResidualBlock::operator()(const at::Tensor& x, bool training) const {
@@ -38,26 +39,29 @@ at::Tensor ResidualBlock::operator()(const at::Tensor& x, bool training) const {
 Backbone::Backbone(ParameterStore& store, const NormContext& context) {
   const BackboneConfig& config = context.config;
   if (config.blocks.size() != 4)
-    throw UsageError("model.backbone.blocks has " + std::to_string(config.blocks.size()) + " numbers: give four, one for each stage.");
-  stem_ = ConvNorm(store, "backbone.body.conv1", "backbone.body.bn1", {3, config.width, 7, 2}, context, config.freeze_at < 1);
+    throw UsageError("model.backbone.blocks has " + std::to_string(config.blocks.size()) +
+                     " numbers: give four, one for each stage.");
+  stem_ = ConvNorm(
+      store, "backbone.body.conv1", "backbone.body.bn1", {3, config.width, 7, 2}, context, config.freeze_at < 1);
   std::vector<std::int64_t> channels;
   std::int64_t in = config.width;
   for (int stage = 0; stage < 4; ++stage) {
     auto& blocks = stages_.emplace_back();
     for (std::int64_t b = 0; b < config.blocks[stage]; ++b) {
       const std::string name = "backbone.body.layer" + std::to_string(stage + 1) + "." + std::to_string(b);
-      blocks.emplace_back(store, name, context, in, config.width << stage, b == 0 && stage > 0 ? 2 : 1, config.freeze_at < stage + 2);
+      blocks.emplace_back(
+          store, name, context, in, config.width << stage, b == 0 && stage > 0 ? 2 : 1, config.freeze_at < stage + 2);
       in = blocks.back().out_channels();
     }
     channels.push_back(in);
   }
   const std::int64_t c = config.fpn_channels;
   for (int i = 0; i < 4; ++i)  // the variance of fan in, gain 1: torchvision's and Detectron's a = 1
-    lateral_.emplace_back(store, "backbone.fpn.inner_blocks." + std::to_string(i) + ".0", ConvShape{channels[i], c, 1, 1},
-                          uniform(kaiming_uniform_bound(channels[i], 1)), true);
+    lateral_.emplace_back(store, "backbone.fpn.inner_blocks." + std::to_string(i) + ".0",
+        ConvShape{channels[i], c, 1, 1}, uniform(kaiming_uniform_bound(channels[i], 1)), true);
   for (int i = 0; i < 4; ++i)
     output_.emplace_back(store, "backbone.fpn.layer_blocks." + std::to_string(i) + ".0", ConvShape{c, c, 3, 1},
-                         uniform(kaiming_uniform_bound(c * 9, 1)), true);
+        uniform(kaiming_uniform_bound(c * 9, 1)), true);
 }
 
 Pyramid Backbone::operator()(const at::Tensor& images, bool training) const {

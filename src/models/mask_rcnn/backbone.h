@@ -8,13 +8,13 @@
 
 namespace ttt::model {
 
-inline constexpr int kLevels = 5;         // P2 .. P6, strides 4 .. 64
+inline constexpr int kLevels = 5;                 // P2 .. P6, strides 4 .. 64
 using Pyramid = std::array<at::Tensor, kLevels>;  // each [N, fpn_channels, H / stride, W / stride], channels last
 
 class ResidualBlock {
  public:
-  ResidualBlock(ParameterStore& store, const std::string& name, const NormContext& context, std::int64_t in, std::int64_t width,
-                std::int64_t stride, bool trainable);
+  ResidualBlock(ParameterStore& store, const std::string& name, const NormContext& context, std::int64_t in,
+      std::int64_t width, std::int64_t stride, bool trainable);
   at::Tensor operator()(const at::Tensor& x, bool training) const;
   std::int64_t out_channels() const { return out_; }
 

@@ -1,9 +1,9 @@
 #include "models/mask_rcnn/losses.h"
 
+#include <ATen/core/Reduction.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/smooth_l1_loss.h>
-#include <ATen/core/Reduction.h>
 
 namespace ttt::model {
 
@@ -23,8 +23,10 @@ at::Tensor bce_sum(const at::Tensor& logits, const at::Tensor& target, const at:
   return at::binary_cross_entropy_with_logits(logits, target, weight, {}, at::Reduction::Sum);
 }
 
-at::Tensor smooth_l1_sum(const at::Tensor& prediction, const at::Tensor& target, const at::Tensor& weight, double beta) {
-  // Rows of weight 0 become 0 against 0. Targets are finite everywhere: encode_boxes is given real boxes for fillers too.
+at::Tensor smooth_l1_sum(
+    const at::Tensor& prediction, const at::Tensor& target, const at::Tensor& weight, double beta) {
+  // Rows of weight 0 become 0 against 0. Targets are finite everywhere: encode_boxes is given real boxes for fillers
+  // too.
   const at::Tensor w = weight.unsqueeze(-1);
   return at::smooth_l1_loss(prediction * w, target * w, at::Reduction::Sum, beta);
 }

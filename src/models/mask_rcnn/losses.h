@@ -1,4 +1,5 @@
-// The five losses of Mask R-CNN. Each is a sum over samples and a count, so that the mean can be taken over one rank or all.
+// The five losses of Mask R-CNN. Each is a sum over samples and a count, so that the mean can be taken over one rank or
+// all.
 //
 // They use ATen's operators, as torchvision does, and no kernels of kernels/. They read some thousand rows, for masks
 // at most 128 x 28 x 28 numbers an image, so bandwidth is negligible. A captured step pays nothing for launches. ATen
@@ -14,8 +15,8 @@ namespace ttt::model {
 
 inline constexpr int kLosses = 5;
 // torchvision's names, in the order of Losses::values.
-inline constexpr std::array<const char*, kLosses> kLossNames = {"loss_objectness", "loss_rpn_box_reg", "loss_classifier", "loss_box_reg",
-                                                                "loss_mask"};
+inline constexpr std::array<const char*, kLosses> kLossNames = {
+    "loss_objectness", "loss_rpn_box_reg", "loss_classifier", "loss_box_reg", "loss_mask"};
 
 struct Losses {
   std::array<at::Tensor, kLosses> values;  // scalars with gradient

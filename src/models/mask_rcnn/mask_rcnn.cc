@@ -24,15 +24,20 @@ ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
 
 }  // namespace
 
-MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
-    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), store_(seed), share_(share_of(config, sync_)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
+MaskRcnn::MaskRcnn(
+    const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
+    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), store_(seed),
+      share_(share_of(config, sync_)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
       rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
-  if (config_.classes < 2) throw UsageError("model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
+  if (config_.classes < 2)
+    throw UsageError(
+        "model.classes = " + std::to_string(config_.classes) + ": give at least one class and the background.");
   store_.finalise(device);
 }
 
 std::string MaskRcnn::not_capturable() const {
-  return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")" : "";
+  return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")"
+                                      : "";
 }
 
 Pyramid MaskRcnn::features(const at::Tensor& images) const {

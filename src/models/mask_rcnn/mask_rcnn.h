@@ -20,7 +20,8 @@ struct Prediction {
 class MaskRcnn {
  public:
   // `sync` serves norm = sync and loss_mean = global, and reduces memory of `device`; null: a single rank.
-  MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync);
+  MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device,
+      comm::Communicator* sync);
 
   Losses training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
     return training_losses(features(batch.images), batch, trace);
@@ -36,7 +37,8 @@ class MaskRcnn {
   // Whether each rank's running statistics are its own.
   bool buffers_per_rank() const { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
-  // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it. "" where it can.
+  // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it.
+  // "" where it can.
   std::string not_capturable() const;
 
  private:

@@ -31,33 +31,42 @@ at::Tensor first_rows(const at::Tensor& count, std::int64_t rows) {  // [N] -> [
 
 }  // namespace
 
-RoiHeads::RoiHeads(ParameterStore& store, const ModelConfig& config, const DetectionOps& ops) : config_(config), ops_(ops) {
-  const std::int64_t c = config.backbone.fpn_channels, h = config.roi.box_hidden, k = config.classes, m = config.roi.mask_channels;
+RoiHeads::RoiHeads(ParameterStore& store, const ModelConfig& config, const DetectionOps& ops)
+    : config_(config), ops_(ops) {
+  const std::int64_t c = config.backbone.fpn_channels, h = config.roi.box_hidden, k = config.classes,
+                     m = config.roi.mask_channels;
   const bool detectron = config.roi.init == "detectron";
-  // torch.nn.Linear's default: uniform(1 / sqrt(fan in)) for weights and biases; Detectron: kaiming uniform a = 1, biases 0.
-  const auto linear = [&](const std::string& name, std::vector<std::int64_t> shape, std::int64_t in, std::int64_t out, const Init& detectron_init,
-                          Parameter*& weight, Parameter*& bias) {
+  // torch.nn.Linear's default: uniform(1 / sqrt(fan in)) for weights and biases; Detectron: kaiming uniform a = 1,
+  // biases 0.
+  const auto linear = [&](const std::string& name, std::vector<std::int64_t> shape, std::int64_t in, std::int64_t out,
+                          const Init& detectron_init, Parameter*& weight, Parameter*& bias) {
     const Init init = detectron ? detectron_init : uniform(kaiming_uniform_bound(in, std::sqrt(5.0)));
     weight = store.add(name + ".weight", shape, init, shape.size() == 4 ? Layout::kChannelsLast : Layout::kPlain);
     weight->file_shape = {out, in};
     bias = store.add(name + ".bias", {out}, detectron ? constant(0) : uniform(1 / std::sqrt(static_cast<double>(in))));
   };
   const std::int64_t pooled = kBoxPool * kBoxPool * c;
-  linear("roi_heads.box_head.fc6", {h, c, kBoxPool, kBoxPool}, pooled, h, uniform(kaiming_uniform_bound(pooled, 1)), fc6_, fc6_bias_);
+  linear("roi_heads.box_head.fc6", {h, c, kBoxPool, kBoxPool}, pooled, h, uniform(kaiming_uniform_bound(pooled, 1)),
+      fc6_, fc6_bias_);
   linear("roi_heads.box_head.fc7", {h, h}, h, h, uniform(kaiming_uniform_bound(h, 1)), fc7_, fc7_bias_);
   linear("roi_heads.box_predictor.cls_score", {k, h}, h, k, normal(0.01), cls_, cls_bias_);
   linear("roi_heads.box_predictor.bbox_pred", {4 * k, h}, h, 4 * k, normal(0.001), box_, box_bias_);
 
   for (std::int64_t i = 0; i < config.roi.mask_layers; ++i)
-    mask_convs_.emplace_back(store, "roi_heads.mask_head." + std::to_string(i) + ".0", ConvShape{i == 0 ? c : m, m, 3, 1},
-                             normal(kaiming_normal_std(m * 9)), true);
+    mask_convs_.emplace_back(store, "roi_heads.mask_head." + std::to_string(i) + ".0",
+        ConvShape{i == 0 ? c : m, m, 3, 1}, normal(kaiming_normal_std(m * 9)), true);
   const std::int64_t in = config.roi.mask_layers > 0 ? m : c;
   // fan out of a transposed convolution as torch counts it: weight.size(0) * 4
-  deconv_ = store.add("roi_heads.mask_predictor.conv5_mask.weight", {in, m, 2, 2}, normal(kaiming_normal_std(in * 4)), Layout::kChannelsLast);
-  // torchvision initialises only the predictor's weights itself: its biases are torch's default, uniform(1 / sqrt(fan in)).
-  const auto bias = [&](std::int64_t fan_in) { return detectron ? constant(0) : uniform(1 / std::sqrt(static_cast<double>(fan_in))); };
+  deconv_ = store.add("roi_heads.mask_predictor.conv5_mask.weight", {in, m, 2, 2}, normal(kaiming_normal_std(in * 4)),
+      Layout::kChannelsLast);
+  // torchvision initialises only the predictor's weights itself: its biases are torch's default, uniform(1 / sqrt(fan
+  // in)).
+  const auto bias = [&](std::int64_t fan_in) {
+    return detectron ? constant(0) : uniform(1 / std::sqrt(static_cast<double>(fan_in)));
+  };
   deconv_bias_ = store.add("roi_heads.mask_predictor.conv5_mask.bias", {m}, bias(m * 4));
-  mask_logits_ = store.add("roi_heads.mask_predictor.mask_fcn_logits.weight", {k, m, 1, 1}, normal(kaiming_normal_std(k)));
+  mask_logits_ =
+      store.add("roi_heads.mask_predictor.mask_fcn_logits.weight", {k, m, 1, 1}, normal(kaiming_normal_std(k)));
   mask_logits_bias_ = store.add("roi_heads.mask_predictor.mask_fcn_logits.bias", {k}, bias(m));
 }
 
@@ -68,11 +77,13 @@ kernels::BoxCoderParams RoiHeads::coder() const {
   return p;
 }
 
-at::Tensor RoiHeads::pooled(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const {
+at::Tensor RoiHeads::pooled(
+    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const {
   kernels::RoiAlignParams p;
   p.levels = 4, p.pooled = size, p.sampling_ratio = 2, p.aligned = false, p.legacy_area = config_.legacy_boxes;
   p.images = features[0].size(0), p.channels = features[0].size(1), p.rois = rois.size(0);
-  for (int l = 0; l < 4; ++l) p.height[l] = features[l].size(2), p.width[l] = features[l].size(3), p.scale[l] = 1.0f / static_cast<float>(4 << l);
+  for (int l = 0; l < 4; ++l)
+    p.height[l] = features[l].size(2), p.width[l] = features[l].size(3), p.scale[l] = 1.0f / static_cast<float>(4 << l);
   return ops_.roi_align(p, {features[0], features[1], features[2], features[3]}, rois, roi_image);
 }
 
@@ -80,12 +91,14 @@ RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch)
   const std::int64_t n = batch.gt_box.size(0), capacity = batch.gt_box.size(1), size = config_.roi.sample;
   // Ground truth joins the proposals; rows that hold nothing cannot be chosen.
   const at::Tensor candidates = at::cat({proposals.boxes, batch.gt_box}, 1);
-  const at::Tensor present = at::cat({first_rows(proposals.count, proposals.boxes.size(1)), first_rows(batch.gt_count, capacity)}, 1);
+  const at::Tensor present =
+      at::cat({first_rows(proposals.count, proposals.boxes.size(1)), first_rows(batch.gt_count, capacity)}, 1);
   kernels::MatchParams match;
   match.images = n, match.candidates = candidates.size(1), match.gt_capacity = capacity;
   match.high = match.low = static_cast<float>(config_.roi.match_iou);
   match.legacy = config_.legacy_boxes;
-  const at::Tensor matched = ops_.match(match, batch.gt_box, batch.gt_count, candidates, present.to(at::kByte).contiguous());
+  const at::Tensor matched =
+      ops_.match(match, batch.gt_box, batch.gt_count, candidates, present.to(at::kByte).contiguous());
   kernels::SampleParams params;
   params.images = n, params.candidates = candidates.size(1), params.size = size;
   params.positive_fraction = static_cast<float>(config_.roi.sample_positive);
@@ -93,22 +106,24 @@ RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch)
   const Sampled s = ops_.sample(params, batch.draw, matched, batch.image_id);
   const at::Tensor index = s.index.to(at::kLong);
   return {.rois = candidates.gather(1, index.unsqueeze(-1).expand({-1, -1, 4})),
-          .object = matched.to(at::kLong).gather(1, index).clamp_min(0),
-          .positives = s.positives,
-          .total = s.total};
+      .object = matched.to(at::kLong).gather(1, index).clamp_min(0),
+      .positives = s.positives,
+      .total = s.total};
 }
 
-RoiHeads::BoxOutput RoiHeads::box_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image) const {
+RoiHeads::BoxOutput RoiHeads::box_head(
+    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image) const {
   const std::int64_t r = rois.size(0), h = config_.roi.box_hidden;
   // Pooled features and fc6 lie as [.., 7, 7, C] in memory: both views are free.
   const at::Tensor x = pooled(features, rois, roi_image, kBoxPool).permute({0, 2, 3, 1}).reshape({r, -1});
   at::Tensor y = at::linear(x, fc6_->value.permute({0, 2, 3, 1}).reshape({h, -1}), fc6_bias_->value).relu_();
   y = at::linear(y, fc7_->value, fc7_bias_->value).relu_();
   return {.logits = at::linear(y, cls_->value, cls_bias_->value).to(at::kFloat),
-          .deltas = at::linear(y, box_->value, box_bias_->value).to(at::kFloat).view({r, config_.classes, 4})};
+      .deltas = at::linear(y, box_->value, box_bias_->value).to(at::kFloat).view({r, config_.classes, 4})};
 }
 
-std::array<at::Tensor, 2> RoiHeads::box_losses(const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
+std::array<at::Tensor, 2> RoiHeads::box_losses(
+    const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
   const std::int64_t size = s.rois.size(1);
   const at::Tensor counted = first_rows(s.total, size), positive = first_rows(s.positives, size);
   const at::Tensor rois = s.rois.reshape({-1, 4});
@@ -123,45 +138,54 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(const Pyramid& features, const De
   const at::Tensor on = positive.reshape({-1, 1});
   // Fillers regress from a unit box onto itself: finite, and 0 by weight.
   const at::Tensor unit = at::cat({rois.new_zeros({1, 2}), rois.new_ones({1, 2})}, 1);
-  const at::Tensor target = ops_.encode_boxes(coder(), gt.where(on, unit).contiguous(), rois.where(on, unit).contiguous());
+  const at::Tensor target =
+      ops_.encode_boxes(coder(), gt.where(on, unit).contiguous(), rois.where(on, unit).contiguous());
   const at::Tensor prediction = out.deltas.gather(1, label.view({-1, 1, 1}).expand({-1, 1, 4})).squeeze(1);
-  return {classifier, smooth_l1_sum(prediction, target, positive.flatten().to(at::kFloat), config_.roi.smooth_l1_beta) / count};
+  return {classifier,
+      smooth_l1_sum(prediction, target, positive.flatten().to(at::kFloat), config_.roi.smooth_l1_beta) / count};
 }
 
 RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s) const {
   const std::int64_t n = s.rois.size(0), capacity = batch.gt_box.size(1);
-  const std::int64_t rows = static_cast<std::int64_t>(static_cast<double>(s.rois.size(1)) * config_.roi.sample_positive);
+  const std::int64_t rows =
+      static_cast<std::int64_t>(static_cast<double>(s.rois.size(1)) * config_.roi.sample_positive);
   const at::Tensor on = first_rows(s.positives, rows);
   const at::Tensor object = s.object.narrow(1, 0, rows);
   const at::Tensor base = at::arange(n, s.positives.options()).unsqueeze(1) * capacity;
   const at::Tensor global = (object.to(at::kInt) + base).to(at::kInt);
   MaskRows all{.rois = s.rois.narrow(1, 0, rows).reshape({-1, 4}),
-               .image = image_of_rows(on).flatten(),
-               .label = batch.gt_label.to(at::kLong).gather(1, object).flatten(),
-               .object = global.where(on, global.new_full({}, -1)).flatten(),
-               .weight = on.to(at::kFloat).flatten()};
+      .image = image_of_rows(on).flatten(),
+      .label = batch.gt_label.to(at::kLong).gather(1, object).flatten(),
+      .object = global.where(on, global.new_full({}, -1)).flatten(),
+      .weight = on.to(at::kFloat).flatten()};
   if (config_.shapes == "static") return all;
   const at::Tensor keep = on.flatten().nonzero().flatten();
-  return {.rois = all.rois.index_select(0, keep), .image = all.image.index_select(0, keep), .label = all.label.index_select(0, keep),
-          .object = all.object.index_select(0, keep), .weight = all.weight.index_select(0, keep)};
+  return {.rois = all.rois.index_select(0, keep),
+      .image = all.image.index_select(0, keep),
+      .label = all.label.index_select(0, keep),
+      .object = all.object.index_select(0, keep),
+      .weight = all.weight.index_select(0, keep)};
 }
 
-// Picked by a product with ones and zeros: an index_select's bits (but in tf32, and where another class's weights are not finite), and a gradient that a
-// matrix product sums in a fixed order. An index_select's is added row by row with atomics on a GPU, where rows of one class meet in any order.
+// Picked by a product with ones and zeros: an index_select's bits (but in tf32, and where another class's weights are
+// not finite), and a gradient that a matrix product sums in a fixed order. An index_select's is added row by row with
+// atomics on a GPU, where rows of one class meet in any order.
 std::array<at::Tensor, 2> RoiHeads::mask_predictors(const at::Tensor& label) const {
   const c10::impl::ExcludeDispatchKeyGuard float32(c10::autocast_dispatch_keyset);
-  const at::Tensor own = (label.unsqueeze(1) == at::arange(config_.classes, label.options())).to(at::kFloat);  // [m, classes]
+  // [m, classes]
+  const at::Tensor own = (label.unsqueeze(1) == at::arange(config_.classes, label.options())).to(at::kFloat);
   return {own.mm(mask_logits_->value.view({config_.classes, -1})), own.mm(mask_logits_bias_->value.unsqueeze(1))};
 }
 
-at::Tensor RoiHeads::mask_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
+at::Tensor RoiHeads::mask_head(
+    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
   at::Tensor x = pooled(features, rois, roi_image, kMaskPool);
   for (const Conv& conv : mask_convs_) x = conv(x).relu_();
   const std::int64_t m = x.size(0), in = x.size(1), c = config_.roi.mask_channels;
   // A transposed 2x2 convolution of stride 2 is one matrix product: each input pixel gives its own 2x2 block.
   // Rows are [m, 14, 14] pixels, columns [2, 2, c].
   const at::Tensor block = at::addmm(deconv_bias_->value.repeat({4}), x.permute({0, 2, 3, 1}).reshape({-1, in}),
-                                     deconv_->value.permute({0, 2, 3, 1}).reshape({in, 4 * c}))
+      deconv_->value.permute({0, 2, 3, 1}).reshape({in, 4 * c}))
                                .relu_();
   // Only the row's own class enters the loss or the result, so only its map is computed: [m, 784, c] x [m, c, 1].
   const auto [weight, bias] = mask_predictors(label);
@@ -172,42 +196,48 @@ at::Tensor RoiHeads::mask_head(const Pyramid& features, const at::Tensor& rois, 
       .reshape({m, kMaskSize, kMaskSize});
 }
 
-at::Tensor RoiHeads::mask_loss(const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
+at::Tensor RoiHeads::mask_loss(
+    const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
   const at::Tensor count = share(s.positives.sum().to(at::kFloat)).clamp_min(1) * (kMaskSize * kMaskSize);
   const MaskRows rows = mask_rows(batch, s);
   if (rows.rois.size(0) == 0) {
-    // No positive on this rank: the parameters still take part, with zero gradients, so that every rank reduces the same buckets.
-    at::Tensor zero = (deconv_->value.sum() + deconv_bias_->value.sum() + mask_logits_->value.sum() + mask_logits_bias_->value.sum()) * 0;
+    // No positive on this rank: the parameters still take part, with zero gradients, so that every rank reduces the
+    // same buckets.
+    at::Tensor zero = (deconv_->value.sum() + deconv_bias_->value.sum() + mask_logits_->value.sum() +
+                          mask_logits_bias_->value.sum()) *
+                      0;
     for (const Conv& conv : mask_convs_) zero = zero + (conv.weight().sum() + conv.bias().sum()) * 0;
     return zero;
   }
   const at::Tensor logits = mask_head(features, rows.rois, rows.image, rows.label);
   const at::Tensor target = config_.roi.mask_target == "polygon"
                                 ? ops_.mask_targets_polygon(kMaskSize, batch.masks, rows.object, rows.rois)
-                                : ops_.mask_targets_bitmap(kMaskSize, batch.masks, rows.object, rows.rois, batch.image_size,
-                                                           std::max(batch.images.size(2), batch.images.size(3)));
+                                : ops_.mask_targets_bitmap(kMaskSize, batch.masks, rows.object, rows.rois,
+                                      batch.image_size, std::max(batch.images.size(2), batch.images.size(3)));
   return bce_sum(logits, target, rows.weight.view({-1, 1, 1})) / count;
 }
 
 Detected RoiHeads::detect(const Pyramid& features, const Proposals& proposals, const DeviceBatch& batch) const {
   const std::int64_t n = proposals.boxes.size(0), rows = proposals.boxes.size(1), k = config_.classes;
-  const BoxOutput out = box_head(features, proposals.boxes.reshape({-1, 4}), image_of_rows(first_rows(proposals.count, rows)).flatten());
+  const BoxOutput out =
+      box_head(features, proposals.boxes.reshape({-1, 4}), image_of_rows(first_rows(proposals.count, rows)).flatten());
   kernels::DetectionParams p;
   p.images = n, p.rois = rows, p.classes = k;
-  p.score_threshold = static_cast<float>(config_.roi.score_threshold), p.nms_threshold = static_cast<float>(config_.roi.nms_threshold);
+  p.score_threshold = static_cast<float>(config_.roi.score_threshold),
+  p.nms_threshold = static_cast<float>(config_.roi.nms_threshold);
   p.min_size = config_.legacy_boxes ? 0.0f : 1e-2f;
   p.detections = config_.roi.detections;
   p.coder = coder();
-  return ops_.detections(p, at::softmax(out.logits, -1).view({n, rows, k}), out.deltas.view({n, rows, k, 4}).contiguous(), proposals.boxes,
-                         proposals.count, batch.image_size);
+  return ops_.detections(p, at::softmax(out.logits, -1).view({n, rows, k}),
+      out.deltas.view({n, rows, k, 4}).contiguous(), proposals.boxes, proposals.count, batch.image_size);
 }
 
 at::Tensor RoiHeads::masks(const Pyramid& features, const DeviceBatch&, const Detected& d) const {
   const at::Tensor on = first_rows(d.count, d.boxes.size(1));
   const at::Tensor keep = on.flatten().nonzero().flatten();
   if (keep.size(0) == 0) return d.boxes.new_zeros({0, kMaskSize, kMaskSize});
-  return at::sigmoid(mask_head(features, d.boxes.reshape({-1, 4}).index_select(0, keep), image_of_rows(on).flatten().index_select(0, keep),
-                               d.label.flatten().index_select(0, keep).to(at::kLong)));
+  return at::sigmoid(mask_head(features, d.boxes.reshape({-1, 4}).index_select(0, keep),
+      image_of_rows(on).flatten().index_select(0, keep), d.label.flatten().index_select(0, keep).to(at::kLong)));
 }
 
 }  // namespace ttt::model

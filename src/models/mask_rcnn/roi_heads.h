@@ -1,14 +1,15 @@
 // Box head (Fast R-CNN, Girshick 2015) and mask head (He et al. 2017).
 #pragma once
 
-#include "models/mask_rcnn/backbone.h"
 #include "models/batch.h"
+#include "models/mask_rcnn/backbone.h"
 #include "models/mask_rcnn/losses.h"
 #include "models/ops/detection_ops.h"
 
 namespace ttt::model {
 
-// Proposals chosen for training, [N, S] rows of which each image's first positives[n] are positive and first total[n] count.
+// Proposals chosen for training, [N, S] rows of which each image's first positives[n] are positive and first total[n]
+// count.
 struct RoiSample {
   at::Tensor rois;       // [N, S, 4]
   at::Tensor object;     // [N, S] int64 index of the matched ground truth (0 for background)
@@ -22,8 +23,10 @@ class RoiHeads {
 
   RoiSample sample(const Proposals& proposals, const DeviceBatch& batch) const;
   // {classifier, box}
-  std::array<at::Tensor, 2> box_losses(const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
-  at::Tensor mask_loss(const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
+  std::array<at::Tensor, 2> box_losses(
+      const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
+  at::Tensor mask_loss(
+      const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
 
   Detected detect(const Pyramid& features, const Proposals& proposals, const DeviceBatch& batch) const;
   // Probabilities [M, 28, 28] of the detections in order of image and rank, where M is their number over all images.
@@ -44,7 +47,8 @@ class RoiHeads {
   BoxOutput box_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image) const;
   MaskRows mask_rows(const DeviceBatch& batch, const RoiSample& sample) const;
   // The map of each row's own class only: logits [M, 28, 28].
-  at::Tensor mask_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const;
+  at::Tensor mask_head(
+      const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const;
   // {[M, mask_channels], [M, 1]} float: of each row's class, what makes its logits.
   std::array<at::Tensor, 2> mask_predictors(const at::Tensor& label) const;
   at::Tensor pooled(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const;

@@ -20,7 +20,8 @@ Rpn::Rpn(ParameterStore& store, const ModelConfig& config, const DetectionOps& o
 
 RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
   // Logits and deltas as one 1x1 convolution: [a + 4a] channels.
-  const at::Tensor weight = at::cat({logits_.weight(), deltas_.weight()}), bias = at::cat({logits_.bias(), deltas_.bias()});
+  const at::Tensor weight = at::cat({logits_.weight(), deltas_.weight()}),
+                   bias = at::cat({logits_.bias(), deltas_.bias()});
   const std::int64_t n = features[0].size(0), a = static_cast<std::int64_t>(config_.rpn.anchor_ratios.size());
   std::vector<at::Tensor> levels;
   for (const at::Tensor& f : features) {
@@ -29,11 +30,12 @@ RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, st
   }
   const at::Tensor all = at::cat(levels, 1).to(at::kFloat);  // [N, positions, 5a]
   return {.logits = all.narrow(2, 0, a).reshape({n, -1}),
-          .deltas = all.narrow(2, a, 4 * a).reshape({n, -1, 4}),
-          .anchors = anchors(features, image_height, image_width)};
+      .deltas = all.narrow(2, a, 4 * a).reshape({n, -1, 4}),
+      .anchors = anchors(features, image_height, image_width)};
 }
 
-std::shared_ptr<const AnchorGrid> Rpn::anchors(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
+std::shared_ptr<const AnchorGrid> Rpn::anchors(
+    const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
   auto& slot = grids_[{image_height, image_width}];
   if (!slot) {
     std::array<GridSize, kLevels> grids;
@@ -41,7 +43,8 @@ std::shared_ptr<const AnchorGrid> Rpn::anchors(const Pyramid& features, std::int
     const Anchors host = make_anchors(config_.rpn, config_.legacy_boxes, image_height, image_width, grids);
     auto made = std::make_shared<AnchorGrid>();
     const std::int64_t count = host.level_start[kLevels];
-    made->boxes = at::from_blob(const_cast<float*>(host.boxes.data()), {count, 4}, at::kFloat).clone().to(features[0].device());
+    made->boxes =
+        at::from_blob(const_cast<float*>(host.boxes.data()), {count, 4}, at::kFloat).clone().to(features[0].device());
     made->level_start = host.level_start;
     slot = made;
   }
@@ -62,7 +65,8 @@ Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) 
   match.high = static_cast<float>(config_.rpn.match_high), match.low = static_cast<float>(config_.rpn.match_low);
   match.allow_low_quality = true, match.legacy = config_.legacy_boxes;
   TrainingSample s;
-  s.matched = ops_.match(match, batch.gt_box, batch.gt_count, out.anchors->boxes, visible(*out.anchors, batch.image_size));
+  s.matched =
+      ops_.match(match, batch.gt_box, batch.gt_count, out.anchors->boxes, visible(*out.anchors, batch.image_size));
   kernels::SampleParams params;
   params.images = n, params.candidates = a, params.size = config_.rpn.sample;
   params.positive_fraction = static_cast<float>(config_.rpn.sample_positive);
@@ -71,10 +75,11 @@ Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) 
   return s;
 }
 
-std::array<at::Tensor, 2> Rpn::losses(const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& s, const ShareCount& share) const {
+std::array<at::Tensor, 2> Rpn::losses(
+    const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& s, const ShareCount& share) const {
   const std::int64_t size = config_.rpn.sample;
-  const at::Tensor row = at::arange(size, s.sampled.total.options()).unsqueeze(0);                    // [1, S]
-  const at::Tensor positive = (row < s.sampled.positives.unsqueeze(1)).to(at::kFloat);                // [N, S]
+  const at::Tensor row = at::arange(size, s.sampled.total.options()).unsqueeze(0);      // [1, S]
+  const at::Tensor positive = (row < s.sampled.positives.unsqueeze(1)).to(at::kFloat);  // [N, S]
   const at::Tensor counted = (row < s.sampled.total.unsqueeze(1)).to(at::kFloat);
   const at::Tensor count = share(s.sampled.total.sum().to(at::kFloat)).clamp_min(1);
   const at::Tensor index = s.sampled.index.to(at::kLong);
@@ -83,8 +88,8 @@ std::array<at::Tensor, 2> Rpn::losses(const RpnOutput& out, const DeviceBatch& b
   // Only the first positives can have a box loss: a fixed number of rows.
   const std::int64_t cap = static_cast<std::int64_t>(static_cast<double>(size) * config_.rpn.sample_positive);
   const at::Tensor first = index.narrow(1, 0, cap), on = positive.narrow(1, 0, cap);
-  const at::Tensor anchor = out.anchors->boxes.index_select(0, first.flatten());                      // [N * cap, 4]
-  const at::Tensor object = s.matched.to(at::kLong).gather(1, first).clamp_min(0);                    // [N, cap]
+  const at::Tensor anchor = out.anchors->boxes.index_select(0, first.flatten());    // [N * cap, 4]
+  const at::Tensor object = s.matched.to(at::kLong).gather(1, first).clamp_min(0);  // [N, cap]
   const at::Tensor gt = batch.gt_box.gather(1, object.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
   // Fillers regress from an anchor onto itself: finite, and 0 by weight.
   const at::Tensor target = ops_.encode_boxes(coder(), gt.where(on.reshape({-1, 1}) > 0, anchor).contiguous(), anchor);
@@ -111,7 +116,8 @@ Proposals Rpn::proposals(const RpnOutput& out, const at::Tensor& image_size, boo
   p.nms_threshold = static_cast<float>(rpn.nms_threshold);
   p.min_size = static_cast<float>(rpn.min_size);
   p.coder = coder();
-  return ops_.proposals(p, out.logits.detach().contiguous(), out.deltas.detach().contiguous(), out.anchors->boxes, image_size);
+  return ops_.proposals(
+      p, out.logits.detach().contiguous(), out.deltas.detach().contiguous(), out.anchors->boxes, image_size);
 }
 
 }  // namespace ttt::model

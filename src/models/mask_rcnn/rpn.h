@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
+#include "models/batch.h"
 #include "models/mask_rcnn/anchors.h"
 #include "models/mask_rcnn/backbone.h"
-#include "models/batch.h"
 #include "models/mask_rcnn/losses.h"
 #include "models/ops/detection_ops.h"
 
@@ -36,11 +36,13 @@ class Rpn {
   };
   TrainingSample sample(const RpnOutput& out, const DeviceBatch& batch) const;
   // {objectness, box}
-  std::array<at::Tensor, 2> losses(const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& sample, const ShareCount& share) const;
+  std::array<at::Tensor, 2> losses(
+      const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& sample, const ShareCount& share) const;
   Proposals proposals(const RpnOutput& out, const at::Tensor& image_size, bool training) const;
 
  private:
-  std::shared_ptr<const AnchorGrid> anchors(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const;
+  std::shared_ptr<const AnchorGrid> anchors(
+      const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const;
   kernels::BoxCoderParams coder() const;
   at::Tensor visible(const AnchorGrid& anchors, const at::Tensor& image_size) const;
 

@@ -17,13 +17,13 @@ inline constexpr const char* kUseDeviceName = "ttt_cuda_use_device";
 
 // Kernels on torch's current stream.
 using SgdFunction = void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                         const kernels::SgdControl& control);
+    const kernels::SgdControl& control);
 inline constexpr const char* kSgdName = "ttt_cuda_sgd";
-using FindNonfiniteFunction = void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                                   std::int32_t* found);
+using FindNonfiniteFunction = void(
+    const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found);
 inline constexpr const char* kFindNonfiniteName = "ttt_cuda_find_nonfinite";
 using SquaredNormsFunction = void(const kernels::NormGroups& groups, const float* gradient, const float* before,
-                                  const float* after, kernels::SquaredNorms* partial, kernels::SquaredNorms* out);
+    const float* after, kernels::SquaredNorms* partial, kernels::SquaredNorms* out);
 inline constexpr const char* kSquaredNormsName = "ttt_cuda_squared_norms";
 
 // Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the

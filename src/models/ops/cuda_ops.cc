@@ -69,25 +69,25 @@ void ttt_cuda_use_device(int device, ttt::model::DetectionOps* ops, std::string*
   *ops = ttt::model::kernel_ops("cuda", ttt::model::DeviceKernels(at::Device(at::kCUDA, index), stream));
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
-    throw ttt::Error("The properties of CUDA device " + std::to_string(device) +
-                     " cannot be read. Check it with nvidia-smi.");
+    throw ttt::Error(
+        "The properties of CUDA device " + std::to_string(device) + " cannot be read. Check it with nvidia-smi.");
   *name = properties.name;
 }
 
 void ttt_cuda_sgd(float momentum, const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                  const ttt::kernels::SgdControl& control) {
+    const ttt::kernels::SgdControl& control) {
   ttt::kernels::cuda::sgd(momentum, tensors, count, largest, control, c10::cuda::getCurrentCUDAStream().stream());
 }
 
-void ttt_cuda_find_nonfinite(const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                             std::int32_t* found) {
+void ttt_cuda_find_nonfinite(
+    const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
   ttt::kernels::cuda::find_nonfinite(tensors, count, largest, found, c10::cuda::getCurrentCUDAStream().stream());
 }
 
 void ttt_cuda_squared_norms(const ttt::kernels::NormGroups& groups, const float* gradient, const float* before,
-                            const float* after, ttt::kernels::SquaredNorms* partial, ttt::kernels::SquaredNorms* out) {
-  ttt::kernels::cuda::squared_norms(groups, gradient, before, after, partial, out,
-                                    c10::cuda::getCurrentCUDAStream().stream());
+    const float* after, ttt::kernels::SquaredNorms* partial, ttt::kernels::SquaredNorms* out) {
+  ttt::kernels::cuda::squared_norms(
+      groups, gradient, before, after, partial, out, c10::cuda::getCurrentCUDAStream().stream());
 }
 
 std::pmr::memory_resource* ttt_cuda_pinned_memory() { return &pinned(); }

@@ -60,7 +60,7 @@ struct DetectionOps {
   // reduces memory of x's device; null: over this rank's.
   // in: x [N, C, H, W] channels last
   std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                           const at::Tensor& residual, double eps, bool relu, comm::Communicator* sync)>
+      const at::Tensor& residual, double eps, bool relu, comm::Communicator* sync)>
       batch_norm;
   // x + bias, plus `residual` (undefined: none), then ReLU where `relu`, in one pass and in place of x. x is the result
   // of an operation whose gradient does not need it (a convolution).
@@ -70,30 +70,30 @@ struct DetectionOps {
   // in:  features P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32
   // out: [R, C, pooled, pooled] channels last, of the features' type
   std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois,
-                           const at::Tensor& roi_image)>
+      const at::Tensor& roi_image)>
       roi_align;
   // out: matched [N, A] int32
   std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count,
-                           const at::Tensor& candidates, const at::Tensor& visible)>
+      const at::Tensor& candidates, const at::Tensor& visible)>
       match;
   // in: key [2] int64: seed, step
-  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched,
-                        const at::Tensor& image_id)>
+  std::function<Sampled(
+      const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched, const at::Tensor& image_id)>
       sample;
   std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)>
       encode_boxes;
   std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas,
-                          const at::Tensor& anchors, const at::Tensor& image_size)>
+      const at::Tensor& anchors, const at::Tensor& image_size)>
       proposals;
   std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas,
-                         const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size)>
+      const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size)>
       detections;
   // in:  object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros; longest_side:
   // a
   //      bound of any bitmap's sides [pixel], the padded images' for example
   // out: [R, size, size]
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois,
-                           const at::Tensor& image_size, std::int64_t longest_side)>
+      const at::Tensor& image_size, std::int64_t longest_side)>
       mask_targets_bitmap;
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)>
       mask_targets_polygon;
@@ -105,8 +105,8 @@ struct DetectionOps {
       encode_masks;
   // in:  image_size [N, 2] int32 after the resize; values [3, 256] what a byte becomes, by channel of the output
   // out: [N, 3, H, W] channels last
-  std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size,
-                           const at::Tensor& values)>
+  std::function<at::Tensor(
+      bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)>
       preprocess;
 };
 

@@ -51,8 +51,8 @@ class DeviceKernels {
   void mask_targets_bitmap(const auto&... a) const { cuda::mask_targets_bitmap(a..., stream()); }
   void mask_targets_polygon(const auto&... a) const { cuda::mask_targets_polygon(a..., stream()); }
   void preprocess(const auto&... a) const { cuda::preprocess(a..., stream()); }
-  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes,
-                                      const at::Tensor& image_size) const {
+  std::vector<coco::Rle> encode_masks(
+      const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
     const kernels::MaskChangesParams p{.size = static_cast<int>(masks.size(1)), .masks = masks.size(0)};
     for (std::int64_t i = 0; i < p.masks; ++i)
       if (const std::int64_t height = ints(image_size)[2 * i], width = ints(image_size)[2 * i + 1];

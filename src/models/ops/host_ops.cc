@@ -33,8 +33,8 @@ class HostKernels {
   void mask_targets_bitmap(const auto&... a) const { host::mask_targets_bitmap(a..., pool_.get()); }
   void mask_targets_polygon(const auto&... a) const { host::mask_targets_polygon(a..., pool_.get()); }
   void preprocess(const auto&... a) const { host::preprocess(a..., pool_.get()); }
-  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes,
-                                      const at::Tensor& image_size) const {
+  std::vector<coco::Rle> encode_masks(
+      const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
     const int size = static_cast<int>(masks.size(1));
     std::vector<coco::Rle> out(static_cast<std::size_t>(masks.size(0)));
     parallel_for(pool_.get(), masks.size(0), [&](std::int64_t i) {
@@ -45,7 +45,7 @@ class HostKernels {
       if (kernels::can_be_pasted(box))
         host::paste_mask(size, mask, box, height, width, touched, bits.data(), height * width);
       out[i] = coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3],
-                                static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
+          static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width));
     });
     return out;
   }

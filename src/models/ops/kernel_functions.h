@@ -21,26 +21,16 @@
 namespace ttt::model {
 
 // Calls f(T()) with the kernels' type for tensors of `type`.
-template <class F>
-void with_float_type(at::ScalarType type, F&& f) {
-  if (type == at::kBFloat16)
-    f(kernels::Bfloat16{});
-  else if (type == at::kHalf)
-    f(kernels::Float16{});
-  else
-    f(float{});
+template <class F> void with_float_type(at::ScalarType type, F&& f) {
+  if (type == at::kBFloat16) f(kernels::Bfloat16{});
+  else if (type == at::kHalf) f(kernels::Float16{});
+  else f(float{});
 }
 inline bool has_float_type(at::ScalarType type) {
   return type == at::kFloat || type == at::kBFloat16 || type == at::kHalf;
 }
-template <class T>
-const T* values(const at::Tensor& t) {
-  return static_cast<const T*>(t.const_data_ptr());
-}
-template <class T>
-T* mutable_values(const at::Tensor& t) {
-  return static_cast<T*>(t.mutable_data_ptr());
-}
+template <class T> const T* values(const at::Tensor& t) { return static_cast<const T*>(t.const_data_ptr()); }
+template <class T> T* mutable_values(const at::Tensor& t) { return static_cast<T*>(t.mutable_data_ptr()); }
 inline const float* floats(const at::Tensor& t) { return t.const_data_ptr<float>(); }
 inline const std::int32_t* ints(const at::Tensor& t) { return t.const_data_ptr<std::int32_t>(); }
 // NHWC memory of a channels-last feature map.
@@ -50,13 +40,11 @@ inline at::Tensor nhwc(const at::Tensor& feature) { return feature.permute({0, 2
 // flag. It lasts to the end of the scope.
 #define TTT_ANNOUNCE(name, ...) RECORD_FUNCTION("ttt::" name, std::vector<c10::IValue>({__VA_ARGS__}))
 
-template <class Kernels>
-class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
+template <class Kernels> class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
-                            const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& rois,
-                            const at::Tensor& roi_image, const kernels::RoiAlignParams& params,
-                            const Kernels* kernels) {
+      const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& rois, const at::Tensor& roi_image,
+      const kernels::RoiAlignParams& params, const Kernels* kernels) {
     const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
     TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
@@ -71,8 +59,8 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
     return out.permute({0, 3, 1, 2});
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grads) {
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
     kernels::RoiAlignParams params;
     const std::string bytes = context->saved_data["params"].toStringRef();
     std::memcpy(&params, bytes.data(), sizeof params);
@@ -94,22 +82,17 @@ class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kerne
   }
 
  private:
-  template <class F>
-  static void with_taken_type(at::ScalarType type, F&& f) {
-    if constexpr (Kernels::kRoiAligns16Bit)
-      with_float_type(type, f);
-    else
-      f(float{});
+  template <class F> static void with_taken_type(at::ScalarType type, F&& f) {
+    if constexpr (Kernels::kRoiAligns16Bit) with_float_type(type, f);
+    else f(float{});
   }
 };
 
-template <class Kernels>
-class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Kernels>> {
+template <class Kernels> class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Kernels>> {
  public:
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x_in,
-                                                const at::Tensor& weight, const at::Tensor& bias,
-                                                const std::optional<at::Tensor>& residual, double eps, bool relu,
-                                                const Kernels* kernels, comm::Communicator* sync) {
+      const at::Tensor& weight, const at::Tensor& bias, const std::optional<at::Tensor>& residual, double eps,
+      bool relu, const Kernels* kernels, comm::Communicator* sync) {
     const at::Tensor x = nhwc(x_in);
     const std::int64_t channels = x.size(3);
     const at::Tensor r = residual ? nhwc(*residual) : at::Tensor();
@@ -118,10 +101,10 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
     const kernels::BatchNormParams p{
         .rows = x.numel() / channels, .channels = channels, .eps = static_cast<float>(eps), .relu = relu};
     TTT_ANNOUNCE("batch_norm_forward", x, r, y);
-    const std::int64_t rows = kernels->batch_norm_forward(
-        p, kernels::BatchNormIn{floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr},
+    const std::int64_t rows = kernels->batch_norm_forward(p,
+        kernels::BatchNormIn{floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr},
         kernels::BatchNormOut{mutable_values<float>(y), mutable_values<float>(mean), mutable_values<float>(variance),
-                              mutable_values<float>(rstd)},
+            mutable_values<float>(rstd)},
         sync);
     context->save_for_backward({x, y, weight, mean, rstd});
     context->saved_data["relu"] = relu;
@@ -133,8 +116,8 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
     return {y.permute({0, 3, 1, 2}), mean, variance, count};
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grads) {
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
     const auto saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &y = saved[1], &weight = saved[2], &mean = saved[3], &rstd = saved[4];
     const std::int64_t channels = x.size(3);
@@ -146,11 +129,11 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
     const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .relu = relu};
     TTT_ANNOUNCE("batch_norm_backward", grad, x, y, grad_x, grad_residual);
     reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
-        ->batch_norm_backward(
-            p, kernels::BatchNormGradIn{floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd)},
+        ->batch_norm_backward(p,
+            kernels::BatchNormGradIn{floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd)},
             kernels::BatchNormGradOut{mutable_values<float>(grad_x),
-                                      has_residual ? mutable_values<float>(grad_residual) : nullptr,
-                                      mutable_values<float>(grad_weight), mutable_values<float>(grad_bias)},
+                has_residual ? mutable_values<float>(grad_residual) : nullptr, mutable_values<float>(grad_weight),
+                mutable_values<float>(grad_bias)},
             reinterpret_cast<comm::Communicator*>(context->saved_data["sync"].toInt()));
     torch::autograd::variable_list out = {grad_x.permute({0, 3, 1, 2}), grad_weight, grad_bias};
     out.resize(8);
@@ -160,11 +143,10 @@ class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Ker
 };
 
 // Overwrites x, which no gradient may need: that of the convolution before it does not. The bias has no gradient.
-template <class Kernels>
-class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kernels>> {
+template <class Kernels> class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& bias,
-                            const std::optional<at::Tensor>& residual, bool relu, const Kernels* kernels) {
+      const std::optional<at::Tensor>& residual, bool relu, const Kernels* kernels) {
     const kernels::BatchNormParams p{.rows = x.numel() / x.size(1), .channels = x.size(1), .relu = relu};
     TTT_ANNOUNCE("bias_relu", x, residual ? *residual : at::Tensor(), x);  // read and written
     with_float_type(x.scalar_type(), [&]<class T>(T) {
@@ -178,12 +160,12 @@ class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kerne
     return x;
   }
 
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list grads) {
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = saved.empty() ? grads[0] : at::threshold_backward(grads[0], saved[0], 0);
-    return {grad, at::Tensor(), context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(),
-            at::Tensor()};
+    return {
+        grad, at::Tensor(), context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 

@@ -19,25 +19,24 @@ inline kernels::SumOverRanks sum_over(comm::Communicator* sync) {
   return [sync](double* values, std::size_t count) { sync->all_reduce_sum(values, count); };
 }
 
-template <class Kernels>
-class KernelOps {
+template <class Kernels> class KernelOps {
  public:
   KernelOps(std::string name, Kernels kernels) : name_(std::move(name)), kernels_(std::move(kernels)) {}
 
   Normalised batch_norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                        const at::Tensor& residual, double eps, bool relu, comm::Communicator* sync) const {
+      const at::Tensor& residual, double eps, bool relu, comm::Communicator* sync) const {
     // The kernels are of float32. An undefined tensor is no argument of an autograd function; an empty optional is.
     const auto other = residual.defined() ? std::optional(residual.to(at::kFloat)) : std::nullopt;
     const auto out =
         BatchNormFunction<Kernels>::apply(x.to(at::kFloat), weight, bias, other, eps, relu, &kernels_, sync);
     return {.y = out[0].to(x.scalar_type()),
-            .mean = out[1],
-            .variance = out[2],
-            .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
+        .mean = out[1],
+        .variance = out[2],
+        .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
   }
 
   at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois,
-                       const at::Tensor& roi_image) const {
+      const at::Tensor& roi_image) const {
     in_of<float>(rois, "rois"), in_of<std::int32_t>(roi_image, "roi_image");
     const auto taken = Kernels::kRoiAligns16Bit && has_float_type(f[0].scalar_type()) ? f[0].scalar_type() : at::kFloat;
     const auto level = [&](int i) { return f[i].to(taken); };
@@ -60,10 +59,9 @@ class KernelOps {
   }
 
   at::Tensor match(const kernels::MatchParams& p, const at::Tensor& gt, const at::Tensor& gt_count,
-                   const at::Tensor& candidates, const at::Tensor& visible) const {
+      const at::Tensor& candidates, const at::Tensor& visible) const {
     const kernels::MatchIn in{in_of<float>(gt, "gt"), in_of<std::int32_t>(gt_count, "gt_count"),
-                              in_of<float>(candidates, "candidates"),
-                              visible.defined() ? in_of<std::uint8_t>(visible, "visible") : nullptr};
+        in_of<float>(candidates, "candidates"), visible.defined() ? in_of<std::uint8_t>(visible, "visible") : nullptr};
     at::Tensor matched = new_ints({p.images, p.candidates});
     TTT_ANNOUNCE("match", gt, candidates, matched);
     kernels_.match(p, in, mutable_values<std::int32_t>(matched));
@@ -71,14 +69,14 @@ class KernelOps {
   }
 
   Sampled sample(const kernels::SampleParams& p, const at::Tensor& key, const at::Tensor& matched,
-                 const at::Tensor& image_id) const {
+      const at::Tensor& image_id) const {
     const kernels::SampleIn in{in_of<std::int64_t>(key, "key"), in_of<std::int32_t>(matched, "matched"),
-                               in_of<std::int64_t>(image_id, "image_id")};
+        in_of<std::int64_t>(image_id, "image_id")};
     Sampled s{.index = new_ints({p.images, p.size}), .positives = new_ints({p.images}), .total = new_ints({p.images})};
     TTT_ANNOUNCE("sample", matched, s.index);
     kernels_.sample(p, in,
-                    kernels::SampleOut{mutable_values<std::int32_t>(s.index), mutable_values<std::int32_t>(s.positives),
-                                       mutable_values<std::int32_t>(s.total)});
+        kernels::SampleOut{mutable_values<std::int32_t>(s.index), mutable_values<std::int32_t>(s.positives),
+            mutable_values<std::int32_t>(s.total)});
     return s;
   }
 
@@ -91,48 +89,44 @@ class KernelOps {
   }
 
   Proposals proposals(const kernels::ProposalParams& p, const at::Tensor& logits, const at::Tensor& deltas,
-                      const at::Tensor& anchors, const at::Tensor& image_size) const {
+      const at::Tensor& anchors, const at::Tensor& image_size) const {
     const kernels::ProposalsIn in{in_of<float>(logits, "logits"), in_of<float>(deltas, "deltas"),
-                                  in_of<float>(anchors, "anchors"), in_of<std::int32_t>(image_size, "image_size")};
+        in_of<float>(anchors, "anchors"), in_of<std::int32_t>(image_size, "image_size")};
     Proposals out{.boxes = new_floats({p.images, p.post_nms, 4}),
-                  .scores = new_floats({p.images, p.post_nms}),
-                  .count = new_ints({p.images})};
+        .scores = new_floats({p.images, p.post_nms}),
+        .count = new_ints({p.images})};
     TTT_ANNOUNCE("proposals", logits, deltas, anchors, out.boxes);
     kernels_.proposals(p, in,
-                       kernels::ProposalsOut{mutable_values<float>(out.boxes), mutable_values<float>(out.scores),
-                                             mutable_values<std::int32_t>(out.count)});
+        kernels::ProposalsOut{mutable_values<float>(out.boxes), mutable_values<float>(out.scores),
+            mutable_values<std::int32_t>(out.count)});
     return out;
   }
 
   Detected detections(const kernels::DetectionParams& p, const at::Tensor& probabilities, const at::Tensor& deltas,
-                      const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size) const {
+      const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size) const {
     const kernels::DetectionsIn in{in_of<float>(probabilities, "probabilities"), in_of<float>(deltas, "deltas"),
-                                   in_of<float>(rois, "rois"), in_of<std::int32_t>(roi_count, "roi_count"),
-                                   in_of<std::int32_t>(image_size, "image_size")};
+        in_of<float>(rois, "rois"), in_of<std::int32_t>(roi_count, "roi_count"),
+        in_of<std::int32_t>(image_size, "image_size")};
     Detected out{.boxes = new_floats({p.images, p.detections, 4}),
-                 .score = new_floats({p.images, p.detections}),
-                 .label = new_ints({p.images, p.detections}),
-                 .count = new_ints({p.images})};
+        .score = new_floats({p.images, p.detections}),
+        .label = new_ints({p.images, p.detections}),
+        .count = new_ints({p.images})};
     TTT_ANNOUNCE("detections", probabilities, deltas, rois, out.boxes);
-    kernels_.detections(
-        p, in,
+    kernels_.detections(p, in,
         kernels::DetectionsOut{mutable_values<float>(out.boxes), mutable_values<float>(out.score),
-                               mutable_values<std::int32_t>(out.label), mutable_values<std::int32_t>(out.count)});
+            mutable_values<std::int32_t>(out.label), mutable_values<std::int32_t>(out.count)});
     return out;
   }
 
   at::Tensor mask_targets_bitmap(int size, const Masks& masks, const at::Tensor& object, const at::Tensor& rois,
-                                 const at::Tensor& image_size, std::int64_t longest_side) const {
+      const at::Tensor& image_size, std::int64_t longest_side) const {
     const std::int64_t capacity = masks.bitmap_offset.numel() / image_size.size(0);
     const at::Tensor extent = image_size.index_select(0, object.clamp_min(0).floor_divide(capacity));
     const at::Tensor height = extent.select(1, 0).contiguous(), width = extent.select(1, 1).contiguous();
     const kernels::BitmapTargetsIn in{in_of<std::uint8_t>(masks.bitmap_bytes, "bitmap_bytes"),
-                                      in_of<std::int64_t>(masks.bitmap_offset, "bitmap_offset"),
-                                      in_of<std::int32_t>(masks.bitmap_box, "bitmap_box"),
-                                      in_of<std::int32_t>(object, "object"),
-                                      in_of<float>(rois, "rois"),
-                                      in_of<std::int32_t>(height, "height"),
-                                      in_of<std::int32_t>(width, "width")};
+        in_of<std::int64_t>(masks.bitmap_offset, "bitmap_offset"), in_of<std::int32_t>(masks.bitmap_box, "bitmap_box"),
+        in_of<std::int32_t>(object, "object"), in_of<float>(rois, "rois"), in_of<std::int32_t>(height, "height"),
+        in_of<std::int32_t>(width, "width")};
     at::Tensor out = new_floats({rois.size(0), size, size});
     TTT_ANNOUNCE("mask_targets_bitmap", masks.bitmap_bytes, rois, out);
     const kernels::MaskTargetParams p{.rois = rois.size(0), .size = size, .longest_side = longest_side};
@@ -140,21 +134,19 @@ class KernelOps {
     return out;
   }
 
-  at::Tensor mask_targets_polygon(int size, const Masks& masks, const at::Tensor& object,
-                                  const at::Tensor& rois) const {
+  at::Tensor mask_targets_polygon(
+      int size, const Masks& masks, const at::Tensor& object, const at::Tensor& rois) const {
     const kernels::PolygonView polygons{in_of<std::int32_t>(masks.object_polygon, "object_polygon"),
-                                        in_of<std::int32_t>(masks.polygon_vertex, "polygon_vertex"),
-                                        in_of<float>(masks.vertices, "vertices")};
+        in_of<std::int32_t>(masks.polygon_vertex, "polygon_vertex"), in_of<float>(masks.vertices, "vertices")};
     at::Tensor out = new_floats({rois.size(0), size, size});
     TTT_ANNOUNCE("mask_targets_polygon", masks.vertices, rois, out);
     kernels_.mask_targets_polygon(kernels::MaskTargetParams{.rois = rois.size(0), .size = size}, polygons,
-                                  in_of<std::int32_t>(object, "object"), in_of<float>(rois, "rois"),
-                                  mutable_values<float>(out));
+        in_of<std::int32_t>(object, "object"), in_of<float>(rois, "rois"), mutable_values<float>(out));
     return out;
   }
 
-  std::vector<coco::Rle> encode_masks(const at::Tensor& masks, const at::Tensor& boxes,
-                                      const at::Tensor& image_size) const {
+  std::vector<coco::Rle> encode_masks(
+      const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size) const {
     in_of<float>(masks, "masks");
     const auto on_host = [&](const at::Tensor& t, at::ScalarType type, std::int64_t values) {
       return t.is_cpu() && t.is_contiguous() && t.scalar_type() == type && t.numel() == values * masks.size(0);
@@ -168,12 +160,11 @@ class KernelOps {
     return kernels_.encode_masks(masks, boxes, image_size);
   }
 
-  at::Tensor preprocess(bool antialias, bool bgr, const RawImages& raw, const at::Tensor& image_size,
-                        const at::Tensor& values) const {
+  at::Tensor preprocess(
+      bool antialias, bool bgr, const RawImages& raw, const at::Tensor& image_size, const at::Tensor& values) const {
     const kernels::RawImagesView view{in_of<std::uint8_t>(raw.bytes, "bytes"),
-                                      in_of<std::int64_t>(raw.offset, "offset"), in_of<std::int32_t>(raw.size, "size"),
-                                      in_of<std::int32_t>(image_size, "image_size"),
-                                      in_of<std::uint8_t>(raw.flipped, "flipped")};
+        in_of<std::int64_t>(raw.offset, "offset"), in_of<std::int32_t>(raw.size, "size"),
+        in_of<std::int32_t>(image_size, "image_size"), in_of<std::uint8_t>(raw.flipped, "flipped")};
     at::Tensor images = new_floats({raw.size.size(0), raw.height, raw.width, 3});
     TTT_ANNOUNCE("preprocess", raw.bytes, images);
     const kernels::PreprocessParams p{
@@ -184,8 +175,7 @@ class KernelOps {
 
  private:
   // The memory of `t`, whose type, device and layout are checked: a kernel reads raw memory.
-  template <class T>
-  const T* in_of(const at::Tensor& t, const char* what) const {
+  template <class T> const T* in_of(const at::Tensor& t, const char* what) const {
     constexpr at::ScalarType kType = c10::CppTypeToScalarType<T>::value;
     if (t.device().type() != kernels_.device().type() || t.scalar_type() != kType || !t.is_contiguous())
       throw Error(name_ + "_ops: '" + what + "' must be a contiguous tensor of type " + c10::toString(kType) + " on " +
@@ -204,26 +194,25 @@ class KernelOps {
   Kernels kernels_;
 };
 
-template <class Kernels>
-DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
+template <class Kernels> DetectionOps kernel_ops(const std::string& name, Kernels kernels) {
   using Ops = KernelOps<Kernels>;
   const auto ops = std::make_shared<const Ops>(name, std::move(kernels));
   const auto bound = [ops](auto member) {
     return [ops, member](auto&&... arguments) { return ((*ops).*member)(arguments...); };
   };
   return {.name = name,
-          .batch_norm = bound(&Ops::batch_norm),
-          .bias_relu = bound(&Ops::bias_relu),
-          .roi_align = bound(&Ops::roi_align),
-          .match = bound(&Ops::match),
-          .sample = bound(&Ops::sample),
-          .encode_boxes = bound(&Ops::encode_boxes),
-          .proposals = bound(&Ops::proposals),
-          .detections = bound(&Ops::detections),
-          .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
-          .mask_targets_polygon = bound(&Ops::mask_targets_polygon),
-          .encode_masks = bound(&Ops::encode_masks),
-          .preprocess = bound(&Ops::preprocess)};
+      .batch_norm = bound(&Ops::batch_norm),
+      .bias_relu = bound(&Ops::bias_relu),
+      .roi_align = bound(&Ops::roi_align),
+      .match = bound(&Ops::match),
+      .sample = bound(&Ops::sample),
+      .encode_boxes = bound(&Ops::encode_boxes),
+      .proposals = bound(&Ops::proposals),
+      .detections = bound(&Ops::detections),
+      .mask_targets_bitmap = bound(&Ops::mask_targets_bitmap),
+      .mask_targets_polygon = bound(&Ops::mask_targets_polygon),
+      .encode_masks = bound(&Ops::encode_masks),
+      .preprocess = bound(&Ops::preprocess)};
 }
 
 #undef TTT_ANNOUNCE

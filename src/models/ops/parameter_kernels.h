@@ -13,10 +13,14 @@ namespace ttt::model {
 
 // The reference implementations of these names, or the kernels for the memory in which the parameters lie.
 struct ParameterKernels {
-  std::function<void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl&)> sgd;
-  std::function<void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found)> find_nonfinite;
+  std::function<void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+      const kernels::SgdControl&)>
+      sgd;
+  std::function<void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found)>
+      find_nonfinite;
   // partial: [groups.pieces], scratch of the device's.
-  std::function<void(const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after, kernels::SquaredNorms* partial, kernels::SquaredNorms* out)>
+  std::function<void(const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after,
+      kernels::SquaredNorms* partial, kernels::SquaredNorms* out)>
       squared_norms;
 };
 

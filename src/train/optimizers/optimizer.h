@@ -23,14 +23,14 @@ struct OptimizerConfig {
   double bias_lr_factor = 1.0;
   bool decay_bias = true;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
 #define TTT_NAME(name) #name,
     v("kind", s.kind, "sgd: stochastic gradient descent with momentum", one_of({TTT_OPTIMIZERS(TTT_NAME)}));
 #undef TTT_NAME
     v("momentum", s.momentum, "momentum, without dampening or Nesterov", between(0, 1));
     v("weight_decay", s.weight_decay, "L2 penalty added to the gradient", between(0, 100));
-    v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference", between(0, 1000));
+    v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference",
+        between(0, 1000));
     v("decay_bias", s.decay_bias, "biases are decayed too (torchvision); false in MLPerf's reference");
   }
 };
@@ -39,7 +39,8 @@ struct OptimizerConfig {
 struct Rates {
   double lr = 0;
   double gradient_scale = 1;  // turns a sum over ranks into the mean
-  at::Tensor tensor;          // [2] float32, both of them where the parameters lie: what an update reads that is recorded and replayed
+  // [2] float32, both of them where the parameters lie: what an update reads that is recorded and replayed
+  at::Tensor tensor;
 };
 Rates rates_on_host(double lr, double gradient_scale);
 
@@ -53,8 +54,8 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // Updates the parameters from flat_gradients() * gradient_scale.
   virtual void step(const Rates& rates) = 0;
-  // All that a later update reads of earlier ones, float32: [T] in the layout of the parameters, or any other shape. These are
-  // the optimizer's own tensors, so that writing to them restores it.
+  // All that a later update reads of earlier ones, float32: [T] in the layout of the parameters, or any other shape.
+  // These are the optimizer's own tensors, so that writing to them restores it.
   virtual std::vector<NamedTensor> state() const = 0;
   // Why an update cannot be captured and replayed, "" where it can.
   virtual std::string not_capturable() const { return ""; }
@@ -65,12 +66,13 @@ class Optimizer {
 struct OptimizerInputs {
   model::ParameterStore& store;
   model::ParameterKernels kernels = {};  // empty ones are the host's
-  LossScaler* scaler = nullptr;   // of the loss whose gradients it is given, null: they are not scaled
+  LossScaler* scaler = nullptr;          // of the loss whose gradients it is given, null: they are not scaled
 };
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const OptimizerInputs& inputs);
 
-#define TTT_DECLARE(name) std::unique_ptr<Optimizer> make_##name(const OptimizerConfig& config, const OptimizerInputs& inputs);
+#define TTT_DECLARE(name) \
+  std::unique_ptr<Optimizer> make_##name(const OptimizerConfig& config, const OptimizerInputs& inputs);
 TTT_OPTIMIZERS(TTT_DECLARE)
 #undef TTT_DECLARE
 

@@ -33,8 +33,10 @@ std::vector<Range> ranges_of(const model::ParameterStore& store) {
 
 }  // namespace
 
-FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, model::ParameterKernels kernels, LossScaler* scaler)
-    : store_(store), config_(config), kernels_(model::or_host(std::move(kernels))), scaler_(scaler), momentum_(at::zeros_like(store.flat_values())) {
+FusedSgd::FusedSgd(
+    model::ParameterStore& store, const OptimizerConfig& config, model::ParameterKernels kernels, LossScaler* scaler)
+    : store_(store), config_(config), kernels_(model::or_host(std::move(kernels))), scaler_(scaler),
+      momentum_(at::zeros_like(store.flat_values())) {
   const float* gradients = store.flat_gradients().const_data_ptr<float>();
   float *momentum = momentum_.data_ptr<float>(), *values = store.flat_values().data_ptr<float>();
   std::vector<kernels::SgdTensor> pieces;
@@ -43,9 +45,12 @@ FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, 
     for (std::int64_t at = r.begin; at < r.end; at += kPiece) {
       const std::int64_t size = std::min(kPiece, r.end - at);
       largest_ = std::max(largest_, size);
-      pieces.push_back({.grad = gradients + at, .momentum = momentum + at, .weight = values + at, .size = size,
-                        .lr_factor = static_cast<float>(r.bias ? config.bias_lr_factor : 1.0),
-                        .weight_decay = static_cast<float>(r.bias && !config.decay_bias ? 0.0 : config.weight_decay)});
+      pieces.push_back({.grad = gradients + at,
+          .momentum = momentum + at,
+          .weight = values + at,
+          .size = size,
+          .lr_factor = static_cast<float>(r.bias ? config.bias_lr_factor : 1.0),
+          .weight_decay = static_cast<float>(r.bias && !config.decay_bias ? 0.0 : config.weight_decay)});
     }
   }
   count_ = std::ssize(pieces);
@@ -53,17 +58,20 @@ FusedSgd::FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, 
 }
 
 void FusedSgd::step(const Rates& rates) {
-  RECORD_FUNCTION("ttt::sgd", std::vector<c10::IValue>({store_.flat_gradients(), momentum_, momentum_, store_.flat_values(), store_.flat_values()}));  // read, written
+  // read, written
+  RECORD_FUNCTION("ttt::sgd", std::vector<c10::IValue>({store_.flat_gradients(), momentum_, momentum_,
+                                  store_.flat_values(), store_.flat_values()}));
   const auto* tensors = static_cast<const kernels::SgdTensor*>(tensors_.const_data_ptr());
   const float* numbers = rates.tensor.const_data_ptr<float>();
   if (!scaler_) {
-    kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_, {.lr = numbers, .grad_scale = numbers + 1, .skip = nullptr});
+    kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_,
+        {.lr = numbers, .grad_scale = numbers + 1, .skip = nullptr});
     return;
   }
   const at::Tensor found = scaler_->clear_found(), scale = rates.tensor.select(0, 1) / scaler_->scale();
   kernels_.find_nonfinite(tensors, count_, largest_, found.mutable_data_ptr<std::int32_t>());
   kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_,
-               {.lr = numbers, .grad_scale = scale.const_data_ptr<float>(), .skip = found.const_data_ptr<std::int32_t>()});
+      {.lr = numbers, .grad_scale = scale.const_data_ptr<float>(), .skip = found.const_data_ptr<std::int32_t>()});
   scaler_->update();
 }
 

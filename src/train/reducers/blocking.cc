@@ -20,6 +20,8 @@ class Blocking final : public Reducer {
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_blocking(const ReducerConfig&, const ReducerInputs& inputs) { return std::make_unique<Blocking>(inputs); }
+std::unique_ptr<Reducer> make_blocking(const ReducerConfig&, const ReducerInputs& inputs) {
+  return std::make_unique<Blocking>(inputs);
+}
 
 }  // namespace ttt::train

@@ -45,9 +45,11 @@ class Bucketed final : public Reducer {
     std::vector<Bucket> buckets;
     for (std::size_t i = 0; i < in.offsets.size(); ++i) {
       const auto begin = static_cast<std::size_t>(in.offsets[i]);
-      const std::size_t end = i + 1 < in.offsets.size() ? static_cast<std::size_t>(in.offsets[i + 1]) : in.gradients.size();
+      const std::size_t end =
+          i + 1 < in.offsets.size() ? static_cast<std::size_t>(in.offsets[i + 1]) : in.gradients.size();
       if (begin >= end || end > in.gradients.size() || (i == 0 && begin != 0))
-        throw Error("The parameters do not lie one behind the other in the gradient array. This is a mistake in the caller.");
+        throw Error(
+            "The parameters do not lie one behind the other in the gradient array. This is a mistake in the caller.");
       if (buckets.empty() || buckets.back().count >= limit) buckets.push_back({.begin = begin});
       buckets.back().count += end - begin;
       ++buckets.back().parameters;
@@ -77,6 +79,8 @@ class Bucketed final : public Reducer {
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_bucketed(const ReducerConfig& config, const ReducerInputs& inputs) { return std::make_unique<Bucketed>(config, inputs); }
+std::unique_ptr<Reducer> make_bucketed(const ReducerConfig& config, const ReducerInputs& inputs) {
+  return std::make_unique<Bucketed>(config, inputs);
+}
 
 }  // namespace ttt::train

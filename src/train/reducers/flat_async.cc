@@ -27,6 +27,8 @@ class FlatAsync final : public Reducer {
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_flat_async(const ReducerConfig&, const ReducerInputs& inputs) { return std::make_unique<FlatAsync>(inputs); }
+std::unique_ptr<Reducer> make_flat_async(const ReducerConfig&, const ReducerInputs& inputs) {
+  return std::make_unique<FlatAsync>(inputs);
+}
 
 }  // namespace ttt::train

@@ -15,7 +15,9 @@ class NoReduction final : public Reducer {
 
 }  // namespace
 
-std::unique_ptr<Reducer> make_none(const ReducerConfig&, const ReducerInputs&) { return std::make_unique<NoReduction>(); }
+std::unique_ptr<Reducer> make_none(const ReducerConfig&, const ReducerInputs&) {
+  return std::make_unique<NoReduction>();
+}
 
 std::unique_ptr<Reducer> make_reducer(const ReducerConfig& config, const ReducerInputs& inputs) {
   if (inputs.comm.size() == 1) return std::make_unique<NoReduction>();
@@ -35,8 +37,11 @@ BucketTrace::BucketTrace(const ReducerInputs& inputs, std::size_t buckets) {
 void BucketTrace::ready(std::size_t bucket, std::size_t count) const {
   if (!lane_) return;
   const double now = now_s();
-  lane_->add({.start_s = now, .end_s = now, .bytes = static_cast<std::int64_t>(count * sizeof(float)), .number = static_cast<std::int32_t>(bucket),
-              .event = trace::Event::kBucketReady});
+  lane_->add({.start_s = now,
+      .end_s = now,
+      .bytes = static_cast<std::int64_t>(count * sizeof(float)),
+      .number = static_cast<std::int32_t>(bucket),
+      .event = trace::Event::kBucketReady});
 }
 
 std::string through_host(const comm::Communicator& comm) {

@@ -1,7 +1,7 @@
 // Gradients summed over ranks. Where and when they travel is the difference between the reducers.
 //
-// They know nothing of tensors: a flat array of float32, and where in it each parameter begins. models/gradient_hooks.h tells
-// them when backward has finished one.
+// They know nothing of tensors: a flat array of float32, and where in it each parameter begins. models/gradient_hooks.h
+// tells them when backward has finished one.
 #pragma once
 
 #include <memory>
@@ -23,12 +23,13 @@ struct ReducerConfig {
   std::string kind = "bucketed";
   std::int64_t bucket_bytes = 4 << 20;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
 #define TTT_NAME(name) #name,
     v("kind", s.kind,
-      "blocking: after backward, all at once; flat_async: the same, while the next batch is fetched; bucketed: each bucket as soon as backward has filled it; none: not at all, to measure what communication costs (replicas diverge)",
-      one_of({TTT_REDUCERS(TTT_NAME)}));
+        "blocking: after backward, all at once; flat_async: the same, while the next batch is fetched; bucketed: each "
+        "bucket as soon as backward has filled it; none: not at all, to measure what communication costs (replicas "
+        "diverge)",
+        one_of({TTT_REDUCERS(TTT_NAME)}));
 #undef TTT_NAME
     v("bucket_bytes", s.bucket_bytes, "size from which a bucket is closed [byte]", between(1, 1e12));
   }
@@ -40,8 +41,8 @@ struct ReducerTraits {
   std::string not_capturable = {};  // why launch() and finish() cannot be captured and replayed, "" where they can
 };
 
-// One step: ready() for each parameter as backward finishes it (in any order, on one thread), launch() after backward and before
-// the next batch is fetched, finish().
+// One step: ready() for each parameter as backward finishes it (in any order, on one thread), launch() after backward
+// and before the next batch is fetched, finish().
 class Reducer {
  public:
   virtual ~Reducer() = default;
@@ -54,7 +55,7 @@ class Reducer {
 
 // A reducer's surroundings; all outlive it.
 struct ReducerInputs {
-  std::span<float> gradients;             // memory that `comm` reduces
+  std::span<float> gradients;  // memory that `comm` reduces
   // Where each parameter begins, ascending from 0; what lies between two parameters travels with the first. Buckets are
   // contiguous ranges. Every rank starts the same collectives in the same order.
   std::span<const std::int64_t> offsets;
@@ -65,7 +66,8 @@ struct ReducerInputs {
 // As the configuration says; with one rank, the one that does nothing.
 std::unique_ptr<Reducer> make_reducer(const ReducerConfig& config, const ReducerInputs& inputs);
 
-#define TTT_DECLARE(name) std::unique_ptr<Reducer> make_##name(const ReducerConfig& config, const ReducerInputs& inputs);
+#define TTT_DECLARE(name) \
+  std::unique_ptr<Reducer> make_##name(const ReducerConfig& config, const ReducerInputs& inputs);
 TTT_REDUCERS(TTT_DECLARE)
 #undef TTT_DECLARE
 

@@ -9,7 +9,8 @@ namespace ttt::train {
 void check(const ScheduleConfig& config) {
   if (!config.decay_steps.empty() && !config.decay_epochs.empty())
     throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs are both set: keep one of them.");
-  if (!std::is_sorted(config.decay_steps.begin(), config.decay_steps.end()) || !std::is_sorted(config.decay_epochs.begin(), config.decay_epochs.end()))
+  if (!std::is_sorted(config.decay_steps.begin(), config.decay_steps.end()) ||
+      !std::is_sorted(config.decay_epochs.begin(), config.decay_epochs.end()))
     throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs must ascend: put them in order.");
 }
 

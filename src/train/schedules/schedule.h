@@ -24,15 +24,18 @@ struct ScheduleConfig {
   std::vector<double> decay_epochs;
   double decay_factor = 0.1;
 
-  template <class Self, class V>
-  static void fields(Self& s, V&& v) {
+  template <class Self, class V> static void fields(Self& s, V&& v) {
 #define TTT_NAME(name) #name,
     v("kind", s.kind, "step_decay: linear warm-up, then steps down", one_of({TTT_SCHEDULES(TTT_NAME)}));
 #undef TTT_NAME
     v("lr", s.lr, "base learning rate", between(0, 1e30));
-    v("reference_batch", s.reference_batch, "global batch that lr is meant for: at another one it is scaled linearly (Goyal et al. 2017); 0: lr as it stands", between(0, 1e6));
+    v("reference_batch", s.reference_batch,
+        "global batch that lr is meant for: at another one it is scaled linearly (Goyal et al. 2017); 0: lr as it "
+        "stands",
+        between(0, 1e6));
     v("warmup_steps", s.warmup_steps, "iterations over which the rate rises linearly to lr", between(0, 1e9));
-    v("warmup_start", s.warmup_start, "fraction of lr at iteration 0 (MLPerf: 1 - warmup_steps * warmup_factor / lr, normally 0)", between(0, 1));
+    v("warmup_start", s.warmup_start,
+        "fraction of lr at iteration 0 (MLPerf: 1 - warmup_steps * warmup_factor / lr, normally 0)", between(0, 1));
     v("decay_steps", s.decay_steps, "iterations after which the rate is multiplied by decay_factor", between(1, 1e9));
     v("decay_epochs", s.decay_epochs, "the same in epochs (not together with decay_steps)", between(0, 1e6));
     v("decay_factor", s.decay_factor, "factor at each decay", between(0, 1));
@@ -58,7 +61,8 @@ class Schedule {
 // Throws UsageError where the configuration contradicts itself.
 std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs);
 
-#define TTT_DECLARE(name) std::unique_ptr<Schedule> make_##name(const ScheduleConfig& config, const ScheduleInputs& inputs);
+#define TTT_DECLARE(name) \
+  std::unique_ptr<Schedule> make_##name(const ScheduleConfig& config, const ScheduleInputs& inputs);
 TTT_SCHEDULES(TTT_DECLARE)
 #undef TTT_DECLARE
 

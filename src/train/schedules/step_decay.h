@@ -12,8 +12,9 @@ class StepDecay final : public Schedule {
   StepDecay(const ScheduleConfig& config, const ScheduleInputs& inputs);
   double lr(std::int64_t iteration) const override;
   result::Json describe() const override;
-  double base_lr() const { return config_.lr; }                                  // at this global batch
-  double warmup_slope() const;                                                   // rise of the rate per iteration; 0 without warm-up
+  double base_lr() const { return config_.lr; }  // at this global batch
+  // rise of the rate per iteration; 0 without warm-up
+  double warmup_slope() const;
   const std::vector<std::int64_t>& decay_steps() const { return decay_steps_; }  // also where decay_epochs said them
 
  private:

@@ -24,12 +24,11 @@ std::vector<std::string> corpus(const std::string& target) {
   return out;
 }
 
-constexpr const char* kFragments[] = {
-    "[",  "]",   "{",    "}",      ",",        ":",        "\"",    "\\",         "null",           "true",       "0",
-    "-1", "1e9", "1e999", "0.5",   "[]",       "{}",       "[[",    "]]",         "}, {",           "},{",        " ",
-    "id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "counts", "size", "score", "images",
-    "annotations", "categories", "\"counts\": \"\"", "\"bbox\": []", "\"segmentation\": null", "\\u0030", "\\\\", "4294967295",
-    "9223372036854775808", "-9223372036854775808", "[4294967295, 1]", "oooooo", "\xff", "\xc3\xa9"};
+constexpr const char* kFragments[] = {"[", "]", "{", "}", ",", ":", "\"", "\\", "null", "true", "0", "-1", "1e9",
+    "1e999", "0.5", "[]", "{}", "[[", "]]", "}, {", "},{", " ", "id", "image_id", "category_id", "bbox", "area",
+    "iscrowd", "segmentation", "counts", "size", "score", "images", "annotations", "categories", "\"counts\": \"\"",
+    "\"bbox\": []", "\"segmentation\": null", "\\u0030", "\\\\", "4294967295", "9223372036854775808",
+    "-9223372036854775808", "[4294967295, 1]", "oooooo", "\xff", "\xc3\xa9"};
 
 class Mutator {
  public:
@@ -37,9 +36,7 @@ class Mutator {
   std::string operator()(const std::vector<std::string>& seeds) {
     std::string text = seeds[rng_() % seeds.size()];
     // Mostly one change: what is broken in four places is refused at the first.
-    do {
-      change(text, seeds);
-    } while (rng_() % 3 == 0);
+    do { change(text, seeds); } while (rng_() % 3 == 0);
     return text;
   }
 
@@ -51,8 +48,12 @@ class Mutator {
       case 0: text.erase(at, length); break;
       case 1: text.insert(at, kFragments[rng_() % std::size(kFragments)]); break;
       case 2: text.insert(at, text.substr(place(text), length * 8)); break;
-      case 3: if (!text.empty()) text[at] = static_cast<char>(rng_()); break;
-      case 4: if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << rng_() % 8)); break;
+      case 3:
+        if (!text.empty()) text[at] = static_cast<char>(rng_());
+        break;
+      case 4:
+        if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << rng_() % 8));
+        break;
       case 5: text.resize(at); break;
       case 6:
       case 7: {  // another digit: usually still a file, with other numbers
@@ -96,7 +97,7 @@ TEST_P(Fuzz, CorpusAndSeededMutations) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Fuzz, testing::Values("rle", "instances", "results", "serialised"),
-                         [](const auto& info) { return std::string(info.param); });
+    [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace ttt::test

@@ -22,12 +22,11 @@ using coco::Rle;
 using eval::coco::GroundTruth;
 using eval::coco::IouType;
 
-#define TTT_MUST(condition)                                                \
-  if (!(condition)) {                                                      \
-    std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);   \
-    std::abort();                                                          \
-  } else                                                                   \
-    static_cast<void>(0)
+#define TTT_MUST(condition)                                              \
+  if (!(condition)) {                                                    \
+    std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+    std::abort();                                                        \
+  } else static_cast<void>(0)
 
 constexpr std::size_t kSmall = 1 << 16;  // pixels that are worth decoding in every run
 
@@ -97,10 +96,9 @@ bool fuzz_rle(std::string_view bytes) {
   if (bytes.size() < 2) return false;
   Rle rle;
   try {
-    rle = coco::from_string(bytes.substr(2), static_cast<unsigned char>(bytes[0]), static_cast<unsigned char>(bytes[1]));
-  } catch (const DataError&) {
-    return false;
-  }
+    rle =
+        coco::from_string(bytes.substr(2), static_cast<unsigned char>(bytes[0]), static_cast<unsigned char>(bytes[1]));
+  } catch (const DataError&) { return false; }
   check_mask(rle);
   return true;
 }
@@ -109,9 +107,7 @@ bool fuzz_instances(std::string_view bytes) {
   Dataset dataset;
   try {
     dataset = coco::parse_instances(bytes, "fuzz");
-  } catch (const DataError&) {
-    return false;
-  }
+  } catch (const DataError&) { return false; }
   for (const auto& a : dataset.annotations) {
     if (const Rle* rle = std::get_if<Rle>(&a.segmentation)) check_mask(*rle);
   }
@@ -124,9 +120,7 @@ bool fuzz_instances(std::string_view bytes) {
     const GroundTruth truth(dataset);
     for (const auto& o : truth.objects()) check_mask(o.mask);
     check_statistics(eval::coco::evaluate(truth, std::span<const eval::coco::Detection>(), IouType::kSegm));
-  } catch (const DataError&) {
-    return false;
-  }
+  } catch (const DataError&) { return false; }
   return true;
 }
 
@@ -137,16 +131,12 @@ bool fuzz_results(std::string_view bytes) {
   bool accepted = true;
   try {
     whole = eval::coco::read_results(file.path(), truth);
-  } catch (const Error&) {
-    accepted = false;
-  }
+  } catch (const Error&) { accepted = false; }
   for (const std::int64_t piece : {40, 300}) {  // cut anywhere, the file reads the same
     try {
       const auto pieces = eval::coco::read_results(file.path(), truth, {.piece_bytes = piece});
       TTT_MUST(accepted && same(whole, pieces));
-    } catch (const Error&) {
-      TTT_MUST(!accepted);
-    }
+    } catch (const Error&) { TTT_MUST(!accepted); }
   }
   if (!accepted) return false;
   try {
@@ -164,9 +154,7 @@ bool fuzz_serialised(std::string_view bytes) {
   std::vector<eval::coco::Detection> detections;
   try {
     detections = eval::coco::deserialise(bytes);
-  } catch (const DataError&) {
-    return false;
-  }
+  } catch (const DataError&) { return false; }
   const std::string again = eval::coco::serialise(detections);
   TTT_MUST(eval::coco::serialise(eval::coco::deserialise(again)) == again);
   return true;

@@ -29,16 +29,15 @@ class Norm : public FusedTest, public testing::WithParamInterface<std::tuple<std
   std::vector<float> x, residual, grad, weight, bias;
 };
 INSTANTIATE_TEST_SUITE_P(Shapes, Norm,
-                         testing::Combine(testing::Values(1, 255, 257, 600), testing::Values(1, 19, 64, 130),
-                                          testing::Bool(), testing::Bool()));
+    testing::Combine(
+        testing::Values(1, 255, 257, 600), testing::Values(1, 19, 64, 130), testing::Bool(), testing::Bool()));
 
 TEST_P(Norm, BothPasses_SameBits) {
   const std::int64_t n = p.rows * p.channels, c = p.channels;
   std::vector<float> y(n), mean(c), variance(c), rstd(c), grad_x(n), grad_residual(n), grad_weight(c), grad_bias(c);
   host::batch_norm_forward(p, {x.data(), weight.data(), bias.data(), with_residual ? residual.data() : nullptr},
-                           {y.data(), mean.data(), variance.data(), rstd.data()});
-  host::batch_norm_backward(
-      p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
+      {y.data(), mean.data(), variance.data(), rstd.data()});
+  host::batch_norm_backward(p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
       {grad_x.data(), with_residual ? grad_residual.data() : nullptr, grad_weight.data(), grad_bias.data()});
   under_all_schedules([&] {
     auto in = input(x, "x"), r = input(residual, "residual"), g = input(grad, "grad_y"), w = input(weight, "weight"),
@@ -49,13 +48,13 @@ TEST_P(Norm, BothPasses_SameBits) {
          gb = output<float>(c, "grad_bias");
     auto workspace = scratch(cuda::batch_norm_workspace(p)), again = scratch(cuda::batch_norm_workspace(p));
     cuda::batch_norm_forward(p, {in.get(), w.get(), b.get(), with_residual ? r.get() : nullptr},
-                             {out.get(), m.get(), v.get(), s.get()}, workspace.get(), nullptr);
+        {out.get(), m.get(), v.get(), s.get()}, workspace.get(), nullptr);
     expect_same_bits(mean, m, "mean");
     expect_same_bits(variance, v, "variance");
     expect_same_bits(rstd, s, "rstd");
     expect_same_bits(y, out, "y");
     cuda::batch_norm_backward(p, {g.get(), in.get(), out.get(), w.get(), m.get(), s.get()},
-                              {gx.get(), with_residual ? gr.get() : nullptr, gw.get(), gb.get()}, again.get(), nullptr);
+        {gx.get(), with_residual ? gr.get() : nullptr, gw.get(), gb.get()}, again.get(), nullptr);
     expect_same_bits(grad_bias, gb, "grad_bias");
     expect_same_bits(grad_weight, gw, "grad_weight");
     expect_same_bits(grad_x, gx, "grad_x");
@@ -74,9 +73,9 @@ TEST_P(Norm, TwoRanks_SameBits) {
   };
   const BatchNormIn in{x.data(), weight.data(), bias.data(), nullptr};
   EXPECT_EQ(host::batch_norm_forward(p, in, {y.data(), mean.data(), variance.data(), rstd.data()}, nullptr, doubled),
-            2 * p.rows);
+      2 * p.rows);
   host::batch_norm_backward(p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
-                            {grad_x.data(), nullptr, grad_weight.data(), grad_bias.data()}, nullptr, doubled);
+      {grad_x.data(), nullptr, grad_weight.data(), grad_bias.data()}, nullptr, doubled);
   under_all_schedules([&] {
     std::size_t calls = 0;
     const SumOverRanks sum = [&](double* values, std::size_t count) {
@@ -95,12 +94,12 @@ TEST_P(Norm, TwoRanks_SameBits) {
     auto gx = output<float>(n, "grad_x"), gw = output<float>(c, "grad_weight"), gb = output<float>(c, "grad_bias");
     auto workspace = scratch(cuda::batch_norm_workspace(p)), again = scratch(cuda::batch_norm_workspace(p));
     cuda::batch_norm_forward(p, {in.get(), w.get(), b.get(), nullptr}, {out.get(), m.get(), v.get(), s.get()},
-                             workspace.get(), nullptr, sum);
+        workspace.get(), nullptr, sum);
     expect_same_bits(mean, m, "mean");
     expect_same_bits(variance, v, "variance");
     expect_same_bits(y, out, "y");
     cuda::batch_norm_backward(p, {g.get(), in.get(), out.get(), w.get(), m.get(), s.get()},
-                              {gx.get(), nullptr, gw.get(), gb.get()}, again.get(), nullptr, sum);
+        {gx.get(), nullptr, gw.get(), gb.get()}, again.get(), nullptr, sum);
     expect_same_bits(grad_x, gx, "grad_x");
     expect_same_bits(grad_weight, gw, "grad_weight");
     expect_same_bits(grad_bias, gb, "grad_bias");
@@ -109,9 +108,8 @@ TEST_P(Norm, TwoRanks_SameBits) {
 }
 
 // In place, with a scale and without.
-template <class T>
-void expect_scale_offset_relu(const BatchNormParams& p, const std::vector<T>& x, const std::vector<float>& scale,
-                              const std::vector<float>& offset, const std::vector<T>& residual) {
+template <class T> void expect_scale_offset_relu(const BatchNormParams& p, const std::vector<T>& x,
+    const std::vector<float>& scale, const std::vector<float>& offset, const std::vector<T>& residual) {
   const auto or_null = [](auto* p, const auto& values) { return values.empty() ? nullptr : p; };
   std::vector<T> want = x;
   host::scale_offset_relu(
@@ -119,8 +117,8 @@ void expect_scale_offset_relu(const BatchNormParams& p, const std::vector<T>& x,
   under_all_schedules([&] {
     auto data = in_out(x, "x"), r = input(residual, "residual");
     auto w = input(scale, "scale"), b = input(offset, "offset");
-    cuda::scale_offset_relu<T>(p, {data.get(), or_null(w.get(), scale), b.get(), or_null(r.get(), residual)},
-                               data.get(), nullptr);
+    cuda::scale_offset_relu<T>(
+        p, {data.get(), or_null(w.get(), scale), b.get(), or_null(r.get(), residual)}, data.get(), nullptr);
     expect_same_bits(want, data, "y");
   });
 }

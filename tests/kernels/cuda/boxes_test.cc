@@ -38,8 +38,8 @@ TEST(Nms, ThresholdsAndTails_SameBits) {
       std::vector<float> boxes;  // small integers: many overlaps are exactly the threshold
       for (std::int64_t i = 0; i < n; ++i) {
         const float x = static_cast<float>(s.below(24)), y = static_cast<float>(s.below(24));
-        boxes.insert(boxes.end(),
-                     {x, y, x + 1 + static_cast<float>(s.below(6)), y + 1 + static_cast<float>(s.below(6))});
+        boxes.insert(
+            boxes.end(), {x, y, x + 1 + static_cast<float>(s.below(6)), y + 1 + static_cast<float>(s.below(6))});
       }
       if (n > 64) boxes[4 * 64] = kNan, boxes[9] = kInf;
       expect_nms(boxes, threshold, n % 2 == 0);
@@ -51,8 +51,8 @@ TEST(Nms, MoreThan2048Boxes_SameBits) {  // a lane holds two words; few boxes to
   Stream s = stream(901);
   expect_nms(boxes_in(s, 2500, 3000, 3000, 40), 0.3f, false);
   EXPECT_THROW(cuda::nms(4097, nullptr, 0.5f, false, nullptr, nullptr, nullptr, nullptr), UsageError);
-  EXPECT_THROW(cuda::nms(5, nullptr, kNan, false, nullptr, nullptr, scratch(cuda::nms_workspace(5)).get(), nullptr),
-               UsageError);
+  EXPECT_THROW(
+      cuda::nms(5, nullptr, kNan, false, nullptr, nullptr, scratch(cuda::nms_workspace(5)).get(), nullptr), UsageError);
 }
 
 void expect_proposals(const Rpn& r) {
@@ -67,7 +67,7 @@ void expect_proposals(const Rpn& r) {
     auto c = output<std::int32_t>(p.images, "count");
     auto workspace = scratch(cuda::proposals_workspace(p));
     cuda::proposals(p, {logits.get(), deltas.get(), anchors.get(), size.get()}, {b.get(), s.get(), c.get()},
-                    workspace.get(), nullptr);
+        workspace.get(), nullptr);
     expect_same_bits(count, c, "count");
     expect_same_bits(scores, s, "scores");
     expect_same_bits(boxes, b, "boxes");
@@ -105,7 +105,7 @@ TEST(Proposals, AllNan_GivesNone) {
 
 TEST(Proposals, CutOverBatch_SameBits) {
   for (const auto& [most, ties] :
-       {std::pair{1, true}, std::pair{40, false}, std::pair{100, true}, std::pair{100000, false}}) {
+      {std::pair{1, true}, std::pair{40, false}, std::pair{100, true}, std::pair{100000, false}}) {
     Rpn r(3, {200, 60, 20}, ties);
     r.p.pre_nms = 100, r.p.post_nms = 80, r.p.cut_over_batch = true, r.p.post_nms_batch = most, r.p.coder.legacy = true;
     r.p.post_nms_per_level = most == 40 ? 20 : 0;
@@ -118,9 +118,9 @@ TEST(Proposals, CutOverBatch_SameBits) {
 // down.
 TEST(Proposals, ScaledDownRecipes_SameBits) {
   for (const auto& [levels, batch_cut, legacy] :
-       {std::tuple{std::vector<std::int64_t>{3150, 819, 231, 63, 18}, true, true},
-        std::tuple{std::vector<std::int64_t>{3150, 819, 231, 63, 18}, false, false},
-        std::tuple{std::vector<std::int64_t>{768, 192, 48, 12}, false, false}}) {
+      {std::tuple{std::vector<std::int64_t>{3150, 819, 231, 63, 18}, true, true},
+          std::tuple{std::vector<std::int64_t>{3150, 819, 231, 63, 18}, false, false},
+          std::tuple{std::vector<std::int64_t>{768, 192, 48, 12}, false, false}}) {
     Rpn r(batch_cut ? 2 : 1, levels, false);
     r.p.pre_nms = 250, r.p.post_nms = 125, r.p.coder.legacy = legacy, r.p.min_size = legacy ? 0.0f : 1e-3f;
     if (batch_cut)
@@ -154,21 +154,20 @@ struct Head {
 };
 
 TEST(Detections, AllShapes_SameBits) {
-  for (const auto& [rois, classes, detections, threshold] :
-       {std::tuple{60, 7, 30, 0.05f}, std::tuple{300, 3, 100, 0.3f}, std::tuple{12, 81, 500, 0.5f},
-        std::tuple{5, 2, 1, 2.0f}}) {
+  for (const auto& [rois, classes, detections, threshold] : {std::tuple{60, 7, 30, 0.05f},
+           std::tuple{300, 3, 100, 0.3f}, std::tuple{12, 81, 500, 0.5f}, std::tuple{5, 2, 1, 2.0f}}) {
     SCOPED_TRACE(rois);
     const Head h({.images = 3,
-                  .rois = rois,
-                  .classes = classes,
-                  .score_threshold = threshold,
-                  .detections = detections,
-                  .coder = {.wx = 10, .wy = 10, .ww = 5, .wh = 5, .legacy = classes == 7}});
+        .rois = rois,
+        .classes = classes,
+        .score_threshold = threshold,
+        .detections = detections,
+        .coder = {.wx = 10, .wy = 10, .ww = 5, .wh = 5, .legacy = classes == 7}});
     const std::int64_t rows = 3 * h.p.detections;
     std::vector<float> boxes(4 * rows), score(rows);
     std::vector<std::int32_t> label(rows), count(3);
     host::detections(h.p, {h.probabilities.data(), h.deltas.data(), h.rois.data(), h.count.data(), h.size.data()},
-                     {boxes.data(), score.data(), label.data(), count.data()});
+        {boxes.data(), score.data(), label.data(), count.data()});
     under_all_schedules([&] {
       auto probabilities = input(h.probabilities, "probabilities"), deltas = input(h.deltas, "deltas"),
            boxes_in = input(h.rois, "rois");
@@ -177,7 +176,7 @@ TEST(Detections, AllShapes_SameBits) {
       auto l = output<std::int32_t>(rows, "label"), c = output<std::int32_t>(3, "count");
       auto workspace = scratch(cuda::detections_workspace(h.p));
       cuda::detections(h.p, {probabilities.get(), deltas.get(), boxes_in.get(), roi_count.get(), size.get()},
-                       {b.get(), s.get(), l.get(), c.get()}, workspace.get(), nullptr);
+          {b.get(), s.get(), l.get(), c.get()}, workspace.get(), nullptr);
       expect_same_bits(count, c, "count");
       expect_same_bits(score, s, "score");
       expect_same_bits(label, l, "label");

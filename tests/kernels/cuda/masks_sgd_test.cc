@@ -37,7 +37,7 @@ struct Outlines {
         for (int i = 0; i < n; ++i) {
           const double angle = 2 * std::numbers::pi * i / n, radius = s.uniform(2, 20);
           xy.insert(xy.end(), {static_cast<float>(30 + 10 * part + radius * std::cos(angle)),
-                               static_cast<float>(30 + radius * std::sin(angle))});
+                                  static_cast<float>(30 + radius * std::sin(angle))});
         }
         polygon(xy);
       }
@@ -63,14 +63,14 @@ TEST(MaskTargets, Polygons_SameBits) {
       std::vector<float> want(rois * size * size);
       const MaskTargetParams p{.rois = rois, .size = size};
       host::mask_targets_polygon(p, {o.object_polygon.data(), o.polygon_vertex.data(), o.vertices.data()},
-                                 object.data(), boxes.data(), want.data());
+          object.data(), boxes.data(), want.data());
       under_all_schedules([&] {
         auto polygon = input(o.object_polygon, "object_polygon"), vertex = input(o.polygon_vertex, "polygon_vertex"),
              own = input(object, "object");
         auto vertices = input(o.vertices, "vertices"), roi = input(boxes, "rois"),
              out = output<float>(std::ssize(want), "out");
-        cuda::mask_targets_polygon(p, {polygon.get(), vertex.get(), vertices.get()}, own.get(), roi.get(), out.get(),
-                                   nullptr);
+        cuda::mask_targets_polygon(
+            p, {polygon.get(), vertex.get(), vertices.get()}, own.get(), roi.get(), out.get(), nullptr);
         expect_same_bits(want, out, "target");
       });
       if (HasFatalFailure()) return;
@@ -91,15 +91,15 @@ TEST(MaskTargets, Bitmaps_SameBits) {
   for (const int size : {28, 1, 14, 130}) {
     const std::int64_t rois = size == 130 ? 2 : 13;
     std::vector<float> boxes = boxes_in(s, rois, 70, 90, 0.3);
-    const float odd[] = {0,   0,   90,  70,  kNan, 0,  20, 20, 0,  0,  kInf, 5,
-                         -20, -20, 200, 300, 40,   40, 30, 30, 89, 69, 90,   70};
+    const float odd[] = {
+        0, 0, 90, 70, kNan, 0, 20, 20, 0, 0, kInf, 5, -20, -20, 200, 300, 40, 40, 30, 30, 89, 69, 90, 70};
     if (rois > 6) std::copy_n(odd, 24, boxes.begin());
     std::vector<std::int32_t> object, height(rois, 70), width(rois, 90);
     for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 6) - (r % 6 == 5 ? 6 : 0));
     std::vector<float> want(rois * size * size);
     const MaskTargetParams p{.rois = rois, .size = size, .longest_side = 90};
-    host::mask_targets_bitmap(
-        p, {bytes.data(), offset.data(), box.data(), object.data(), boxes.data(), height.data(), width.data()},
+    host::mask_targets_bitmap(p,
+        {bytes.data(), offset.data(), box.data(), object.data(), boxes.data(), height.data(), width.data()},
         want.data());
     under_all_schedules([&] {
       auto b = input(bytes, "bytes");
@@ -107,26 +107,26 @@ TEST(MaskTargets, Bitmaps_SameBits) {
       auto at = input(box, "bitmap_box"), own = input(object, "object"), h = input(height, "image_height"),
            w = input(width, "image_width");
       auto roi = input(boxes, "rois"), out = output<float>(std::ssize(want), "out");
-      cuda::mask_targets_bitmap(p, {b.get(), o.get(), at.get(), own.get(), roi.get(), h.get(), w.get()}, out.get(),
-                                nullptr);
+      cuda::mask_targets_bitmap(
+          p, {b.get(), o.get(), at.get(), own.get(), roi.get(), h.get(), w.get()}, out.get(), nullptr);
       expect_same_bits(want, out, "target");
     });
     if (HasFatalFailure()) return;
   }
-  EXPECT_THROW(cuda::mask_targets_bitmap({.rois = 1, .size = 28, .longest_side = 7000}, {}, nullptr, nullptr),
-               UsageError);
+  EXPECT_THROW(
+      cuda::mask_targets_bitmap({.rois = 1, .size = 28, .longest_side = 7000}, {}, nullptr, nullptr), UsageError);
 }
 
 // Changes of one mask, from the bitmap of paste_mask and the encoder that equals pycocotools.
-std::vector<std::int32_t> changes_of(int size, const float* mask, const float* box, std::int64_t height,
-                                     std::int64_t width) {
+std::vector<std::int32_t> changes_of(
+    int size, const float* mask, const float* box, std::int64_t height, std::int64_t width) {
   std::vector<std::uint8_t> bits(height * width);
   std::int32_t touched[4] = {0, 0, 0, 0};
   if (std::all_of(box, box + 4, [](float v) { return std::fabs(v) < 1e8f; }))
     host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
   std::vector<std::int32_t> changes;
   for (const std::uint32_t run :
-       coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
+      coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
     changes.push_back((changes.empty() ? 0 : changes.back()) + static_cast<std::int32_t>(run));
   changes.pop_back();  // the image's end
   return changes;
@@ -141,10 +141,9 @@ TEST(MaskChanges, OddBoxes_EqualEncodedBitmaps) {
       // bottom.
       if (masks > 0) std::fill(mask.begin(), mask.begin() + 8 * size * size, 1.0f);
       std::vector<float> boxes = boxes_in(s, masks, 37, 51, 0.5);
-      const float odd[] = {-30, -20, 100, 90,  0,   0,    51, 37,    10, -5,   20, 60,   30, 20,   80,
-                           60,  10,  20,  30,  50,  60,   60, 70,    70, kNan, 1,  2,    3,  5,    5,
-                           5,   5,   -40, -40, 300, 90,   20, 20,    51, 37,   49, 0,    60, 40,   -10,
-                           0,   4,   12,  0,   0,   kInf, 12, -kInf, 0,  9,    9,  1e8f, 0,  2e8f, 9};
+      const float odd[] = {-30, -20, 100, 90, 0, 0, 51, 37, 10, -5, 20, 60, 30, 20, 80, 60, 10, 20, 30, 50, 60, 60, 70,
+          70, kNan, 1, 2, 3, 5, 5, 5, 5, -40, -40, 300, 90, 20, 20, 51, 37, 49, 0, 60, 40, -10, 0, 4, 12, 0, 0, kInf,
+          12, -kInf, 0, 9, 9, 1e8f, 0, 2e8f, 9};
       if (masks > 0) std::copy_n(odd, std::size(odd), boxes.begin());
       std::vector<std::int32_t> sizes, want, want_begin{0};
       for (std::int64_t i = 0; i < masks; ++i) {
@@ -198,7 +197,7 @@ TEST_F(Sgd, RunAndSkipped_SameBits) {
         momentum.push_back(std::make_unique<DeviceBuffer<float>>(t.momentum[i], Kind::kInOut, "momentum"));
         weight.push_back(std::make_unique<DeviceBuffer<float>>(t.weight[i], Kind::kInOut, "weight"));
         list.push_back({grad[i]->get(), momentum[i]->get(), weight[i]->get(), std::ssize(t.grad[i]),
-                        i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
+            i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
       }
       auto tensors = input(list, "tensors");
       auto lr = input(std::vector<float>{0.02f}, "lr"), scale = input(std::vector<float>{0.5f}, "grad_scale");
@@ -262,8 +261,8 @@ TEST(SquaredNorms, OddGroups_SameBits) {
   }
   const std::int64_t groups = std::ssize(ranges), count = std::ssize(pieces);
   std::vector<SquaredNorms> want(groups);
-  host::squared_norms({pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(),
-                      want.data());
+  host::squared_norms(
+      {pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(), want.data());
   for (std::int64_t g = 0; g < groups; ++g) {
     long double sum[3] = {};
     for (std::size_t r = 0; r < ranges[g].size(); r += 2)
@@ -290,8 +289,7 @@ TEST(SquaredNorms, OddGroups_SameBits) {
     auto out = output<double>(3 * groups, "out");
     auto partial = scratch(count * sizeof(SquaredNorms));
     cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(),
-                        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()),
-                        nullptr);
+        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
     std::vector<double> flat;
     for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
     expect_same_bits(flat, out, "sums");

@@ -49,7 +49,7 @@ void expect_match(const MatchParams& p, const Boxes& b, bool hide) {
     auto visible = input(b.visible, "visible");
     auto matched = output<std::int32_t>(std::ssize(want), "matched");
     cuda::match(p, {gt.get(), count.get(), candidates.get(), hide ? visible.get() : nullptr}, matched.get(),
-                workspace.get(), nullptr);
+        workspace.get(), nullptr);
     expect_same_bits(want, matched, "matched");
   });
 }
@@ -62,11 +62,11 @@ TEST(Match, AllRules_SameBits) {
           SCOPED_TRACE(testing::Message() << candidates << " candidates, ties " << ties << ", low quality "
                                           << low_quality << ", legacy " << legacy);
           const MatchParams p{.images = 3,
-                              .candidates = candidates,
-                              .gt_capacity = 5,
-                              .shared_candidates = legacy,
-                              .allow_low_quality = low_quality,
-                              .legacy = legacy};
+              .candidates = candidates,
+              .gt_capacity = 5,
+              .shared_candidates = legacy,
+              .allow_low_quality = low_quality,
+              .legacy = legacy};
           expect_match(p, boxes_for(p, ties), ties != legacy);
           if (HasFatalFailure()) return;
         }
@@ -95,7 +95,7 @@ TEST(Match, CountBeyondCapacity_Cut) {
 }
 
 void expect_sample(const SampleParams& p, const std::vector<std::int64_t>& key,
-                   const std::vector<std::int32_t>& matched, const std::vector<std::int64_t>& ids) {
+    const std::vector<std::int32_t>& matched, const std::vector<std::int64_t>& ids) {
   std::vector<std::int32_t> index(p.images * p.size), positives(p.images), total(p.images);
   host::sample(p, {key.data(), matched.data(), ids.data()}, {index.data(), positives.data(), total.data()});
   under_all_schedules([&] {
@@ -114,8 +114,8 @@ void expect_sample(const SampleParams& p, const std::vector<std::int64_t>& key,
 TEST(Sample, AllShapes_SameBits) {
   Stream s = stream(820);
   for (const auto& [candidates, size, rate] :
-       {std::tuple{5000, 256, 0.01}, std::tuple{5000, 100, 0.4}, std::tuple{90, 64, 0.5}, std::tuple{40, 64, 0.5},
-        std::tuple{0, 8, 0.0}, std::tuple{4097, 0, 0.5}, std::tuple{700, 512, 0.02}}) {
+      {std::tuple{5000, 256, 0.01}, std::tuple{5000, 100, 0.4}, std::tuple{90, 64, 0.5}, std::tuple{40, 64, 0.5},
+          std::tuple{0, 8, 0.0}, std::tuple{4097, 0, 0.5}, std::tuple{700, 512, 0.02}}) {
     SCOPED_TRACE(testing::Message() << candidates << " candidates, " << size << " wanted");
     const SampleParams p{.images = 3, .candidates = candidates, .size = size, .positive_fraction = 0.25f, .purpose = 4};
     std::vector<std::int32_t> matched;

@@ -31,8 +31,8 @@ void expect_same(const PreprocessParams& p, const std::vector<Image>& images) {
   const std::vector<float> values = uniform(s, 768, -2, 2);
   const std::int64_t n = p.images * p.height * p.width * 3;
   std::vector<float> want(static_cast<std::size_t>(n), kNan);
-  host::preprocess(p, {bytes.data(), offset.data(), size.data(), placed.data(), flipped.data()}, values.data(),
-                   want.data());
+  host::preprocess(
+      p, {bytes.data(), offset.data(), size.data(), placed.data(), flipped.data()}, values.data(), want.data());
   under_all_schedules([&] {
     auto b = input(bytes, "bytes"), f = input(flipped, "flipped");
     auto o = input(offset, "offset");
@@ -44,8 +44,8 @@ void expect_same(const PreprocessParams& p, const std::vector<Image>& images) {
 }
 
 TEST(Preprocess, ScaledFlippedAndEmpty_SameBits) {
-  const std::vector<Image> images = {{9, 7, 19, 23, 0}, {9, 7, 9, 7, 1},    {31, 40, 11, 13, 1},
-                                     {0, 0, 21, 24, 0}, {8, 20, 16, 10, 0}, {1, 1, 5, 4, 1}};
+  const std::vector<Image> images = {
+      {9, 7, 19, 23, 0}, {9, 7, 9, 7, 1}, {31, 40, 11, 13, 1}, {0, 0, 21, 24, 0}, {8, 20, 16, 10, 0}, {1, 1, 5, 4, 1}};
   for (const bool antialias : {false, true})
     for (const bool bgr : {false, true})
       expect_same({.images = 6, .height = 21, .width = 24, .antialias = antialias, .bgr = bgr}, images);

@@ -33,8 +33,8 @@ struct Inputs {
       features.push_back(uniform(s, p.images * p.height[l] * p.width[l] * p.channels, -1, 1));
     }
     rois = boxes_in(s, p.rois, 132, 184, 0.5);
-    const float odd[][4] = {{kNan, 1, 2, 3},      {0, 0, kInf, 5}, {-900, -900, -800, -800},
-                            {-30, -30, 400, 400}, {7, 7, 7, 7},    {130, 180, 184, 183}};
+    const float odd[][4] = {{kNan, 1, 2, 3}, {0, 0, kInf, 5}, {-900, -900, -800, -800}, {-30, -30, 400, 400},
+        {7, 7, 7, 7}, {130, 180, 184, 183}};
     for (std::size_t i = 0; i < std::size(odd) && static_cast<std::int64_t>(i) + 3 < p.rois; ++i)
       std::copy_n(odd[i], 4, rois.begin() + 4 * (i + 3));
     for (std::int64_t r = 0; r < p.rois; ++r)
@@ -50,15 +50,12 @@ struct Inputs {
 class RoiAlign : public FusedTest, public testing::WithParamInterface<Case> {};
 class RoiAlignBackward : public FusedTest {};
 INSTANTIATE_TEST_SUITE_P(Shapes, RoiAlign,
-                         testing::Values(Case{8, 2, 7, 4, false, false}, Case{8, 2, 7, 4, true, true},
-                                         Case{3, 0, 7, 2, false, true}, Case{4, 0, 5, 3, true, false},
-                                         Case{1, 2, 1, 1, false, false}, Case{20, 2, 14, 2, true, false},
-                                         Case{6, 3, 3, 4, false, false}, Case{260, 2, 2, 2, false, true},
-                                         Case{70, 2, 2, 1, true, true}));
+    testing::Values(Case{8, 2, 7, 4, false, false}, Case{8, 2, 7, 4, true, true}, Case{3, 0, 7, 2, false, true},
+        Case{4, 0, 5, 3, true, false}, Case{1, 2, 1, 1, false, false}, Case{20, 2, 14, 2, true, false},
+        Case{6, 3, 3, 4, false, false}, Case{260, 2, 2, 2, false, true}, Case{70, 2, 2, 1, true, true}));
 
 // The reference implementation is float32. Expected for other types: its result for the widened numbers, rounded once.
-template <class T>
-void expect_forward(const Inputs& t) {
+template <class T> void expect_forward(const Inputs& t) {
   std::vector<std::vector<T>> all;
   std::vector<std::vector<float>> wide;
   std::vector<const float*> host_features;
@@ -81,8 +78,7 @@ void expect_forward(const Inputs& t) {
   });
 }
 
-template <class T>
-void expect_backward(const Inputs& t) {
+template <class T> void expect_backward(const Inputs& t) {
   std::vector<std::vector<T>> before;
   std::vector<std::vector<float>> want;
   std::vector<float*> want_pointers;

@@ -46,14 +46,12 @@ void expect_same_bits(const std::vector<T>& want, const DeviceBuffer<T>& buffer,
   }
 }
 
-template <class T>
-std::vector<T> narrow_all(const std::vector<float>& values) {
+template <class T> std::vector<T> narrow_all(const std::vector<float>& values) {
   std::vector<T> all;
   for (const float v : values) all.push_back(narrow<T>(v));
   return all;
 }
-template <class T>
-std::vector<float> widen_all(const std::vector<T>& values) {
+template <class T> std::vector<float> widen_all(const std::vector<T>& values) {
   std::vector<float> all;
   for (const T v : values) all.push_back(widen(v));
   return all;

@@ -26,8 +26,7 @@ enum class Kind {
 
 // GPU memory between two guards that must be intact at the end. All work is on the default stream, for which copies
 // wait.
-template <class T>
-class DeviceBuffer {
+template <class T> class DeviceBuffer {
  public:
   DeviceBuffer(std::int64_t n, Kind /*kind*/, std::string name)
       : DeviceBuffer(std::move(name), static_cast<std::size_t>(n) * sizeof(T)) {}
@@ -92,36 +91,28 @@ class DeviceBuffer {
   std::vector<unsigned char> before_;  // of an input
 };
 
-template <class T>
-DeviceBuffer<T> input(const std::vector<T>& values, const std::string& name) {
+template <class T> DeviceBuffer<T> input(const std::vector<T>& values, const std::string& name) {
   return {values, Kind::kInput, name};
 }
-template <class T>
-DeviceBuffer<T> output(std::int64_t n, const std::string& name) {
-  return {n, Kind::kOutput, name};
-}
-template <class T>
-DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
+template <class T> DeviceBuffer<T> output(std::int64_t n, const std::string& name) { return {n, Kind::kOutput, name}; }
+template <class T> DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
   return {values, Kind::kInOut, name};
 }
 inline DeviceBuffer<float> scratch(std::size_t bytes) {
   return {static_cast<std::int64_t>((bytes + 3) / 4), Kind::kScratch, "the workspace"};
 }
 
-template <class T>
-std::vector<T> from_device(const T* values, std::size_t count) {
+template <class T> std::vector<T> from_device(const T* values, std::size_t count) {
   std::vector<T> all(count);
   check(cudaMemcpy(all.data(), values, count * sizeof(T), cudaMemcpyDeviceToHost), "Reading from the device");
   return all;
 }
-template <class T>
-void to_device(const std::vector<T>& values, T* to) {
+template <class T> void to_device(const std::vector<T>& values, T* to) {
   check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "Writing to the device");
 }
 
 // The hardware chooses the order of threads: two runs must agree.
-template <class Test>
-void under_all_schedules(const Test& test) {
+template <class Test> void under_all_schedules(const Test& test) {
   for (int time = 0; time < 2 && !testing::Test::HasFatalFailure(); ++time) {
     test();
     check(cudaDeviceSynchronize(), "A kernel");

@@ -19,18 +19,11 @@ using emulation::input;
 using emulation::output;
 using emulation::scratch;
 
-template <class T>
-std::vector<T> from_device(const T* values, std::size_t count) {
-  return {values, values + count};
-}
-template <class T>
-void to_device(const std::vector<T>& values, T* to) {
-  std::copy(values.begin(), values.end(), to);
-}
+template <class T> std::vector<T> from_device(const T* values, std::size_t count) { return {values, values + count}; }
+template <class T> void to_device(const std::vector<T>& values, T* to) { std::copy(values.begin(), values.end(), to); }
 
 // Runs test() under every order of threads and blocks, and every poison of shared memory.
-template <class Test>
-void under_all_schedules(const Test& test) {
+template <class Test> void under_all_schedules(const Test& test) {
   int which = 0;
   for (const emulation::Schedule& schedule : emulation::schedules()) {
     SCOPED_TRACE("schedule " + std::to_string(which++));

@@ -11,12 +11,13 @@
 
 namespace emulation {
 
-template <class T>
-class DeviceBuffer {
+template <class T> class DeviceBuffer {
  public:
   using Kind = DeviceBytes::Kind;
-  DeviceBuffer(std::int64_t n, Kind kind, const std::string& name) : bytes_(static_cast<std::size_t>(n) * sizeof(T), kind, sizeof(T) < 4 ? sizeof(T) : 4, name) {}
-  DeviceBuffer(const std::vector<T>& values, Kind kind, const std::string& name) : DeviceBuffer(std::ssize(values), kind, name) {
+  DeviceBuffer(std::int64_t n, Kind kind, const std::string& name)
+      : bytes_(static_cast<std::size_t>(n) * sizeof(T), kind, sizeof(T) < 4 ? sizeof(T) : 4, name) {}
+  DeviceBuffer(const std::vector<T>& values, Kind kind, const std::string& name)
+      : DeviceBuffer(std::ssize(values), kind, name) {
     if (!values.empty()) std::memcpy(bytes_.data(), values.data(), bytes_.size());
     if (kind == Kind::kInput) bytes_.seal();
   }
@@ -32,16 +33,13 @@ class DeviceBuffer {
   DeviceBytes bytes_;
 };
 
-template <class T>
-DeviceBuffer<T> input(const std::vector<T>& values, const std::string& name) {
+template <class T> DeviceBuffer<T> input(const std::vector<T>& values, const std::string& name) {
   return {values, DeviceBytes::Kind::kInput, name};
 }
-template <class T>
-DeviceBuffer<T> output(std::int64_t n, const std::string& name) {
+template <class T> DeviceBuffer<T> output(std::int64_t n, const std::string& name) {
   return {n, DeviceBytes::Kind::kOutput, name};
 }
-template <class T>
-DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
+template <class T> DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
   return {values, DeviceBytes::Kind::kInOut, name};
 }
 inline DeviceBuffer<float> scratch(std::size_t bytes) {  // 4-byte granules

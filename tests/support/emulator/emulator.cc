@@ -150,7 +150,8 @@ void resume(Thread& t) {
 
 bool same_place(const std::source_location& a, const std::source_location& b) {
   if (a.line() != b.line() || a.column() != b.column()) return false;
-  return a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name();  // usually the same literal
+  // usually the same literal
+  return a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name();
 }
 
 std::string place(const std::source_location& at) {
@@ -163,7 +164,8 @@ std::string describe(const Thread& t) {
   text << "thread " << t.moment.thread;
   if (t.state == State::kExited) text << " has ended";
   if (t.state == State::kBarrier) text << " waits at the barrier " << place(t.where);
-  if (t.state == State::kExchange) text << " waits at " << place(t.where) << " for the lanes of mask " << std::hex << t.mask;
+  if (t.state == State::kExchange)
+    text << " waits at " << place(t.where) << " for the lanes of mask " << std::hex << t.mask;
   return text.str();
 }
 
@@ -173,7 +175,8 @@ std::string stuck() {
   std::string text = "the threads of a block have parted: " + describe(a);
   for (std::size_t i = 1; i < machine.size; ++i) {
     const Thread& b = *machine.threads[i];
-    if (b.state == a.state && (a.state == State::kExited || (same_place(a.where, b.where) && a.mask == b.mask))) continue;
+    if (b.state == a.state && (a.state == State::kExited || (same_place(a.where, b.where) && a.mask == b.mask)))
+      continue;
     return text + "; " + describe(b);
   }
   return text;
@@ -220,8 +223,7 @@ bool release() {
   return some;
 }
 
-template <class T>
-void arrange(std::vector<T>& order) {
+template <class T> void arrange(std::vector<T>& order) {
   std::iota(order.begin(), order.end(), T{0});
   if (machine.schedule.order == Schedule::Order::kDescending) std::reverse(order.begin(), order.end());
   if (machine.schedule.order == Schedule::Order::kRandom)
@@ -270,7 +272,8 @@ void run_block(const Launch& launch, std::uint32_t block) {
   if (machine.error.empty()) return;
   // Waiting threads never resume: their stacks are reused from the start.
   for (std::size_t i = 0; i < machine.size; ++i) machine.threads[i]->entered = false;
-  const std::string where = "block (" + std::to_string(blockIdx.x) + ", " + std::to_string(blockIdx.y) + ", " + std::to_string(blockIdx.z) + ")";
+  const std::string where = "block (" + std::to_string(blockIdx.x) + ", " + std::to_string(blockIdx.y) + ", " +
+                            std::to_string(blockIdx.z) + ")";
   throw EmulationError("In " + where + ": " + std::exchange(machine.error, {}));
 }
 
@@ -278,7 +281,8 @@ void run_block(const Launch& launch, std::uint32_t block) {
 
 const std::array<Schedule, 4>& schedules() {
   using Order = Schedule::Order;
-  static const std::array<Schedule, 4> all{{{Order::kAscending, 0, 0xCD}, {Order::kDescending, 0, 0xFF}, {Order::kRandom, 1, 0x00}, {Order::kRandom, 2, 0x3F}}};
+  static const std::array<Schedule, 4> all{{{Order::kAscending, 0, 0xCD}, {Order::kDescending, 0, 0xFF},
+      {Order::kRandom, 1, 0x00}, {Order::kRandom, 2, 0x3F}}};
   return all;
 }
 
@@ -302,7 +306,9 @@ void run(const Launch& launch, const std::function<void()>& body) {
   while (machine.threads.size() < machine.size) machine.threads.push_back(std::make_unique<Thread>());
   ++machine.launches;
   machine.body = &body;
-  machine.dynamic = launch.shared > 0 ? std::make_unique<DeviceBytes>(launch.shared, DeviceBytes::Kind::kShared, 4, "dynamic shared memory") : nullptr;
+  machine.dynamic = launch.shared > 0 ? std::make_unique<DeviceBytes>(
+                                            launch.shared, DeviceBytes::Kind::kShared, 4, "dynamic shared memory")
+                                      : nullptr;
   blockDim = dim3(launch.block.x, launch.block.y, launch.block.z);
   gridDim = dim3(launch.grid.x, launch.grid.y, launch.grid.z);
   shadow_static_shared(__start_ttt_shared, __stop_ttt_shared);
@@ -324,7 +330,8 @@ unsigned lane() { return machine.current->moment.thread % 32u; }
 namespace {
 const Lanes& meet(unsigned mask, std::uint64_t value, bool warp_barrier, const std::source_location& where) {
   Thread& t = *machine.current;
-  if (!(mask >> lane() & 1)) fail("lane " + std::to_string(lane()) + " calls " + place(where) + " with a mask that leaves it out");
+  if (!(mask >> lane() & 1))
+    fail("lane " + std::to_string(lane()) + " calls " + place(where) + " with a mask that leaves it out");
   t.where = where;
   t.mask = mask;
   t.value = value;
@@ -335,7 +342,9 @@ const Lanes& meet(unsigned mask, std::uint64_t value, bool warp_barrier, const s
 }
 }  // namespace
 
-const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_location& where) { return meet(mask, value, false, where); }
+const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_location& where) {
+  return meet(mask, value, false, where);
+}
 void warp_barrier(unsigned mask, const std::source_location& where) { meet(mask, 0, true, where); }
 
 void note_atomic(const void* address, std::size_t size) {

@@ -64,7 +64,8 @@ void run(const Launch& launch, const std::function<void()>& body);
 // Functions behind the emulated language (cuda_runtime.h); only for kernels.
 using Lanes = std::array<std::uint64_t, 32>;
 void barrier(const std::source_location& where);
-const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_location& where);  // the values of all lanes of the mask
+// the values of all lanes of the mask
+const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_location& where);
 void warp_barrier(unsigned mask, const std::source_location& where);
 void note_atomic(const void* address, std::size_t size);  // before an atomic operation; may let other threads run first
 [[noreturn]] void fail(const std::string& what);          // ends the launch

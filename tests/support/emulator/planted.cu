@@ -1,7 +1,6 @@
-#include "planted.h"
-
 #include "kernels/common/block.h"
 #include "kernels/common/launch.h"
+#include "planted.h"
 
 namespace planted {
 namespace {
@@ -83,8 +82,10 @@ __global__ void lanes_kernel(Mistake m, const float* in, float* out) {
 void run(Mistake m, float* in, float* out, float* workspace, int* counter, int grid) {
   using ttt::kernels::cuda::launch;
   const bool memory = m <= Mistake::kMisaligned || m == Mistake::kUnwrittenWorkspace, any = m == Mistake::kNone;
-  const bool barriers = m == Mistake::kBarrierForSome || m == Mistake::kBarriersAtTwoPlaces || m == Mistake::kEndBeforeTheBarrier;
-  const bool counts = m == Mistake::kPlainCounter || m == Mistake::kPlainBesideAtomic || m == Mistake::kBlocksMeet || m == Mistake::kOrderOfAtomics;
+  const bool barriers =
+      m == Mistake::kBarrierForSome || m == Mistake::kBarriersAtTwoPlaces || m == Mistake::kEndBeforeTheBarrier;
+  const bool counts = m == Mistake::kPlainCounter || m == Mistake::kPlainBesideAtomic || m == Mistake::kBlocksMeet ||
+                      m == Mistake::kOrderOfAtomics;
   const bool lanes = m >= Mistake::kMaskLeavesCallerOut && m <= Mistake::kMaskNamesAbsentLanes;
   const ttt::kernels::cuda::Shape one{.threads = kThreads};
   if (any || lanes) launch("lanes", lanes_kernel, one, nullptr, m, in, out);

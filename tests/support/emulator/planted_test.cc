@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "core/error.h"
 #include "backend.h"
+#include "core/error.h"
 #include "kernels/common/launch.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -55,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Memory, Planted, testing::ValuesIn(kCases));
 TEST_P(Planted, Mistake_Detected) {
   const Case& c = GetParam();
   if (kAddressSanitizer) {
-    if (!c.by_address_sanitizer) GTEST_SKIP() << "races and unwritten memory are found by the shadow, which the address sanitizer replaces";
+    if (!c.by_address_sanitizer)
+      GTEST_SKIP() << "races and unwritten memory are found by the shadow, which the address sanitizer replaces";
     EXPECT_DEATH(run_once(c.mistake), "ERROR: AddressSanitizer|runtime error");
     return;
   }
@@ -72,8 +73,9 @@ TEST_P(Planted, Mistake_Detected) {
 TEST(PlantedMemory, MisalignedVector_EndsProgram) { EXPECT_DEATH(run_once(Mistake::kMisaligned), ""); }
 
 TEST(PlantedThreads, PartialBarrier_Detected) {
-  for (const auto& [mistake, says] : {std::pair{Mistake::kBarrierForSome, "has ended"}, std::pair{Mistake::kEndBeforeTheBarrier, "thread 40 has ended"},
-                                      std::pair{Mistake::kBarriersAtTwoPlaces, "waits at the barrier planted.cu"}})
+  for (const auto& [mistake, says] : {std::pair{Mistake::kBarrierForSome, "has ended"},
+           std::pair{Mistake::kEndBeforeTheBarrier, "thread 40 has ended"},
+           std::pair{Mistake::kBarriersAtTwoPlaces, "waits at the barrier planted.cu"}})
     under_all_schedules([&, mistake = mistake, says = says] {
       try {
         run_once(mistake);
@@ -86,9 +88,9 @@ TEST(PlantedThreads, PartialBarrier_Detected) {
 }
 
 TEST(PlantedThreads, WrongMask_Detected) {
-  for (const auto& [mistake, says] :
-       {std::pair{Mistake::kMaskLeavesCallerOut, "with a mask that leaves it out"}, std::pair{Mistake::kMaskLeavesSourceOut, "which its mask leaves out"},
-        std::pair{Mistake::kMaskNamesAbsentLanes, "for the lanes of mask ffffffff"}})
+  for (const auto& [mistake, says] : {std::pair{Mistake::kMaskLeavesCallerOut, "with a mask that leaves it out"},
+           std::pair{Mistake::kMaskLeavesSourceOut, "which its mask leaves out"},
+           std::pair{Mistake::kMaskNamesAbsentLanes, "for the lanes of mask ffffffff"}})
     under_all_schedules([&, mistake = mistake, says = says] {
       try {
         run_once(mistake);

@@ -18,8 +18,9 @@ namespace emulation {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kArena = std::size_t{1} << 36;  // address space, not memory: no address is reused before it is full
-constexpr unsigned char kFiller = 0xC5;               // as a float: -6.3e3; no output holds it by chance
+// address space, not memory: no address is reused before it is full
+constexpr std::size_t kArena = std::size_t{1} << 36;
+constexpr unsigned char kFiller = 0xC5;  // as a float: -6.3e3; no output holds it by chance
 
 enum class Readers : std::uint8_t { kNone, kOne, kThreads, kBlocks };
 
@@ -82,7 +83,9 @@ bool ordered(const Moment& then, const Moment& now) {
 
 void race(const Region& region, const unsigned char* p, const char* does, const char* did, const Moment& then) {
   const bool same = then.block == now().block;
-  report(region, p, std::string("race: it ") + does + " what " + (same ? "thread " + std::to_string(then.thread) : "a thread of another block") + " " + did);
+  report(region, p,
+      std::string("race: it ") + does + " what " +
+          (same ? "thread " + std::to_string(then.thread) : "a thread of another block") + " " + did);
 }
 
 // Blocks run one after the other in the same shared memory, which on a device is each block's own: accesses of another
@@ -91,7 +94,8 @@ Cell& own_cell(Region& region, const unsigned char* p, const Moment& now) {
   Cell& cell = region.cell(p);
   const auto stale = [&](const Moment& m) { return m.launch != now.launch || m.block != now.block; };
   if (region.kind == DeviceBytes::Kind::kShared && cell.write.launch != 0 && stale(cell.write)) cell.write = {};
-  if (region.kind == DeviceBytes::Kind::kShared && cell.readers != Readers::kNone && stale(cell.read)) cell.readers = Readers::kNone;
+  if (region.kind == DeviceBytes::Kind::kShared && cell.readers != Readers::kNone && stale(cell.read))
+    cell.readers = Readers::kNone;
   return cell;
 }
 
@@ -104,7 +108,8 @@ void read(Region& region, const unsigned char* p, const Moment& now) {
   if (region.kind == DeviceBytes::Kind::kInput) return;
   check_written(region, p, now);
   Cell& cell = own_cell(region, p, now);
-  if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic)) race(region, p, "reads", "has just written", cell.write);
+  if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic))
+    race(region, p, "reads", "has just written", cell.write);
   if (cell.readers == Readers::kNone || cell.read.launch != now.launch) {
     cell.readers = Readers::kOne;
   } else if (cell.read.block != now.block) {
@@ -120,7 +125,8 @@ void read(Region& region, const unsigned char* p, const Moment& now) {
 void write(Region& region, const unsigned char* p, const Moment& now) {
   if (region.kind == DeviceBytes::Kind::kInput) report(region, p, "it writes to an input,");
   Cell& cell = own_cell(region, p, now);
-  if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic)) race(region, p, "writes", "has just written", cell.write);
+  if (!ordered(cell.write, now) && !(cell.write.atomic && now.atomic))
+    race(region, p, "writes", "has just written", cell.write);
   if (cell.readers != Readers::kNone && cell.read.launch == now.launch && !(cell.read.atomic && now.atomic)) {
     const bool apart = cell.readers == Readers::kBlocks || !ordered(cell.read, now) ||
                        (cell.readers == Readers::kThreads && cell.read.barriers >= now.barriers);
@@ -141,7 +147,8 @@ void write(Region& region, const unsigned char* p, const Moment& now) {
   if (region == nullptr || p + size > region->end) {
     const auto after = memory.regions.upper_bound(p);
     const std::string near = after != memory.regions.begin() ? std::prev(after)->second.name : "nothing";
-    fail(std::string("it ") + does + std::to_string(size) + " bytes outside every buffer, behind " + (region ? region->name : near));
+    fail(std::string("it ") + does + std::to_string(size) + " bytes outside every buffer, behind " +
+         (region ? region->name : near));
   }
   Moment moment = now();
   moment.atomic = atomic;
@@ -158,7 +165,8 @@ DeviceBytes::DeviceBytes(std::size_t size, Kind kind, unsigned granule, std::str
   const std::size_t rounded = (size + 15) / 16 * 16;
   mapped_ = (rounded + kPage - 1) / kPage * kPage;
   pages_ = memory.reserve(mapped_ + 2 * kPage) + kPage;
-  if (mapped_ > 0 && mprotect(pages_, mapped_, PROT_READ | PROT_WRITE) != 0) throw EmulationError("no memory for " + name);
+  if (mapped_ > 0 && mprotect(pages_, mapped_, PROT_READ | PROT_WRITE) != 0)
+    throw EmulationError("no memory for " + name);
   std::memset(pages_, kFiller, mapped_);
   begin_ = pages_ + mapped_ - rounded;
 #if defined(__SANITIZE_ADDRESS__)
@@ -192,7 +200,8 @@ void DeviceBytes::seal() {
 }
 
 void shadow_static_shared(unsigned char* begin, unsigned char* end) {
-  if (!memory.shared && begin != nullptr) memory.shared = Region{begin, end, 4, DeviceBytes::Kind::kShared, "static shared memory", {}};
+  if (!memory.shared && begin != nullptr)
+    memory.shared = Region{begin, end, 4, DeviceBytes::Kind::kShared, "static shared memory", {}};
 }
 
 void shadow_atomic(const void* address, std::size_t size) {
@@ -212,7 +221,8 @@ void memset_device(void* p, int value, std::size_t bytes) {
   std::memset(p, value, bytes);
   Moment before_all;
   before_all.launch = 0xFFFFFFFFu;  // of no launch, but written
-  for (unsigned char* at = first; at < first + bytes; at += region->granule) region->cell(at) = {before_all, {}, Readers::kNone};
+  for (unsigned char* at = first; at < first + bytes; at += region->granule)
+    region->cell(at) = {before_all, {}, Readers::kNone};
 }
 
 }  // namespace emulation

@@ -13,11 +13,11 @@ namespace emulation {
 class DeviceBytes {
  public:
   enum class Kind {
-    kInput,     // kernels only read it
-    kOutput,    // a byte that no kernel has written must not be read
-    kInOut,     // holds values from the beginning
-    kScratch,   // as kOutput; nothing in it lives longer than the call
-    kShared,    // dynamic shared memory: as kOutput, in each block anew
+    kInput,    // kernels only read it
+    kOutput,   // a byte that no kernel has written must not be read
+    kInOut,    // holds values from the beginning
+    kScratch,  // as kOutput; nothing in it lives longer than the call
+    kShared,   // dynamic shared memory: as kOutput, in each block anew
   };
   // granule: resolution of the shadow [byte]; different threads must not own different parts of one granule.
   DeviceBytes(std::size_t size, Kind kind, unsigned granule, std::string name);

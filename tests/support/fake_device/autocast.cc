@@ -1,4 +1,5 @@
-// On the double a step in lower precision is what it is on CUDA: torch's own lists of the operators that compute in it, and of those that must not.
+// On the double a step in lower precision is what it is on CUDA: torch's own lists of the operators that compute in it,
+// and of those that must not.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>

@@ -4,12 +4,12 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
+#include <ATen/ops/_local_scalar_dense.h>
+#include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/_local_scalar_dense.h>
-#include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/resize_native.h>
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
@@ -174,18 +174,22 @@ at::Tensor on_double(const at::Tensor& t) {
   return out;
 }
 
-at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>,
-                 std::optional<at::MemoryFormat> format) {
-  return at::detail::empty_generic(size, &memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype), format);
+at::Tensor empty(c10::IntArrayRef size, std::optional<at::ScalarType> dtype, std::optional<at::Layout>,
+    std::optional<at::Device>, std::optional<bool>, std::optional<at::MemoryFormat> format) {
+  return at::detail::empty_generic(
+      size, &memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype), format);
 }
-at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype, std::optional<at::Layout>, std::optional<at::Device>,
-                         std::optional<bool>) {
-  return at::detail::empty_strided_generic(size, stride, &memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype));
+at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout>, std::optional<at::Device>, std::optional<bool>) {
+  return at::detail::empty_strided_generic(
+      size, stride, &memory, c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::dtype_or_default(dtype));
 }
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   const bool out = to.is_cpu(), in = self.is_cpu();
-  if ((out || in) && self.numel() > 0 && computing == 0 && !(non_blocking && locked().holds((out ? to : self).const_data_ptr()))) noted().note(out ? "copy to the host" : "copy from the host");
+  if ((out || in) && self.numel() > 0 && computing == 0 &&
+      !(non_blocking && locked().holds((out ? to : self).const_data_ptr())))
+    noted().note(out ? "copy to the host" : "copy from the host");
   record([self, to] { write(to, on_cpu(self)); });
   const Computing inside;
   write(to, on_cpu(self));
@@ -200,9 +204,11 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
   return at::_local_scalar_dense(on_cpu(self));
 }
 
-at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias, c10::IntArrayRef stride, c10::IntArrayRef padding,
-                       c10::IntArrayRef dilation, bool transposed, c10::IntArrayRef output_padding, std::int64_t groups) {
-  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(), output_padding = output_padding.vec()] {
+at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
+    c10::IntArrayRef stride, c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
+    c10::IntArrayRef output_padding, std::int64_t groups) {
+  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
+                           output_padding = output_padding.vec()] {
     const std::optional<at::Tensor> b = bias && bias->defined() ? std::optional(on_cpu(*bias)) : std::nullopt;
     return at::convolution(on_cpu(x), on_cpu(weight), b, stride, padding, dilation, transposed, output_padding, groups);
   };
@@ -210,12 +216,14 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std:
   record([compute, out] { write(out, compute()); });
   return out;
 }
-std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& x, const at::Tensor& weight, c10::IntArrayRef stride,
-                                                                    c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
-                                                                    c10::IntArrayRef output_padding, std::int64_t groups, std::array<bool, 3> mask) {
-  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(), output_padding = output_padding.vec()] {
-    return at::convolution_backward(on_cpu(grad), on_cpu(x), on_cpu(weight), at::IntArrayRef({weight.size(transposed ? 1 : 0)}), stride, padding, dilation, transposed,
-                                    output_padding, groups, mask);
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& x,
+    const at::Tensor& weight, c10::IntArrayRef stride, c10::IntArrayRef padding, c10::IntArrayRef dilation,
+    bool transposed, c10::IntArrayRef output_padding, std::int64_t groups, std::array<bool, 3> mask) {
+  const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
+                           output_padding = output_padding.vec()] {
+    return at::convolution_backward(on_cpu(grad), on_cpu(x), on_cpu(weight),
+        at::IntArrayRef({weight.size(transposed ? 1 : 0)}), stride, padding, dilation, transposed, output_padding,
+        groups, mask);
   };
   const auto [gx, gw, gb] = compute();
   const std::array<at::Tensor, 3> out = {on_double(gx), on_double(gw), on_double(gb)};
@@ -228,8 +236,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Te
 
 // Operations whose result's shape, or whose answer, only the values tell. (Indexing by a mask asks for nonzero.)
 bool reads_by_nature(const std::string& name) {
-  static const std::set<std::string> all = {"aten::nonzero", "aten::masked_select", "aten::equal", "aten::unique_dim", "aten::_unique2",
-                                            "aten::unique_consecutive", "aten::repeat_interleave", "aten::bincount"};
+  static const std::set<std::string> all = {"aten::nonzero", "aten::masked_select", "aten::equal", "aten::unique_dim",
+      "aten::_unique2", "aten::unique_consecutive", "aten::repeat_interleave", "aten::bincount"};
   return all.contains(name);
 }
 
@@ -260,7 +268,9 @@ std::vector<at::Tensor> tensors_in(const torch::jit::Stack& values) {
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const std::string& name = op.schema().name();
   if (computing == 0 && reads_by_nature(name)) noted().note(name.substr(name.find("::") + 2));
-  const auto of_operation = [&](std::size_t n) { return torch::jit::Stack(stack->end() - static_cast<std::ptrdiff_t>(n), stack->end()); };
+  const auto of_operation = [&](std::size_t n) {
+    return torch::jit::Stack(stack->end() - static_cast<std::ptrdiff_t>(n), stack->end());
+  };
   if (computing == 0) note_sums(op, of_operation(op.schema().arguments().size()));
   const bool recorded = recorder().active() && computing == 0;
   const torch::jit::Stack arguments = recorded ? of_operation(op.schema().arguments().size()) : torch::jit::Stack{};
@@ -290,7 +300,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("record_stream", [](at::Tensor&, c10::Stream) {});
   m.impl("convolution_overrideable", &convolution);
   m.impl("convolution_backward_overrideable", &convolution_backward);
-  m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());  // whose general form takes no channels-last tensor
+  // whose general form takes no channels-last tensor
+  m.impl("native_group_norm", torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 

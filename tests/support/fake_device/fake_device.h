@@ -1,5 +1,6 @@
-// A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the emulation's (tests/emulation), and
-// whenever the host must wait for a value of theirs it is counted. Operations are computed by torch's CPU kernels, so their bits are a CPU's.
+// A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the
+// emulation's (tests/emulation), and whenever the host must wait for a value of theirs it is counted. Operations are
+// computed by torch's CPU kernels, so their bits are a CPU's.
 //
 // What counts as a wait is what stops the host on a CUDA device: reading a number (item()), blocking copies, copies
 // between the device and memory that is not pinned, and operations with a data-dependent shape. Such are nonzero,
@@ -30,8 +31,9 @@ std::pmr::memory_resource* locked_memory();
 std::map<std::string, std::int64_t> waits();
 void reset_waits();
 
-// Sums that a CUDA device takes in any order, by operation, since the last reset_unordered_sums(): operations that add with atomics. Those that add by an index
-// count where two numbers other than zero meet in one element: zeros change no bit in whichever order they come.
+// Sums that a CUDA device takes in any order, by operation, since the last reset_unordered_sums(): operations that add
+// with atomics. Those that add by an index count where two numbers other than zero meet in one element: zeros change no
+// bit in whichever order they come.
 std::map<std::string, std::int64_t> unordered_sums();
 void reset_unordered_sums();
 

@@ -23,7 +23,8 @@ class Recorder {
   void begin() {
     const std::lock_guard lock(mutex_);
     before_.clear();
-    for (emulation::DeviceBytes* b : live_) before_.emplace_back(b, std::vector<unsigned char>(b->data(), b->data() + b->size()));
+    for (emulation::DeviceBytes* b : live_)
+      before_.emplace_back(b, std::vector<unsigned char>(b->data(), b->data() + b->size()));
     active_ = true;
     emulation::set_sink([this](emulation::Again again) { add(std::move(again)); });
   }

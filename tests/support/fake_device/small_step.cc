@@ -3,8 +3,8 @@
 #include <ATen/ops/from_blob.h>
 
 #include "core/rng.h"
-#include "tests/support/emulator/emulator.h"
 #include "models/ops/device_kernels.h"
+#include "tests/support/emulator/emulator.h"
 
 namespace ttt::test {
 namespace {
@@ -25,8 +25,12 @@ Objects draw_objects(Stream& draw, std::int32_t larger) {
     for (std::int32_t g = 0; g < kObjects; ++g) {
       const bool there = g < count[n];
       const std::int32_t x = 4 + 13 * g, y = 6 + 9 * n + 5 * g, w = 10 + 4 * g + larger, h = 14 + 3 * n + larger;
-      const float x1 = static_cast<float>(x), y1 = static_cast<float>(y), x2 = static_cast<float>(x + w), y2 = static_cast<float>(y + h);
-      if (there) o.boxes.insert(o.boxes.end(), {x1, y1, x2, y2}), o.vertices.insert(o.vertices.end(), {x1, y1, x2, y1, x2, y2, x1, y2}), o.vertex.push_back(o.vertex.back() + 4);
+      const float x1 = static_cast<float>(x), y1 = static_cast<float>(y), x2 = static_cast<float>(x + w),
+                  y2 = static_cast<float>(y + h);
+      if (there)
+        o.boxes.insert(o.boxes.end(), {x1, y1, x2, y2}),
+            o.vertices.insert(o.vertices.end(), {x1, y1, x2, y1, x2, y2, x1, y2}),
+            o.vertex.push_back(o.vertex.back() + 4);
       else o.boxes.insert(o.boxes.end(), {0, 0, 0, 0});
       o.label.push_back(there ? 1 + (g + n) % 3 : 0);
       o.polygon.push_back(static_cast<std::int32_t>(o.vertex.size()) - 1);
@@ -50,20 +54,28 @@ model::ModelConfig small_model() {
 
 model::DeviceBatch small_batch(const at::Device& device, const SmallBatch& which) {
   Stream draw(random_bits(3, Purpose::kTest, which.noise));
-  const auto tensor = [&](auto values, at::IntArrayRef shape, at::ScalarType type) { return at::from_blob(values.data(), shape, type).clone().to(device); };
-  const auto flat = [&](const auto& values, at::ScalarType type) { return tensor(values, {static_cast<std::int64_t>(values.size())}, type); };
+  const auto tensor = [&](auto values, at::IntArrayRef shape, at::ScalarType type) {
+    return at::from_blob(values.data(), shape, type).clone().to(device);
+  };
+  const auto flat = [&](const auto& values, at::ScalarType type) {
+    return tensor(values, {static_cast<std::int64_t>(values.size())}, type);
+  };
   std::vector<float> pixels(static_cast<std::size_t>(kImages * which.side * which.side * 3));
   for (float& p : pixels) p = static_cast<float>(draw.uniform()) * 2 - 1;
   const Objects o = draw_objects(draw, which.larger);
   return {.images = tensor(pixels, {kImages, which.side, which.side, 3}, at::kFloat).permute({0, 3, 1, 2}),
-          .image_size = tensor(std::vector<std::int32_t>{64, 64, 60, 52}, {kImages, 2}, at::kInt),
-          .image_id = tensor(std::vector<std::int64_t>{17, 42}, {kImages}, at::kLong),
-          .gt_box = tensor(o.boxes, {kImages, kObjects, 4}, at::kFloat),
-          .gt_label = tensor(o.label, {kImages, kObjects}, at::kInt),
-          .gt_count = tensor(std::vector<std::int32_t>{3, 2}, {kImages}, at::kInt),
-          .masks = {.object_polygon = flat(o.polygon, at::kInt), .polygon_vertex = flat(o.vertex, at::kInt), .vertices = flat(o.vertices, at::kFloat).view({-1, 2}),
-                    .bitmap_box = flat(o.bitmap_box, at::kInt).view({-1, 4}), .bitmap_offset = flat(o.offset, at::kLong), .bitmap_bytes = flat(o.bytes, at::kByte)},
-          .draw = model::draw_key(9, 0).to(device)};
+      .image_size = tensor(std::vector<std::int32_t>{64, 64, 60, 52}, {kImages, 2}, at::kInt),
+      .image_id = tensor(std::vector<std::int64_t>{17, 42}, {kImages}, at::kLong),
+      .gt_box = tensor(o.boxes, {kImages, kObjects, 4}, at::kFloat),
+      .gt_label = tensor(o.label, {kImages, kObjects}, at::kInt),
+      .gt_count = tensor(std::vector<std::int32_t>{3, 2}, {kImages}, at::kInt),
+      .masks = {.object_polygon = flat(o.polygon, at::kInt),
+          .polygon_vertex = flat(o.vertex, at::kInt),
+          .vertices = flat(o.vertices, at::kFloat).view({-1, 2}),
+          .bitmap_box = flat(o.bitmap_box, at::kInt).view({-1, 4}),
+          .bitmap_offset = flat(o.offset, at::kLong),
+          .bitmap_bytes = flat(o.bytes, at::kByte)},
+      .draw = model::draw_key(9, 0).to(device)};
 }
 
 model::DetectionOps ops_on(const at::Device& device) {
@@ -73,13 +85,20 @@ model::DetectionOps ops_on(const at::Device& device) {
 
 model::ParameterKernels parameter_kernels_on(const at::Device& device) {
   if (device.is_cpu()) return {};
-  return {.sgd = [](float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                    const kernels::SgdControl& control) { kernels::cuda::sgd(momentum, tensors, count, largest, control, nullptr); },
-          .find_nonfinite = [](const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
+  return {.sgd =
+              [](float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+                  const kernels::SgdControl& control) {
+                kernels::cuda::sgd(momentum, tensors, count, largest, control, nullptr);
+              },
+      .find_nonfinite =
+          [](const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
             kernels::cuda::find_nonfinite(tensors, count, largest, found, nullptr);
           },
-          .squared_norms = [](const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after, kernels::SquaredNorms* partial,
-                              kernels::SquaredNorms* out) { kernels::cuda::squared_norms(groups, gradient, before, after, partial, out, nullptr); }};
+      .squared_norms =
+          [](const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after,
+              kernels::SquaredNorms* partial, kernels::SquaredNorms* out) {
+            kernels::cuda::squared_norms(groups, gradient, before, after, partial, out, nullptr);
+          }};
 }
 
 train::Rates rates_on(const at::Device& device, double lr) {

@@ -13,9 +13,9 @@ model::ModelConfig small_model();
 
 // Two images of noise with a few rectangles as objects, outlines and bitmaps alike; the second has one less.
 struct SmallBatch {
-  std::int64_t side = 64;    // of the padded images [pixel], at least 64
-  std::uint64_t noise = 1;   // what is drawn: other pixels, other bitmaps
-  std::int32_t larger = 0;   // so much wider and higher each object is [pixel]
+  std::int64_t side = 64;   // of the padded images [pixel], at least 64
+  std::uint64_t noise = 1;  // what is drawn: other pixels, other bitmaps
+  std::int32_t larger = 0;  // so much wider and higher each object is [pixel]
 };
 model::DeviceBatch small_batch(const at::Device& device, const SmallBatch& which = {});
 
