@@ -20,11 +20,14 @@ struct Moment {
   double epochs = 0, wall_s = 0;
 };
 
-// An AP and its threshold.
+// A metric and its threshold.
 struct Condition {
-  result::CocoStats Evaluation::*stats;
+  std::string metric;
   double threshold = 0;
-  double margin(const Evaluation& e) const { return (e.*stats)[0] - threshold; }  // reached where not negative
+  double margin(const Evaluation& e) const {  // reached where not negative
+    const double* value = result::find(e.metrics, metric);
+    return value ? *value - threshold : -1;
+  }
 };
 
 // What one evaluation must meet in all its conditions.
@@ -62,30 +65,37 @@ std::optional<Moment> reached(const RunRecord& r, const Goal& goal, bool interpo
 
 std::vector<Goal> goals(const NamedRun& first, const std::vector<double>& thresholds) {
   std::vector<Goal> all;
-  for (const double t : thresholds) {
-    all.push_back({"box AP " + fixed("%.3f", t), {{&Evaluation::bbox, t}}});
-    all.push_back({"mask AP " + fixed("%.3f", t), {{&Evaluation::segm, t}}});
+  for (const double t : thresholds)
+    for (const std::string& name : headline_metrics(first.record))
+      all.push_back({result::metric_title(name) + fixed(" %.3f", t), {{name, t}}});
+  if (const auto target = first.record.target) {
+    Goal goal{"target: " + result::metrics_text(*target, 3), {}};
+    for (const result::Metric& m : *target) goal.conditions.push_back({m.name, m.value});
+    all.push_back(std::move(goal));
   }
-  if (const auto target = first.record.target)
-    all.push_back(
-        {"target: box AP " + fixed("%.3f", target->bbox_ap) + " and mask AP " + fixed("%.3f", target->segm_ap),
-            {{&Evaluation::bbox, target->bbox_ap}, {&Evaluation::segm, target->segm_ap}}});
   return all;
 }
 
-Cell ap(double value) { return value < 0 ? Cell("-") : number("%.4f", value); }
+// Which bounds of the target an evaluation meets: "all", or their titles.
+std::string reached_text(const result::Metrics& metrics, const result::Metrics& target) {
+  if (!target.empty() && result::reached(metrics, target)) return "all";
+  std::string met;
+  for (const result::Metric& m : target)
+    if (result::reached(metrics, {m})) met += (met.empty() ? "" : ", ") + result::metric_title(m.name);
+  return met;
+}
 
 Table evaluations(const RunRecord& r) {
-  Table t{.header = {"epoch", "epochs", "images", "wall", "box AP", "mask AP", "reached"},
-      .right = {true, true, true, true, true, true, false}};
+  Table t{.header = {"epoch", "epochs", "images", "wall"}};
+  const std::vector<std::string> names = headline_metrics(r);
+  for (const std::string& name : names) t.header.add_data(result::metric_title(name));
+  t.right.assign(t.header.names().size(), true);
+  t.header.add("reached");
   for (const Evaluation& e : r.accuracy) {
-    const bool box = r.target && e.bbox[0] >= r.target->bbox_ap, mask = r.target && e.segm[0] >= r.target->segm_ap;
-    t.rows.push_back({whole(e.epoch), number("%.2f", epochs_of(r, e)), whole(e.images),
-        Cell(fixed("%.1f s", e.wall_s), e.wall_s, "s"), ap(e.bbox[0]), ap(e.segm[0]),
-        box && mask ? "both"
-        : box       ? "box"
-        : mask      ? "mask"
-                    : ""});
+    Row& row = t.rows.emplace_back(Row{whole(e.epoch), number("%.2f", epochs_of(r, e)), whole(e.images),
+        Cell(fixed("%.1f s", e.wall_s), e.wall_s, "s")});
+    for (const std::string& name : names) row.push_back(metric_cell("%.4f", e, name));
+    row.push_back(reached_text(e.metrics, r.target.value_or(result::Metrics())));
   }
   return t;
 }

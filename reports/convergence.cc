@@ -70,9 +70,9 @@ Document convergence_blocks(const result::RunRecord& record) {
   Document d;
   for (const ConvergenceRow& row : record.convergence) {
     d.push_back(Heading{row.ablation + ": " + row.question});
-    d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings to box AP " + fixed("%.3g", row.target_box_ap) +
-                          " and mask AP " + fixed("%.3g", row.target_mask_ap) + ", evaluated every " +
-                          fixed("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
+    d.push_back(
+        Paragraph{"Expected: " + row.expectation + " Trainings to " + result::metrics_text(row.target, 3) +
+                  ", evaluated every " + fixed("%.3g", row.eval_every_epochs) + " epochs, from the same seeds:"});
     Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval",
                 "finding"},
         .right = {false, true, true, true, true, true, false}};

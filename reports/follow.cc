@@ -93,8 +93,8 @@ void add_steps(const RunRecord& r, Document& d) {
     if (!rates.empty()) t.add("images/s", {with_line(fixed("%.4g", median(last(rates, kPace))), rates)});
     t.add("loss", {with_line(fixed("%.4g", loss.back()), loss)});
     for (std::size_t i = 0; i < r.steps.loss.size(); ++i)
-      t.rows.push_back({"  " + std::string(result::kLossNames[i]),
-          with_line(fixed("%.4g", r.steps.loss[i].back()), r.steps.loss[i])});
+      t.rows.push_back(
+          {"  " + r.steps.loss_names[i], with_line(fixed("%.4g", r.steps.loss[i].back()), r.steps.loss[i])});
     t.add("learning rate", {with_line(fixed("%.4g", r.steps.learning_rate.back()), r.steps.learning_rate)});
   }
   t.add("elapsed", {clock_text(elapsed_s(r))});
@@ -104,13 +104,14 @@ void add_steps(const RunRecord& r, Document& d) {
 
 void add_accuracy(const RunRecord& r, Document& d) {
   if (r.accuracy.empty()) return;
-  if (r.target)
-    d.push_back(Paragraph{
-        fixed("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
-  Table t{.header = {"epoch", "step", "wall", "box AP", "mask AP"}, .right = std::vector<bool>(5, true)};
-  for (const result::Evaluation& e : last(r.accuracy, 8))
-    t.rows.push_back(
-        {whole(e.epoch), whole(e.step), seconds(e.wall_s), number("%.4f", e.bbox[0]), number("%.4f", e.segm[0])});
+  if (r.target) d.push_back(Paragraph{target_text(*r.target)});
+  Table t{.header = {"epoch", "step", "wall"}};
+  for (const std::string& name : headline_metrics(r)) t.header.add_data(result::metric_title(name));
+  t.right.assign(t.header.names().size(), true);
+  for (const result::Evaluation& e : last(r.accuracy, 8)) {
+    t.rows.push_back({whole(e.epoch), whole(e.step), seconds(e.wall_s)});
+    for (const std::string& name : headline_metrics(r)) t.rows.back().push_back(metric_cell("%.4f", e, name));
+  }
   d.push_back(std::move(t));
 }
 
@@ -131,9 +132,10 @@ std::unique_ptr<result::JournalReader> open_journal(const fs::path& folder) {
   } catch (const UsageError&) { return nullptr; }
 }
 
-std::string ap_text(const RunRecord& r) {
-  return r.accuracy.empty() ? ""
-                            : fixed("  AP box %.3f mask %.3f", r.accuracy.back().bbox[0], r.accuracy.back().segm[0]);
+std::string accuracy_text(const RunRecord& r) {
+  result::Metrics last;
+  for (const std::string& name : headline_metrics(r)) last.push_back({name, 0});
+  return last.empty() ? "" : "  " + result::metrics_text(result::bounded(r.accuracy.back().metrics, last), 3);
 }
 
 }  // namespace
@@ -201,7 +203,7 @@ std::string run_state_line(const RunRecord& r) {
     if (const Remaining left = remaining(r); left.seconds >= 0)
       text += "  at most " + clock_text(left.seconds) + " to go";
   }
-  return text + ap_text(r);
+  return text + accuracy_text(r);
 }
 
 FollowedRun::FollowedRun(const fs::path& run) : file_(result_of(run)), journal_folder_(result::journal_folder(file_)) {

@@ -45,9 +45,10 @@ Named named(const Inputs& inputs) {
 }
 
 Cell known(double x, Cell cell) { return x > 0 ? cell : Cell("-"); }
-Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::*stats) {
+Cell best_of(const RunRecord& r, const std::string& metric) {
   double best = -1;
-  for (const result::Evaluation& e : r.accuracy) best = std::max(best, (e.*stats)[0]);
+  for (const result::Evaluation& e : r.accuracy)
+    if (const double* value = result::find(e.metrics, metric)) best = std::max(best, *value);
   return best < 0 ? Cell("-") : number("%.4f", best);
 }
 
@@ -56,10 +57,16 @@ Cell best_ap(const RunRecord& r, result::CocoStats result::Evaluation::*stats) {
 bool is_judged(const RunRecord& r) { return r.verdict == result::Verdict::kPassed || r.kind != "time_to_target"; }
 
 Document overview(const Named& n, bool judged) {
-  Table t{
-      .header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training", "evaluation",
-          "start-up", "images/s of a step", "best box AP", "best mask AP", "system", "commit", "recipe", "kind"},
-      .right = {false, false, true, true, true, true, true, true, true, true, true}};
+  Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training",
+              "evaluation", "start-up", "images/s of a step"}};
+  std::vector<std::string> metrics;
+  for (const NamedRun& run : n.all)
+    for (const std::string& name : headline_metrics(run.record))
+      if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
+  for (const std::string& name : metrics) t.header.add_data("best " + result::metric_title(name));
+  t.right.assign(t.header.names().size(), true);
+  t.right[0] = t.right[1] = false;
+  for (const char* label : {"system", "commit", "recipe", "kind"}) t.header.add_data(label);
   for (const NamedRun& run : n.all) {
     const RunRecord& r = run.record;
     if (is_judged(r) != judged) continue;
@@ -71,14 +78,15 @@ Document overview(const Named& n, bool judged) {
         {run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
             f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
             trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s),
-            known(f.startup_s, seconds(f.startup_s)), rates.empty() ? Cell("-") : number("%.2f", median(rates)),
-            best_ap(r, &result::Evaluation::bbox), best_ap(r, &result::Evaluation::segm), system_text(r),
-            commit_text(r), r.recipe.name, r.kind});
+            known(f.startup_s, seconds(f.startup_s)), rates.empty() ? Cell("-") : number("%.2f", median(rates))});
+    for (const std::string& metric : metrics) t.rows.back().push_back(best_of(r, metric));
+    for (const std::string& text : {system_text(r), commit_text(r), r.recipe.name, r.kind})
+      t.rows.back().push_back(text);
   }
   for (const BenchFile& b : judged ? n.benches : std::vector<BenchFile>()) {
     Row row = {b.name};
     row.resize(t.header.names().size(), Cell("-"));
-    row[11] = text_at(b.context, "num_cpus") + " CPUs";
+    row[9 + metrics.size()] = text_at(b.context, "num_cpus") + " CPUs";
     row.back() = "micro-benchmarks";
     t.rows.push_back(std::move(row));
   }

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "reports/document.h"
+#include "result/run_record.h"
 
 namespace ttt::reports {
 
@@ -27,6 +28,11 @@ inline Cell seconds(double s) { return {fixed("%.3f s", s), s, "s"}; }
 inline Cell short_seconds(double s) { return {short_time(s), s, "s"}; }
 inline Cell percent(double share) { return {fixed("%.1f %%", share * 100), share * 100, "%"}; }
 inline Cell number(const char* pattern, double x) { return {fixed(pattern, x), x}; }
+// "-" where the evaluation has no such metric, or where there was nothing to judge (below 0).
+inline Cell metric_cell(const char* pattern, const result::Evaluation& e, const std::string& name) {
+  const double* value = result::find(e.metrics, name);
+  return value && *value >= 0 ? number(pattern, *value) : Cell("-");
+}
 inline Cell whole(std::int64_t n) { return {std::to_string(n), static_cast<double>(n)}; }
 
 }  // namespace ttt::reports

@@ -17,18 +17,19 @@ using result::RunRecord;
 
 constexpr std::size_t kBins = 40;
 
-// One plot of each AP against time and against epochs.
-Json accuracy_plot(
-    const std::vector<NamedRun>& runs, const std::string& name, result::CocoStats Evaluation::*stats, bool by_epoch) {
+// One metric against time or against epochs.
+Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& metric, bool by_epoch) {
+  const std::string name = result::metric_title(metric);
   Json series = Json::array(), lines = Json::array();
   std::map<double, bool> targets;
   for (const NamedRun& r : runs) {
     Json points = Json::array();
     for (const Evaluation& e : r.record.accuracy)
-      if ((e.*stats)[0] >= 0) points.push_back({by_epoch ? epochs_of(r.record, e) : e.wall_s, (e.*stats)[0]});
+      if (const double* value = result::find(e.metrics, metric); value && *value >= 0)
+        points.push_back({by_epoch ? epochs_of(r.record, e) : e.wall_s, *value});
     if (!points.empty()) series.push_back({{"name", r.name}, {"points", points}});
     if (r.record.target)
-      targets[stats == &Evaluation::bbox ? r.record.target->bbox_ap : r.record.target->segm_ap] = true;
+      if (const double* least = result::find(*r.record.target, result::target_name(metric))) targets[*least] = true;
   }
   if (series.empty()) return nullptr;
   for (const auto& [target, unused] : targets) lines.push_back({{"name", "target"}, {"y", target}});
@@ -140,9 +141,14 @@ std::vector<double> histogram(const std::vector<double>& samples, const std::vec
 }
 
 std::vector<Json> accuracy_plots(const std::vector<NamedRun>& runs) {
-  return present({accuracy_plot(runs, "box AP", &Evaluation::bbox, false),
-      accuracy_plot(runs, "mask AP", &Evaluation::segm, false), accuracy_plot(runs, "box AP", &Evaluation::bbox, true),
-      accuracy_plot(runs, "mask AP", &Evaluation::segm, true)});
+  std::vector<std::string> metrics;
+  for (const NamedRun& r : runs)
+    for (const std::string& name : headline_metrics(r.record))
+      if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
+  std::vector<Json> plots;
+  for (const bool by_epoch : {false, true})
+    for (const std::string& name : metrics) plots.push_back(accuracy_plot(runs, name, by_epoch));
+  return present(std::move(plots));
 }
 
 std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {

@@ -2,14 +2,35 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/statistics.h"
+#include "reports/numbers.h"
 
 namespace ttt::reports {
 
 double train_images_of(const result::RunRecord& r) {
   const auto it = r.data.find("train_images");
   return it != r.data.end() && it->is_number() ? it->get<double>() : 0;
+}
+
+std::vector<std::string> headline_metrics(const result::RunRecord& r, std::size_t of_group) {
+  std::vector<std::string> names;
+  std::map<std::string, std::size_t> taken;
+  for (const result::Evaluation& e : r.accuracy)
+    for (const result::Metric& m : e.metrics) {
+      if (std::find(names.begin(), names.end(), m.name) != names.end()) continue;
+      const std::size_t dot = m.name.find('.');
+      if (dot == std::string::npos || ++taken[m.name.substr(0, dot)] <= of_group) names.push_back(m.name);
+    }
+  return names;
+}
+
+std::string target_text(const result::Metrics& target) {
+  std::string text;
+  for (const result::Metric& m : target)
+    text += (text.empty() ? "" : " and ") + result::metric_title(m.name) + fixed(" >= %.3f", m.value);
+  return "Target: " + text + " in one evaluation.";
 }
 
 double epochs_of(const result::RunRecord& r, const result::Evaluation& e) {
@@ -22,7 +43,7 @@ bool TimeFactors::adds_up() const { return std::abs(unaccounted_s) <= std::max(0
 std::optional<result::Evaluation> reaching_evaluation(const result::RunRecord& record) {
   if (!record.target) return std::nullopt;
   for (const result::Evaluation& e : record.accuracy)
-    if (record.target->reached(e)) return e;
+    if (result::reached(e.metrics, *record.target)) return e;
   return std::nullopt;
 }
 

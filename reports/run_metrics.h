@@ -56,6 +56,10 @@ double train_images_of(const result::RunRecord& record);  // 0 where unknown
 // Passes over the training images until an evaluation; the epochs that were finished where the number of images is
 // unknown.
 double epochs_of(const result::RunRecord& record, const result::Evaluation& evaluation);
+// The run's metrics that stand for it: of each group the first `of_group`, and those without a group.
+std::vector<std::string> headline_metrics(const result::RunRecord& record, std::size_t of_group = 1);
+// "Target: box AP >= 0.500 and mask AP >= 0.500 in one evaluation."
+std::string target_text(const result::Metrics& target);
 
 // The first evaluation that reaches the target.
 std::optional<result::Evaluation> reaching_evaluation(const result::RunRecord& record);

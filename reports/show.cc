@@ -19,7 +19,6 @@ using result::Json;
 using result::RunRecord;
 
 // -1 stands for "the ground truth has no such object".
-Cell ap(const char* pattern, double value) { return value < 0 ? Cell("-") : number(pattern, value); }
 
 // A member, or an empty object or list in its place.
 Json member_or_empty(const Json& object, const char* key) {
@@ -99,37 +98,48 @@ void add_division(const RunRecord& r, Document& d) {
   d.push_back(Paragraph{relaxed.empty() ? "No rule is relaxed." : "Relaxed rules: " + relaxed + "."});
 }
 
+// One row for each group of metrics, one column for each metric of the first.
+Table grouped_metrics(const result::Evaluation& e) {
+  Table t{.header = {"last"}, .right = {false}};
+  for (const result::Metric& m : e.metrics) {
+    const std::size_t dot = m.name.find('.');
+    if (dot == std::string::npos) continue;
+    const std::string kind = m.name.substr(dot + 1), title = result::metric_title(m.name);
+    const std::string group = title.substr(0, title.size() - kind.size() - 1);
+    const auto first = [](const Row& row) { return row.front().text; };
+    if (t.rows.empty() || first(t.rows.back()) != group) t.rows.push_back({group});
+    if (t.rows.size() == 1) t.header.add_data(kind);
+    t.rows.back().push_back(metric_cell("%.3f", e, m.name));
+  }
+  t.right.resize(t.header.names().size(), true);
+  return t;
+}
+
 void add_accuracy(const RunRecord& r, Document& d) {
   d.push_back(Heading{"Accuracy"});
-  if (r.target)
-    d.push_back(Paragraph{
-        fixed("Target: box AP >= %.3f and mask AP >= %.3f in one evaluation.", r.target->bbox_ap, r.target->segm_ap)});
+  if (r.target) d.push_back(Paragraph{target_text(*r.target)});
   if (r.accuracy.empty()) {
     d.push_back(Paragraph{"No evaluation took place."});
     return;
   }
-  Table t{.header = {"epoch", "step", "wall", "box AP", "box AP50", "box AP75", "mask AP", "mask AP50", "mask AP75",
-              "took", ""},
-      .right = {true, true, true, true, true, true, true, true, true, true, false}};
-  for (const result::Evaluation& e : r.accuracy)
-    t.rows.push_back({whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}, ap("%.4f", e.bbox[0]),
-        ap("%.4f", e.bbox[1]), ap("%.4f", e.bbox[2]), ap("%.4f", e.segm[0]), ap("%.4f", e.segm[1]),
-        ap("%.4f", e.segm[2]), short_seconds(e.duration_s), r.target && r.target->reached(e) ? "*" : ""});
-  d.push_back(std::move(t));
-  static_assert(result::kCocoStatNames.size() == 12);
-  Table last{.header = {"last", "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"},
-      .right = {false}};
-  last.right.resize(last.header.names().size(), true);
-  for (const auto& [name, stats] :
-      {std::pair{"box", r.accuracy.back().bbox}, std::pair{"mask", r.accuracy.back().segm}}) {
-    last.rows.push_back({name});
-    for (const double v : stats) last.rows.back().push_back(ap("%.3f", v));
+  Table t{.header = {"epoch", "step", "wall"}};
+  const std::vector<std::string> names = headline_metrics(r, 3);
+  for (const std::string& name : names) t.header.add_data(result::metric_title(name));
+  t.header.add("took");
+  t.right.assign(t.header.names().size(), true);
+  t.header.add("");
+  for (const result::Evaluation& e : r.accuracy) {
+    Row& row = t.rows.emplace_back(Row{whole(e.epoch), whole(e.step), {fixed("%.1f s", e.wall_s), e.wall_s, "s"}});
+    for (const std::string& name : names) row.push_back(metric_cell("%.4f", e, name));
+    row.push_back(short_seconds(e.duration_s));
+    row.push_back(r.target && result::reached(e.metrics, *r.target) ? "*" : "");
   }
-  d.push_back(Paragraph{
-      reaching_evaluation(r)
-          ? "* reaches the target. All twelve numbers of the last evaluation (- where no such object is there):"
-          : "All twelve numbers of the last evaluation (- where no such object is there):"});
-  d.push_back(std::move(last));
+  d.push_back(std::move(t));
+  Table all = grouped_metrics(r.accuracy.back());
+  if (reaching_evaluation(r)) d.push_back(Paragraph{"* reaches the target."});
+  if (all.rows.empty()) return;
+  d.push_back(Paragraph{"All numbers of the last evaluation (- where no such object is there):"});
+  d.push_back(std::move(all));
 }
 
 void add_step_time(const RunRecord& r, Document& d) {

@@ -9,6 +9,7 @@
 #include "comm/world.h"
 #include "core/error.h"
 #include "embedded_recipes.h"
+#include "eval/mask_rcnn.h"
 #include "index.h"
 #include "measure/judge.h"
 #include "measure/peaks.h"
@@ -142,8 +143,8 @@ int main(int argc, char** argv) {
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();
   harness::App<AblateRecipe> app;
-  app.name = "ablate", app.summary = kSummary, app.kind = "ablation", app.recipes = embedded_recipes(),
-  app.libraries = library_versions(world);
+  app.name = "ablate", app.defaults = AblateRecipe(eval::mask_rcnn()), app.summary = kSummary, app.kind = "ablation",
+  app.recipes = embedded_recipes(), app.libraries = library_versions(world);
   app.validate = check;
   app.run = [&](const AblateRecipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(static_cast<int>(pointers.size()), pointers.data(), app, launch_of(world, *comm, start_s));

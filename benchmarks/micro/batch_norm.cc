@@ -1,5 +1,6 @@
 // Batch normalisation in training, channels last. Peer: ATen's native_batch_norm and its backward. Without the fused
-// residual and ReLU, which the peer lacks. links: ttt_kernels_host torch::cpu
+// residual and ReLU, which the peer lacks.
+// links: ttt_kernels_host torch::cpu
 #include "kernels/batch_norm/batch_norm.h"
 
 #include <ATen/ops/native_batch_norm.h>

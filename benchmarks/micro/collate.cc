@@ -1,5 +1,6 @@
 // A batch of four images from shard to padded floats and targets: everything that one worker does for it. Checked
-// against one image alone. links: ttt_data
+// against one image alone.
+// links: ttt_data
 #include "data/collate.h"
 
 #include "bench.h"

@@ -1,5 +1,6 @@
 // Decoding of one JPEG, whole and at 1/2, 1/4, 1/8 of its size. Peer: libjpeg-turbo called directly, without our
-// checks, colour conversions and error texts. links: ttt_data PkgConfig::turbojpeg
+// checks, colour conversions and error texts.
+// links: ttt_data PkgConfig::turbojpeg
 #include <turbojpeg.h>
 
 #include "bench.h"

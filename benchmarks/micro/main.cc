@@ -1,5 +1,6 @@
 // micro: one operation at a time, beside a peer, on one thread. micro --benchmark_filter=nms; micro
-// --benchmark_list_tests links: ttt_result
+// --benchmark_list_tests
+// links: ttt_result
 #include "context.h"
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
 // Anchors against ground truth. Peer: ATen operators as torchvision's matcher has them: the matrix of IoUs, its maxima,
-// the low-quality matches. links: ttt_kernels_host torch::cpu
+// the low-quality matches.
+// links: ttt_kernels_host torch::cpu
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/max.h>
 #include <ATen/ops/maximum.h>

@@ -1,5 +1,6 @@
 // Greedy non-maximum suppression of boxes in descending order of score. Peer: the definition, box against kept box, one
-// at a time. links: ttt_kernels_host
+// at a time.
+// links: ttt_kernels_host
 #include "kernels/nms/nms.h"
 
 #include "bench.h"

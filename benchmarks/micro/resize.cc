@@ -1,5 +1,6 @@
 // Bytes of an image to normalised floats of another size. Peer: ATen, bytes to floats, normalised, upsample_bilinear2d
-// (antialiased: _upsample_bilinear2d_aa). links: ttt_data torch::cpu
+// (antialiased: _upsample_bilinear2d_aa).
+// links: ttt_data torch::cpu
 #include <ATen/ops/_upsample_bilinear2d_aa.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/tensor.h>

@@ -1,6 +1,7 @@
 // RoIAlign over a pyramid of strides 4 to 32. Peer: ATen's grid_sampler at the same points, averaged, one call for each
 // image and level, with each RoI's level given to it. Backward is checked as forward's adjoint: <forward(f), g> = <f,
-// backward(g)>. links: ttt_kernels_host torch::cpu
+// backward(g)>.
+// links: ttt_kernels_host torch::cpu
 #include "kernels/roi_align/roi_align.h"
 
 #include <ATen/ops/arange.h>

@@ -1,5 +1,6 @@
 // Clearing a model's gradients. Ours: one fill of the flat allocation that they are views of. Peers: ATen's foreach,
-// and one call for each tensor. links: ttt_run
+// and one call for each tensor.
+// links: ttt_run
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/count_nonzero.h>
 

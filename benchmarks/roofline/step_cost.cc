@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "data/collate.h"
 #include "embedded_recipes.h"
+#include "eval/mask_rcnn.h"
 #include "measure/op_costs.h"
 #include "run/assemble.h"
 #include "run/launch.h"
@@ -77,7 +78,8 @@ model::DeviceBatch batch_of(const train::Recipe& recipe, std::int64_t images) {
 // The operators of the second step: the first makes what later ones find.
 std::vector<OpCost> costs_of(
     const train::Recipe& recipe, std::int64_t images, const std::shared_ptr<ThreadPool>& pool) {
-  model::MaskRcnn net(recipe.model, model::host_ops(pool), static_cast<std::uint64_t>(recipe.seed), at::kCPU, nullptr);
+  model::MaskRcnn net(recipe.model.as<model::ModelConfig>(), model::host_ops(pool),
+      static_cast<std::uint64_t>(recipe.seed), at::kCPU, nullptr);
   train::FusedSgd optimizer(net.parameters(), recipe.train.optimizer);
   train::EagerStep step(net);
   result::PhaseClock clock;
@@ -176,13 +178,13 @@ result::Json report(const std::vector<Operator>& operators, const std::string& r
 }
 
 harness::Outcome run(train::Recipe recipe, harness::RunContext& context, const comm::World& world) {
-  if (recipe.model.shapes != "static")
-    throw UsageError("model.shapes = \"" + recipe.model.shapes +
+  if (recipe.model.as<model::ModelConfig>().shapes != "static")
+    throw UsageError("model.shapes = \"" + recipe.model.as<model::ModelConfig>().shapes +
                      "\": the number of positives would decide what a step costs. Set model.shapes=static.");
-  if (recipe.model.backbone.norm == "sync")
+  if (recipe.model.as<model::ModelConfig>().backbone.norm == "sync")
     throw UsageError(
         "model.backbone.norm = \"sync\": the cost is that of one device alone. Set model.backbone.norm=batch.");
-  if (recipe.model.classes == 0) recipe.model.classes = 81;  // COCO's
+  if (recipe.model.as<model::ModelConfig>().classes == 0) recipe.model.as<model::ModelConfig>().classes = 81;  // COCO's
   const int threads = threads_of_rank(recipe.train.threads, world.team());
   at::set_num_threads(threads);
   const auto pool = std::make_shared<ThreadPool>(threads);
@@ -206,6 +208,7 @@ int main(int argc, char** argv) {
           "Counts what a training step asks of a machine, and the least time in which an "
           "A100, H100 and H200 could do it.",
       .kind = "roofline",
+      .defaults = train::Recipe(eval::mask_rcnn()),
       .recipes = embedded_recipes(),
       .libraries = library_versions(world)};
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };

@@ -13,7 +13,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& prog
   app.set_help_flag();  // --help is ours: a rank that prints is the caller's choice
   bool help = false;
   app.add_flag("--help,-h", help, "This text");
-  app.add_option("--recipe", o.recipe, "Recipe: a TOML file or the name of one that comes with the suite")
+  app.add_option("--recipe", o.recipe,
+         "Recipe: a TOML file, a result whose run is repeated, or the name of one that comes with the suite")
       ->type_name("FILE|NAME");
   app.add_option("--set", o.set, "Override one setting of the recipe; may be repeated")
       ->type_name("KEY=VALUE")

@@ -45,9 +45,7 @@ std::string progress_text(const ProgressState& state, double images_per_s, doubl
   text += format("  loss %.4g", state.loss);
   if (images_per_s >= 0) text += format("  %.*f images/s", images_per_s < 100 ? 1 : 0, images_per_s);
   if (eta_s >= 0) text += "  ETA " + duration_text(eta_s);
-  if (state.bbox_ap || state.segm_ap) text += "  AP";
-  if (state.bbox_ap) text += format(" box %.3f", *state.bbox_ap);
-  if (state.segm_ap) text += format(" mask %.3f", *state.segm_ap);
+  if (!state.accuracy.empty()) text += "  " + state.accuracy;
   return text;
 }
 
@@ -61,7 +59,7 @@ Progress::~Progress() { finish(); }
 void Progress::update(const ProgressState& state) {
   if (!config_.enabled) return;
   const double now = config_.now();
-  const bool news = state.bbox_ap != last_.bbox_ap || state.segm_ap != last_.segm_ap;
+  const bool news = state.accuracy != last_.accuracy;
   last_ = state;
   pending_ = true;
   // At most ten marks a second: the window stays short however fast the steps are.

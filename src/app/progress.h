@@ -15,11 +15,11 @@
 namespace ttt::harness {
 
 struct ProgressState {
-  std::int64_t step = 0;                   // steps finished
-  std::int64_t total_steps = 0;            // the limit; 0 where there is none
-  double loss = 0;                         // total, of the last step whose value is on the host
-  std::int64_t images = 0;                 // images seen by all ranks since the run started
-  std::optional<double> bbox_ap, segm_ap;  // of the last evaluation
+  std::int64_t step = 0;         // steps finished
+  std::int64_t total_steps = 0;  // the limit; 0 where there is none
+  double loss = 0;               // total, of the last step whose value is on the host
+  std::int64_t images = 0;       // images seen by all ranks since the run started
+  std::string accuracy = {};     // of the last evaluation: "box AP 0.412 and mask AP 0.388"
 };
 
 class Progress {
@@ -38,7 +38,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap when it is not yet time to print: once per step. A state with a new AP is printed at once.
+  // Cheap when it is not yet time to print: once per step. A state with a new accuracy is printed at once.
   void update(const ProgressState& state);
   // A whole line that stays ("epoch 3: box AP 0.412, mask AP 0.388"); the rewritten line moves below it.
   void note(const std::string& line);
@@ -60,7 +60,7 @@ class Progress {
   std::deque<Mark> window_;  // rates are over the last 30 s, evaluations included: what the wall clock sees
 };
 
-// "step 120/700  loss 1.234  45.6 images/s  ETA 2:05  AP box 0.412 mask 0.388"; rates < 0 are left out.
+// "step 120/700  loss 1.234  45.6 images/s  ETA 2:05  box AP 0.412 and mask AP 0.388"; rates < 0 are left out.
 std::string progress_text(const ProgressState& state, double images_per_s, double eta_s);
 std::string duration_text(double seconds);  // "0:07", "2:05", "1:02:03"
 

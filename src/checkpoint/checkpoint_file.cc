@@ -154,6 +154,7 @@ Checkpoint read_checkpoint(const std::string& path) {
   Checkpoint c{.path = path};
   c.state = state_from_json(result::parse(read_text(file, "/state"), "The checkpoint '" + path + "'"));
   if (version == 1) add_kinds(c.state.recipe);
+  c.state.steps.name_losses(c.state.past.steps.loss_names);
   result::for_each_column(c.state.steps, [&](const std::string& name, auto& column) {
     column = read_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name);
   });

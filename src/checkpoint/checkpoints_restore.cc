@@ -90,12 +90,13 @@ void Checkpoints::restore_record(const Checkpoint* c) {
   double since_s = unix_s() - state.saved_unix_s;
   comm.broadcast(&since_s, sizeof since_s, 0);
   result::StepSeries steps = std::move(state.steps);
-  result::for_each_column(steps, [&](const std::string&, auto& column) { broadcast(comm, column); });
   sections_ = broadcast(comm, state.sections);
   const std::string changed = comm::broadcast_text(comm, result::dump(resume_->changed, -1));
   name = comm::broadcast_text(comm, name);
   state =
       state_from_json(result::parse(comm::broadcast_text(comm, result::dump(state_json(state), -1)), "The checkpoint"));
+  steps.name_losses(state.past.steps.loss_names);
+  result::for_each_column(steps, [&](const std::string&, auto& column) { broadcast(comm, column); });
 
   progress_ = {.step = state.step, .images = state.images};
   resume_->step = state.step, resume_->ranks_before = state.ranks, resume_->signal = state.signal;

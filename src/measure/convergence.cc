@@ -14,6 +14,7 @@ result::Training train_once(
   const train::Observer observer{
       .recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
   const double images = static_cast<double>(run.train_images->size());
+  const result::Metrics target = run.parts.target;
   train::Trainer trainer(
       run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
@@ -25,15 +26,14 @@ result::Training train_once(
       .reached = ending.verdict == result::Verdict::kPassed,
       .epochs = static_cast<double>(last.images) / images,
       .seconds = seconds,
-      .box_ap = last.bbox[0],
-      .mask_ap = last.segm[0]};
+      .metrics = result::bounded(last.metrics, target)};
 }
 
 std::string training_text(const Ablation& a, const result::Training& t) {
   char text[240];
-  std::snprintf(text, sizeof text, "%s: %s, seed %lld: %s after %.2f epochs, %.1f s (box AP %.3f, mask AP %.3f)",
-      a.name.c_str(), t.variant.c_str(), static_cast<long long>(t.seed),
-      t.reached ? "target reached" : "target NOT reached", t.epochs, t.seconds, t.box_ap, t.mask_ap);
+  std::snprintf(text, sizeof text, "%s: %s, seed %lld: %s after %.2f epochs, %.1f s (%s)", a.name.c_str(),
+      t.variant.c_str(), static_cast<long long>(t.seed), t.reached ? "target reached" : "target NOT reached", t.epochs,
+      t.seconds, result::metrics_text(t.metrics, 3).c_str());
   return text;
 }
 
@@ -48,8 +48,7 @@ void train_to_target(const Ablation& ablation, const train::Recipe& recipe, cons
       .question = ablation.question,
       .expectation = ablation.expectation,
       .baseline = ablation.variants[0].name,
-      .target_box_ap = base.train.target_box_ap,
-      .target_mask_ap = base.train.target_mask_ap,
+      .target = base.workload->target(base.train.targets),
       .eval_every_epochs = base.train.eval_every_epochs};
   for (std::int64_t i = 0; i < ablation.convergence.seeds; ++i)
     for (const Variant& variant : ablation.variants) {

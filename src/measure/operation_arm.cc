@@ -85,6 +85,7 @@ result::Json AloneArm::describe() const {
 }
 
 const std::vector<double>& AloneArm::outputs() const { return inner_ ? inner_->outputs() : none_; }
+std::string AloneArm::place_of(std::size_t output) const { return inner_ ? inner_->place_of(output) : ""; }
 
 void AloneArm::start_counting() {
   if (inner_) inner_->start_counting();

@@ -45,7 +45,7 @@ class AloneArm final : public Arm {
   std::vector<double> block(int steps) override;
   result::Json describe() const override;
   const std::vector<double>& outputs() const override;
-  std::string place_of(std::size_t output) const override { return "step " + std::to_string(output / model::kLosses); }
+  std::string place_of(std::size_t output) const override;
   comm::Communicator& control() override { return *control_; }
   const std::vector<harness::PhaseTimes>& phases() const override { return phases_; }
   void start_counting() override;

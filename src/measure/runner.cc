@@ -178,6 +178,19 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   return plan;
 }
 
+// The workload's targets are numbers, in the order of their declaration; none: as they are.
+static void set_targets(result::AnyGroup& targets, const std::vector<double>& values) {
+  result::FieldTable table;
+  targets.list(table, "");
+  if (values.empty()) return;
+  if (values.size() != table.fields.size())
+    throw UsageError("ablate.targets has " + std::to_string(values.size()) + " numbers, and the workload has " +
+                     std::to_string(table.fields.size()) + " targets. Name each of them, or none.");
+  for (std::size_t i = 0; i < values.size(); ++i) table.fields[i].value = values[i];
+  std::size_t next = 0;
+  targets.store(table.fields, next);
+}
+
 void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener) {
   const RunnerConfig& c = recipe.ablate;
@@ -186,8 +199,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
     if (c.seeds > 0) a.convergence.seeds = c.seeds;
     a.convergence.change = [&c, change = a.convergence.change](train::Recipe& r) {
       if (change) change(r);
-      if (c.target_box_ap >= 0) r.train.target_box_ap = c.target_box_ap;
-      if (c.target_mask_ap >= 0) r.train.target_mask_ap = c.target_mask_ap;
+      set_targets(r.train.targets, c.targets);
     };
     result::ConvergenceRow row;
     try {

@@ -15,7 +15,7 @@ struct RunnerConfig {
   std::int64_t observed_steps = 2;
   std::int64_t repetitions = 0;
   std::int64_t seeds = 0;
-  double target_box_ap = -1, target_mask_ap = -1;
+  std::vector<double> targets;
   double peaks_s = 0.5;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
@@ -60,10 +60,9 @@ struct RunnerConfig {
         between(0, 1e4));
     v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says",
         between(0, 1e4));
-    v("target_box_ap", s.target_box_ap, "box AP to which those trainings go; negative: as the ablation says",
-        between(-1, 1));
-    v("target_mask_ap", s.target_mask_ap, "mask AP of the same evaluation; negative: as the ablation says",
-        between(-1, 1));
+    v("targets", s.targets,
+        "to which those trainings go, in the order of the workload (box AP, mask AP); empty: as the ablation says",
+        between(0, 1));
     v("peaks_s", s.peaks_s,
         "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not "
         "measured",
@@ -73,6 +72,7 @@ struct RunnerConfig {
 
 // A training recipe, and how to compare.
 struct AblateRecipe : train::Recipe {
+  using train::Recipe::Recipe;
   RunnerConfig ablate;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {

@@ -12,9 +12,11 @@ class TrainArm final : public Arm {
 
   std::vector<double> block(int steps) override;
   result::Json describe() const override { return ::ttt::describe(run_); }
-  // The five losses of every step, one step behind the other.
+  // The losses of every step, one step behind the other.
   const std::vector<double>& outputs() const override { return losses_; }
-  std::string place_of(std::size_t output) const override { return "step " + std::to_string(output / model::kLosses); }
+  std::string place_of(std::size_t output) const override {
+    return "step " + std::to_string(output / run_.parts.model->loss_names().size());
+  }
   comm::Communicator& control() override { return *run_.control; }
 
   const std::vector<harness::PhaseTimes>& phases() const override { return phases_; }

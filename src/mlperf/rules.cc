@@ -121,7 +121,8 @@ Found decay_steps(const RunFacts& f) {
 }
 
 Found candidates(const RunFacts& f) {
-  const std::int64_t is = f.model.rpn.post_nms_train, per_chip = limits::kCandidates * f.train.images_per_rank;
+  const std::int64_t is = f.setting<std::int64_t>("model.rpn.post_nms_train"),
+                     per_chip = limits::kCandidates * f.train.images_per_rank;
   if (is == limits::kCandidates || is == per_chip) return {};
   return {{.setting = "model.rpn.post_nms_train",
       .is = text(is),
@@ -130,11 +131,12 @@ Found candidates(const RunFacts& f) {
 
 Found target(const RunFacts& f) {
   Found found;
-  const auto ap = [&](const char* key, double is, double allowed) {
-    if (is != allowed) found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
+  const auto ap = [&](const char* key, double allowed) {
+    if (const double is = f.setting<double>(key); is != allowed)
+      found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
   };
-  ap("train.target_box_ap", f.train.target_box_ap, limits::kBoxTarget);
-  ap("train.target_mask_ap", f.train.target_mask_ap, limits::kMaskTarget);
+  ap("train.target_box_ap", limits::kBoxTarget);
+  ap("train.target_mask_ap", limits::kMaskTarget);
   return found;
 }
 

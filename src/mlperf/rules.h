@@ -7,7 +7,6 @@
 
 #include "data/settings.h"
 #include "mlperf/config.h"
-#include "models/mask_rcnn/config.h"
 #include "settings/field_table.h"
 #include "train/config.h"
 
@@ -17,12 +16,13 @@ namespace ttt::train {
 struct RunFacts {
   std::int64_t seed = 0;
   const data::DataSettings& data;
-  const model::ModelConfig& model;
   const TrainConfig& train;
   const MlperfConfig& mlperf;
   result::FieldTable settings, reference;  // of the run, and of the recipe mlperf: what is not tunable is as there
   std::int64_t train_images = 0, eval_images = 0, categories = 0;
   std::int64_t steps_per_epoch = 0;
+
+  template <class T> const T& setting(const std::string& key) const { return std::get<T>(settings.find(key)->value); }
 };
 
 // A setting that breaks a rule.

@@ -48,7 +48,8 @@ void RunEvents::evaluation_predicted(const Position& at, bool training_goes_on) 
 }
 
 void RunEvents::evaluated(const Position& at, const result::Evaluation& e) {
-  add(EventKind::kEvaluationStop, at, {{"BBOX", e.bbox[0]}, {"SEGM", e.segm[0]}});
+  add(EventKind::kEvaluationStop, at,
+      {{"BBOX", *result::find(e.metrics, "bbox.AP")}, {"SEGM", *result::find(e.metrics, "segm.AP")}});
 }
 
 void RunEvents::run_ended(const Ending& ending) {

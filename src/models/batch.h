@@ -39,6 +39,15 @@ struct DeviceBatch {
   Masks masks;
   at::Tensor draw;  // draw_key
   RawImages raw = {};
+
+  // visit(tensor, grows) for each tensor but those of `raw`; grows: its size follows the objects, where the others'
+  // follow from the images' size.
+  template <class Visit> void for_each_tensor(const Visit& visit) {
+    for (at::Tensor* t : {&images, &image_size, &image_id, &gt_box, &gt_label, &gt_count, &masks.object_polygon,
+             &masks.bitmap_box, &masks.bitmap_offset, &draw})
+      visit(*t, false);
+    for (at::Tensor* t : {&masks.polygon_vertex, &masks.vertices, &masks.bitmap_bytes}) visit(*t, true);
+  }
 };
 
 // Tensors over the host batch's memory, which they do not own; `draw` is undefined.

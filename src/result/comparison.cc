@@ -199,19 +199,29 @@ Json convergence_json(const ConvergenceRow& row) {
   Json trainings = Json::array();
   for (const Training& t : row.trainings)
     trainings.push_back({{"variant", t.variant}, {"seed", t.seed}, {"reached", t.reached}, {"epochs", t.epochs},
-        {"seconds_s", t.seconds}, {"box_ap", t.box_ap}, {"mask_ap", t.mask_ap}});
+        {"seconds_s", t.seconds}, {"metrics", metrics_json(t.metrics)}});
   return {{"ablation", row.ablation}, {"question", row.question}, {"expectation", row.expectation},
-      {"baseline", row.baseline}, {"target_box_ap", row.target_box_ap}, {"target_mask_ap", row.target_mask_ap},
-      {"eval_every_epochs", row.eval_every_epochs}, {"trainings", trainings}, {"problem", row.problem}};
+      {"baseline", row.baseline}, {"target", metrics_json(row.target)}, {"eval_every_epochs", row.eval_every_epochs},
+      {"trainings", trainings}, {"problem", row.problem}};
 }
+
+namespace {
+
+// The metrics under `key`; earlier versions of the program had two members for those of Mask R-CNN.
+Metrics box_and_mask(
+    const Json& j, const std::string& key, const std::string& box, const std::string& mask, const std::string& path) {
+  if (j.contains(key)) return metrics_from_json(get_object(j, key, path), join(path, key));
+  return {{"bbox_ap", get<double>(j, box, path)}, {"segm_ap", get<double>(j, mask, path)}};
+}
+
+}  // namespace
 
 ConvergenceRow convergence_from_json(const Json& j, const std::string& path) {
   ConvergenceRow row{.ablation = get<std::string>(j, "ablation", path),
       .question = get<std::string>(j, "question", path),
       .expectation = get<std::string>(j, "expectation", path),
       .baseline = get<std::string>(j, "baseline", path),
-      .target_box_ap = get<double>(j, "target_box_ap", path),
-      .target_mask_ap = get<double>(j, "target_mask_ap", path),
+      .target = box_and_mask(j, "target", "target_box_ap", "target_mask_ap", path),
       .eval_every_epochs = get<double>(j, "eval_every_epochs", path),
       .problem = get<std::string>(j, "problem", path)};
   std::size_t i = 0;
@@ -222,8 +232,7 @@ ConvergenceRow convergence_from_json(const Json& j, const std::string& path) {
         .reached = get<bool>(t, "reached", at),
         .epochs = get<double>(t, "epochs", at),
         .seconds = get<double>(t, "seconds_s", at),
-        .box_ap = get<double>(t, "box_ap", at),
-        .mask_ap = get<double>(t, "mask_ap", at)});
+        .metrics = box_and_mask(t, "metrics", "box_ap", "mask_ap", at)});
   }
   return row;
 }

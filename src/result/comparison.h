@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/statistics.h"
+#include "result/metrics.h"
 #include "settings/json.h"
 
 namespace ttt::result {
@@ -86,14 +87,15 @@ struct Training {
   bool reached = false;
   // to the reaching evaluation, else of the whole run; resolved to the interval of evaluations
   double epochs = 0;
-  double seconds = 0;              // by the clock, from the first step to the same moment, evaluation included
-  double box_ap = 0, mask_ap = 0;  // of that evaluation
+  double seconds = 0;  // by the clock, from the first step to the same moment, evaluation included
+  Metrics metrics;     // of that evaluation, those of the target
 };
 
 // Trainings of several variants from the same seeds: what a technique does to convergence.
 struct ConvergenceRow {
   std::string ablation, question, expectation, baseline;
-  double target_box_ap = 0, target_mask_ap = 0, eval_every_epochs = 0;
+  Metrics target;
+  double eval_every_epochs = 0;
   std::vector<Training> trainings;
   std::string problem;  // that ended them early; empty: none
 };

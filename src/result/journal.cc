@@ -58,7 +58,9 @@ void apply(const Json& line, const std::string& where, RunRecord& r) {
   const std::string type = member(line, "type", where).get<std::string>();
   if (type == "start" || type == "update") {
     RunRecord next = run_record_from_json(member(line, "record", where));
+    const std::vector<std::string> losses = next.steps.loss_names;
     next.steps = std::move(r.steps);
+    next.steps.name_losses(losses);
     next.accuracy = std::move(r.accuracy);
     next.non_finite = std::move(r.non_finite);
     next.warnings = std::move(r.warnings);

@@ -216,7 +216,7 @@ RunRecord parse_result(std::string text, const std::string& name) {
         name + " does not match its content_sha256: it was edited after it was written. Take the original file.");
   if (record.kind == "time_to_target" && record.verdict == Verdict::kPassed && record.target &&
       std::none_of(record.accuracy.begin(), record.accuracy.end(),
-          [&](const Evaluation& e) { return record.target->reached(e); }))
+          [&](const Evaluation& e) { return reached(e.metrics, *record.target); }))
     throw DataError(name + " says passed, but none of its evaluations reaches its target. Take the original file.");
   return record;
 }

@@ -18,24 +18,10 @@ constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0}, {Verdict::
     {Verdict::kFailed, "failed", 1}, {Verdict::kNotConverged, "not_converged", 6},
     {Verdict::kNotSupported, "not_supported", 4}, {Verdict::kNotRun, "not_run", 0}, {Verdict::kSmoke, "smoke", 0}};
 
-CocoStats stats_from_json(const Json& object, const std::string& key, const std::string& path) {
-  const Json& named = get_object(object, key, path);
-  CocoStats stats{};
-  for (std::size_t i = 0; i < stats.size(); ++i)
-    stats[i] = get<double>(named, std::string(kCocoStatNames[i]), join(path, key));
-  return stats;
-}
-
-Json stats_json(const CocoStats& stats) {
-  Json named = Json::object();
-  for (std::size_t i = 0; i < stats.size(); ++i) named[std::string(kCocoStatNames[i])] = stats[i];
-  return named;
-}
-
 Json steps_json(const StepSeries& s) {
   Json phases = Json::object(), losses = Json::object();
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) phases[std::string(kPhaseNames[i])] = s.phase_s[i];
-  for (std::size_t i = 0; i < kLossNames.size(); ++i) losses[std::string(kLossNames[i])] = s.loss[i];
+  for (std::size_t i = 0; i < s.loss_names.size(); ++i) losses[s.loss_names[i]] = s.loss[i];
   return {{"step", s.step}, {"images", s.images}, {"step_s", {{"ranks", s.step_ranks}, {"values", s.step_s}}},
       {"phase_s", {{"ranks", s.phase_ranks}, {"values", phases}}},
       {"loss", {{"ranks", s.loss_ranks}, {"values", losses}}}, {"learning_rate", s.learning_rate}};
@@ -56,9 +42,9 @@ StepSeries steps_from_json(const Json& object) {
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
     s.phase_s[i] = get_list<double>(
         get_object(phase, "values", "steps.phase_s"), std::string(kPhaseNames[i]), "steps.phase_s.values");
-  for (std::size_t i = 0; i < kLossNames.size(); ++i)
-    s.loss[i] =
-        get_list<double>(get_object(loss, "values", "steps.loss"), std::string(kLossNames[i]), "steps.loss.values");
+  const Json& losses = get_object(loss, "values", "steps.loss");
+  for (const auto& entry : losses.items())
+    s.loss_names.push_back(entry.key()), s.loss.push_back(get_list<double>(losses, entry.key(), "steps.loss.values"));
   const auto check = [&](std::size_t size) {
     if (size != s.step.size())
       throw DataError("The columns of 'steps' in the result have different lengths. Take the original file.");
@@ -133,7 +119,22 @@ int verdict_exit_code(Verdict verdict) {
   return 1;
 }
 
+void StepSeries::name_losses(const std::vector<std::string>& names) {
+  std::vector<std::vector<double>> ordered(names.size(), std::vector<double>(size()));
+  for (std::size_t i = 0; i < loss_names.size(); ++i) {
+    const auto at = std::find(names.begin(), names.end(), loss_names[i]);
+    if (at == names.end())
+      throw DataError("The steps so far have a loss '" + loss_names[i] +
+                      "', which this workload does not have. Use a run of the same workload.");
+    ordered[static_cast<std::size_t>(at - names.begin())] = std::move(loss[i]);
+  }
+  loss_names = names, loss = std::move(ordered);
+}
+
 void StepSeries::add(const StepSample& sample) {
+  if (sample.loss.size() != loss.size())
+    throw Error("A step has " + std::to_string(sample.loss.size()) + " losses, and the run " +
+                std::to_string(loss.size()) + ". This is a bug.");
   step.push_back(sample.step);
   images.push_back(sample.images);
   step_s.push_back(sample.step_s);
@@ -143,9 +144,10 @@ void StepSeries::add(const StepSample& sample) {
 }
 
 StepSample StepSeries::at(std::size_t i) const {
-  StepSample s{.step = step[i], .images = images[i], .step_s = step_s[i], .learning_rate = learning_rate[i]};
+  StepSample s{
+      .step = step[i], .images = images[i], .step_s = step_s[i], .loss = {}, .learning_rate = learning_rate[i]};
   for (std::size_t p = 0; p < phase_s.size(); ++p) s.phase_s[p] = phase_s[p][i];
-  for (std::size_t l = 0; l < loss.size(); ++l) s.loss[l] = loss[l][i];
+  for (const std::vector<double>& column : loss) s.loss.push_back(column[i]);
   return s;
 }
 
@@ -161,7 +163,9 @@ void StepSeries::truncate(std::size_t size) {
   for_each_column(*this, [&](const std::string&, auto& column) { column.resize(size); });
 }
 
-void StepSeries::append(const StepSeries& later) {
+void StepSeries::append(StepSeries later) {
+  if (loss_names.empty() && size() == 0) name_losses(later.loss_names);
+  later.name_losses(loss_names);
   const auto add = [](auto& to, const auto& more) { to.insert(to.end(), more.begin(), more.end()); };
   add(step, later.step), add(images, later.images), add(step_s, later.step_s), add(learning_rate, later.learning_rate);
   for (std::size_t i = 0; i < phase_s.size(); ++i) add(phase_s[i], later.phase_s[i]);
@@ -169,8 +173,10 @@ void StepSeries::append(const StepSeries& later) {
 }
 
 Json evaluation_json(const Evaluation& e) {
-  return {{"epoch", e.epoch}, {"step", e.step}, {"images", e.images}, {"wall_s", e.wall_s},
-      {"duration_s", e.duration_s}, {"bbox", stats_json(e.bbox)}, {"segm", stats_json(e.segm)}};
+  Json j = {
+      {"epoch", e.epoch}, {"step", e.step}, {"images", e.images}, {"wall_s", e.wall_s}, {"duration_s", e.duration_s}};
+  j.update(metrics_json(e.metrics));
+  return j;
 }
 
 Evaluation evaluation_from_json(const Json& object, const std::string& path) {
@@ -179,8 +185,7 @@ Evaluation evaluation_from_json(const Json& object, const std::string& path) {
       .images = get<std::int64_t>(object, "images", path),
       .wall_s = get<double>(object, "wall_s", path),
       .duration_s = get<double>(object, "duration_s", path),
-      .bbox = stats_from_json(object, "bbox", path),
-      .segm = stats_from_json(object, "segm", path)};
+      .metrics = metrics_from_json(object, path, {"type", "epoch", "step", "images", "wall_s", "duration_s"})};
 }
 
 Json step_json(const StepSample& s) {
@@ -192,13 +197,12 @@ StepSample step_from_json(const Json& object, const std::string& path) {
   StepSample s{.step = get<std::int64_t>(object, "step", path),
       .images = get<std::int64_t>(object, "images", path),
       .step_s = get<double>(object, "step_s", path),
+      .loss = get_list<double>(object, "loss", path),
       .learning_rate = get<double>(object, "lr", path)};
-  const auto phases = get_list<double>(object, "phase_s", path), losses = get_list<double>(object, "loss", path);
-  if (phases.size() != s.phase_s.size() || losses.size() != s.loss.size())
-    throw DataError("'" + path + "' has " + std::to_string(phases.size()) + " phases and " +
-                    std::to_string(losses.size()) + " losses. Take the original file.");
+  const auto phases = get_list<double>(object, "phase_s", path);
+  if (phases.size() != s.phase_s.size())
+    throw DataError("'" + path + "' has " + std::to_string(phases.size()) + " phases. Take the original file.");
   std::copy(phases.begin(), phases.end(), s.phase_s.begin());
-  std::copy(losses.begin(), losses.end(), s.loss.begin());
   return s;
 }
 
@@ -209,7 +213,7 @@ Json to_json(const RunRecord& r) {
     non_finite.push_back({{"step", n.step}, {"name", n.name}, {"value", n.value}});
   Json j = {{"schema_version", kSchemaVersion}, {"kind", r.kind}, {"run_id", r.run_id},
       {"verdict", verdict_name(r.verdict)}, {"reason", r.reason}};
-  if (r.target) j["target"] = {{"bbox_ap", r.target->bbox_ap}, {"segm_ap", r.target->segm_ap}};
+  if (r.target) j["target"] = metrics_json(*r.target);
   j["provenance"] = r.provenance;
   j["system"] = r.system;
   j["recipe"] = recipe_json(r.recipe);
@@ -260,10 +264,7 @@ RunRecord run_record_from_json(const Json& document) {
   r.run_id = get<std::string>(document, "run_id", "");
   r.verdict = verdict_from_name(get<std::string>(document, "verdict", ""));
   r.reason = get<std::string>(document, "reason", "");
-  if (document.contains("target")) {
-    const Json& target = get_object(document, "target", "");
-    r.target = Target{get<double>(target, "bbox_ap", "target"), get<double>(target, "segm_ap", "target")};
-  }
+  if (document.contains("target")) r.target = metrics_from_json(get_object(document, "target", ""), "target");
   r.provenance = get_object(document, "provenance", "");
   r.system = get_object(document, "system", "");
   r.recipe = recipe_from_json(get_object(document, "recipe", ""));

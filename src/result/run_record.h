@@ -14,6 +14,7 @@
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/event_log.h"
+#include "result/metrics.h"
 #include "result/peak.h"
 #include "result/telemetry_record.h"
 #include "result/trace_record.h"
@@ -32,42 +33,25 @@ std::string verdict_title(Verdict verdict);          // "PASSED", "NOT CONVERGED
 Verdict verdict_from_name(const std::string& name);  // throws DataError on another word
 int verdict_exit_code(Verdict verdict);              // 0 for passed, smoke and not_run
 
-// pycocotools' twelve numbers in its order: AP, AP50, AP75, AP small, medium, large, AR 1, 10, 100, AR small, medium,
-// large. -1 where the ground truth has no such object.
-using CocoStats = std::array<double, 12>;
-inline constexpr std::array<std::string_view, 12> kCocoStatNames = {
-    "AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"};
-
 struct Evaluation {
   std::int64_t epoch = 0;   // epochs finished
   std::int64_t step = 0;    // steps finished
   std::int64_t images = 0;  // training images seen by all ranks
   double wall_s = 0;        // from the start of the run to the end of this evaluation
   double duration_s = 0;    // time for which training stood still
-  CocoStats bbox{};
-  CocoStats segm{};
-};
-
-// AP at IoU 0.50:0.95 that both must reach in one evaluation.
-struct Target {
-  double bbox_ap = 0;
-  double segm_ap = 0;
-  bool reached(const Evaluation& e) const { return e.bbox[0] >= bbox_ap && e.segm[0] >= segm_ap; }
+  Metrics metrics;
 };
 
 // Where a step's time goes. `other` is what the rest leaves of step_s.
 inline constexpr std::array<std::string_view, 6> kPhaseNames = {
     "data_wait", "forward", "backward", "comm_exposed", "optimizer", "other"};
-// The five losses of Mask R-CNN, named as torchvision names them.
-inline constexpr std::array<std::string_view, 5> kLossNames = {
-    "objectness", "rpn_box_reg", "classifier", "box_reg", "mask"};
 
 struct StepSample {
   std::int64_t step = 0;    // from 0
   std::int64_t images = 0;  // images of this step on all ranks
   double step_s = 0;        // this rank's time from one batch to the next, evaluation left out
   std::array<double, kPhaseNames.size()> phase_s{};
-  std::array<double, kLossNames.size()> loss{};
+  std::vector<double> loss;  // in the order of StepSeries::loss_names
   double learning_rate = 0;
 };
 
@@ -76,14 +60,17 @@ struct StepSeries {
   std::vector<std::int64_t> step, images;
   std::vector<double> step_s, learning_rate;
   std::array<std::vector<double>, kPhaseNames.size()> phase_s;
-  std::array<std::vector<double>, kLossNames.size()> loss;
+  std::vector<std::string> loss_names;    // the workload's
+  std::vector<std::vector<double>> loss;  // a column for each name
   // How each was made of the ranks' values: "local" (this rank's alone), "max" or "mean".
   std::string step_ranks = "local", phase_ranks = "local", loss_ranks = "local";
 
   std::size_t size() const { return step.size(); }
-  void add(const StepSample& sample);
+  // Columns in this order; those that are there keep their values. Throws DataError where other losses are there.
+  void name_losses(const std::vector<std::string>& names);
+  void add(const StepSample& sample);        // throws Error where it has another number of losses
   StepSeries from(std::size_t first) const;  // the samples from that one on
-  void append(const StepSeries& later);      // keeps its own words for how the samples were made of the ranks' values
+  void append(StepSeries later);             // keeps its own words for how the samples were made of the ranks' values
   void truncate(std::size_t size);
   StepSample at(std::size_t i) const;
 };
@@ -92,7 +79,7 @@ struct StepSeries {
 template <class Series, class Visit> void for_each_column(Series& s, Visit&& visit) {
   visit("step", s.step), visit("images", s.images), visit("step_s", s.step_s), visit("learning_rate", s.learning_rate);
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
-  for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
+  for (std::size_t i = 0; i < s.loss_names.size(); ++i) visit("loss." + s.loss_names[i], s.loss[i]);
 }
 
 // Collective: step times become the slowest rank's; phases and losses the mean over ranks, so that the phases of a step
@@ -139,7 +126,7 @@ struct RunRecord {
   std::string run_id;  // the same on all ranks of a run
   Verdict verdict = Verdict::kNotRun;
   std::string reason;
-  std::optional<Target> target;
+  std::optional<Metrics> target;
   Json provenance = Json::object();  // result/provenance.h
   Json system = Json::object();      // result/system_info.h
   RecipeRecord recipe;

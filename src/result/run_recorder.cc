@@ -14,16 +14,12 @@ template <class Visit> void each_number(const StepSample& s, Visit&& visit) {
   visit("step_s", s.step_s);
   visit("learning_rate", s.learning_rate);
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i) visit("phase_s." + std::string(kPhaseNames[i]), s.phase_s[i]);
-  for (std::size_t i = 0; i < kLossNames.size(); ++i) visit("loss." + std::string(kLossNames[i]), s.loss[i]);
 }
 
 template <class Visit> void each_number(const Evaluation& e, Visit&& visit) {
   visit("wall_s", e.wall_s);
   visit("duration_s", e.duration_s);
-  for (std::size_t i = 0; i < kCocoStatNames.size(); ++i) {
-    visit("bbox." + std::string(kCocoStatNames[i]), e.bbox[i]);
-    visit("segm." + std::string(kCocoStatNames[i]), e.segm[i]);
-  }
+  for (const Metric& m : e.metrics) visit(m.name, m.value);
 }
 
 void each_norm(
@@ -37,6 +33,7 @@ std::string words(double v) { return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-i
 Json without_samples(const RunRecord& record) {
   RunRecord copy = record;
   copy.steps = {};
+  copy.steps.name_losses(record.steps.loss_names);
   copy.accuracy.clear();
   copy.non_finite.clear();
   copy.warnings.clear();
@@ -105,7 +102,10 @@ bool RunRecorder::keep_if_finite(std::int64_t step, const std::string& name, dou
 
 bool RunRecorder::step(const StepSample& sample) {
   const std::lock_guard lock(mutex_);
-  if (!keep_finite(sample, "")) return false;
+  bool finite = keep_finite(sample, "");
+  for (std::size_t i = 0; i < sample.loss.size(); ++i)
+    finite &= keep_if_finite(sample.step, "loss." + record_.steps.loss_names.at(i), sample.loss[i]);
+  if (!finite) return false;
   record_.steps.add(sample);
   if (journal_) log(line_of("step", step_json(sample)));
   return true;
@@ -185,6 +185,7 @@ RunRecord RunRecorder::past() const {
   r.non_finite = record_.non_finite;
   r.warnings = record_.warnings;
   r.telemetry = record_.telemetry;
+  r.steps.name_losses(record_.steps.loss_names);
   return r;
 }
 

@@ -23,14 +23,6 @@ void check_save_weights(const std::string& path) {
         "train.save_weights = '" + path + "': there is no folder '" + folder.string() + "'. Make it or name another.");
 }
 
-void resolve_classes(train::Recipe& recipe, const data::ShardSet& images) {
-  const auto in_data = static_cast<std::int64_t>(images.categories().size()) + 1;
-  if (recipe.model.classes == 0) recipe.model.classes = in_data;
-  if (recipe.model.classes < in_data)
-    throw UsageError("model.classes = " + std::to_string(recipe.model.classes) + ", but the data set has " +
-                     std::to_string(in_data - 1) + " categories: set it to " + std::to_string(in_data) + " or to 0.");
-}
-
 // --data DIR where it is given, else the default data set in the cache folder: the first process on a node makes it,
 // the others wait for it.
 std::string data_folder(const train::Recipe& recipe, const harness::RunContext& context) {
@@ -71,7 +63,7 @@ void make_mkl_reproducible() {
 
 void set_process(const train::Recipe& recipe) {
   at::set_num_threads(static_cast<int>(recipe.train.threads));
-  const bool tf32 = recipe.model.precision == "tf32";
+  const bool tf32 = recipe.workload->precision(recipe.model) == "tf32";
   at::globalContext().setAllowTF32CuDNN(tf32);  // torch's default is yes
   at::globalContext().setAllowTF32CuBLAS(tf32);
   at::globalContext().setBenchmarkCuDNN(recipe.train.cudnn_autotune);
@@ -130,7 +122,7 @@ void open_data(Run& run, const harness::RunContext& context) {
   const std::string folder = data_folder(recipe, context);
   run.train_images = std::make_unique<data::ShardSet>(folder, "train", path);
   run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
-  resolve_classes(recipe, *run.train_images);
+  recipe.workload->resolve(recipe.model, *run.train_images);
   run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data, run.order_settings());
   if (recipe.train.trace_steps > 0)
     run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
@@ -144,18 +136,32 @@ void make_model(Run& run, const Components& components) {
   train::Parts& parts = run.parts;
   // What ranks add up within the step lies where the gradients do.
   comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
-  parts.model = std::make_unique<model::MaskRcnn>(
-      recipe.model, std::move(*components.ops.make(run)), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
+  const std::unique_ptr<model::DetectionOps> ops = components.ops.make(run);
+  parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, *ops, parts.device);
+  parts.model = recipe.workload->make_model({.settings = recipe.model,
+      .ops = std::move(*ops),
+      .seed = static_cast<std::uint64_t>(recipe.seed),
+      .device = parts.device,
+      .sync = sync});
   if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty())
     model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
-  parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, parts.model->ops(), parts.device);
-  parts.scaler = recipe.model.precision == "fp16"
+  parts.scaler = recipe.workload->precision(recipe.model) == "fp16"
                      ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device)
                      : nullptr;
 }
 
 }  // namespace
+
+eval::EvaluationInputs Run::evaluation_inputs() const {
+  return {.model = *parts.model,
+      .images = *eval_images,
+      .data = recipe.data,
+      .batch = recipe.train.eval_batch,
+      .comm = *control,
+      .threads = pool->threads(),
+      .device = parts.device};
+}
 
 data::OrderSettings Run::order_settings() const {
   return {.seed = static_cast<std::uint64_t>(recipe.seed),
@@ -186,6 +192,7 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
   parts.optimizer = components.optimizer.make(run);
   parts.schedule = components.schedule.make(run);
   parts.evaluator = components.evaluator.make(run);
+  parts.target = recipe.workload->target(recipe.train.targets);
   run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
   return run;
 }

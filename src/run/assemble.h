@@ -35,6 +35,7 @@ struct Run {
   train::Parts parts;
 
   data::OrderSettings order_settings() const;  // of this rank
+  eval::EvaluationInputs evaluation_inputs() const;
 };
 
 // Threads of a rank's tensor operations: `wanted` (train.threads), or where that is 0 its share of the node's cores, as

@@ -16,13 +16,9 @@ std::unique_ptr<train::Reducer> make_reducer(const train::ReducerConfig& config,
 }
 
 std::unique_ptr<eval::Evaluator> make_evaluator(Run& run) {
-  const train::Recipe& r = run.recipe;
-  return std::make_unique<eval::Evaluator>(*run.eval_images,
-      eval::EvaluatorConfig{.data = r.data,
-          .batch = r.train.eval_batch,
-          .legacy_boxes = r.model.legacy_boxes,
-          .batches_done = &run.place->count},
-      *run.control, run.pool->threads(), run.parts.device);
+  eval::EvaluationInputs inputs = run.evaluation_inputs();
+  inputs.batches_done = &run.place->count;
+  return run.recipe.workload->make_evaluator(inputs);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "data/order.h"
-#include "eval/evaluator.h"
+#include "eval/workload.h"
 #include "run/recipe.h"
 #include "train/schedules/schedule.h"
 #include "train/step.h"

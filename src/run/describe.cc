@@ -29,7 +29,7 @@ result::Json describe(const Run& run) {
       {"schedule", p.schedule->describe()}, {"graphs", run.recipe.train.graphs},
       {"communicator", run.gradients->name()}, {"ranks", run.gradients->size()}, {"freed_memory", run.memory},
       {"threads_per_rank", run.recipe.train.threads}, {"global_batch", run.recipe.train.global_batch},
-      {"classes", run.recipe.model.classes}, {"device", describe_device(run)},
+      {"device", describe_device(run)},
       {"telemetry", t.folder.empty() ? result::Json("none")
                                      : result::Json{{"every_steps", t.every_steps},
                                            {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},

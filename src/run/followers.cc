@@ -36,9 +36,7 @@ std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run
   if (recipe.train.telemetry.folder.empty()) return nullptr;
   if (run.control->rank() != 0) return std::make_unique<train::SampledSteps>(recipe.train.telemetry);
   train::TelemetrySources sources{.model = *run.parts.model,
-      .eval_images = *run.eval_images,
-      .data = recipe.data,
-      .detector = run.parts.evaluator->detector(),
+      .gallery = recipe.workload->make_gallery(run.evaluation_inputs(), recipe.train.telemetry.pictures),
       .kernels = run.accelerator.parameters,
       .ranks = run.control->size(),
       .scaler = run.parts.scaler.get(),

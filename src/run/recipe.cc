@@ -6,15 +6,8 @@
 namespace ttt::train {
 namespace {
 
-void check_norm(const Recipe& recipe) {
-  if (recipe.device != "cpu" && recipe.model.backbone.norm == "sync" && recipe.data.padding == "batch")
-    throw UsageError("model.backbone.norm = \"sync\", data.padding = \"batch\" and device = \"" + recipe.device +
-                     "\": the ranks' batches would differ in size, and the host does not wait for the device to add "
-                     "them up. Choose data.padding = \"fixed\" or \"two\".");
-}
-
 void check_precision(const Recipe& recipe) {
-  const std::string& p = recipe.model.precision;
+  const std::string p = recipe.workload->precision(recipe.model);
   // in fp16 a step takes minutes: torch multiplies one by one there
   if (recipe.device == "cpu" && (p == "tf32" || p == "fp16"))
     throw NotSupported("model.precision = \"" + p +
@@ -32,14 +25,10 @@ void check_trace(const TrainSettings& t) {
 
 void check(const Recipe& recipe) {
   data::check(recipe.data);
-  if (const model::RpnConfig& rpn = recipe.model.rpn; rpn.match_low > rpn.match_high)
-    throw UsageError(
-        "model.rpn.match_low is above model.rpn.match_high: an anchor would be positive and negative. Lower the one or "
-        "raise the other.");
+  recipe.workload->check(recipe.model, recipe.data, recipe.device);
   check(recipe.train.schedule);
   check(recipe.train.telemetry);
   check_trace(recipe.train);
-  check_norm(recipe);
   check_precision(recipe);
 }
 

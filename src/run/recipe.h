@@ -4,9 +4,9 @@
 #include "checkpoint/config.h"
 #include "comm/nccl_tuning.h"
 #include "data/settings.h"
+#include "eval/workload.h"
 #include "health/stragglers.h"
 #include "mlperf/config.h"
-#include "models/mask_rcnn/config.h"
 #include "telemetry/config.h"
 #include "train/config.h"
 
@@ -44,9 +44,7 @@ struct TrainSettings : TrainConfig {
     v("eval_overlap", s.eval_overlap,
         "training goes on while a thread of rank 0 computes AP from an evaluation's detections; a run that has reached "
         "its target ends when that is known, after more steps, with the weights of the last");
-    v("target_box_ap", s.target_box_ap,
-        "box AP (IoU 0.50:0.95) at which the run has passed, together with target_mask_ap", between(0, 1));
-    v("target_mask_ap", s.target_mask_ap, "mask AP that must be reached in the same evaluation", between(0, 1));
+    v("", s.targets, "the workload's targets");
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it",
         between(0, 1024));
     v("keep_memory", s.keep_memory,
@@ -111,10 +109,14 @@ struct TrainSettings : TrainConfig {
 };
 
 struct Recipe {
+  Recipe() = default;
+  explicit Recipe(const eval::Workload& w) : workload(&w), model(w.settings()) { train.targets = w.targets(); }
+
+  const eval::Workload* workload = nullptr;  // of the program, which no setting chooses
+  result::AnyGroup model;
   std::int64_t seed = 1;
   std::string device = "cpu";
   data::DataSettings data;
-  model::ModelConfig model;
   TrainSettings train;
   MlperfConfig mlperf;
 
@@ -122,7 +124,7 @@ struct Recipe {
     v("seed", s.seed, "of initialisation, order, flips and sampling", between(0, 9.2e18));
     v("device", s.device, "where tensors live", one_of({"cpu", "cuda"}));
     v("data", s.data, "images and their transformation");
-    v("model", s.model, "Mask R-CNN");
+    v("model", s.model, "the network");
     v("train", s.train, "training to the target");
     v("mlperf", s.mlperf, "MLPerf's log and rules");
   }

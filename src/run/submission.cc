@@ -11,8 +11,8 @@
 namespace ttt {
 namespace {
 
-result::FieldTable reference_settings() {
-  result::FieldTable table = result::field_table(train::Recipe());
+result::FieldTable reference_settings(const eval::Workload& workload) {
+  result::FieldTable table = result::field_table(train::Recipe(workload));
   harness::read_settings_text(table, embedded_recipes().at("mlperf"), "recipe mlperf");
   return table;
 }
@@ -64,11 +64,10 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& s
   }
   const train::RunFacts facts{.seed = run.recipe.seed,
       .data = run.recipe.data,
-      .model = run.recipe.model,
       .train = run.recipe.train,
       .mlperf = m,
       .settings = result::field_table(run.recipe),
-      .reference = reference_settings(),
+      .reference = reference_settings(*run.recipe.workload),
       .train_images = run.train_images->size(),
       .eval_images = run.eval_images->size(),
       .categories = static_cast<std::int64_t>(run.train_images->categories().size()),

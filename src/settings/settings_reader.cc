@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/whole_file.h"
+#include "settings/json.h"
 
 namespace ttt::harness {
 namespace {
@@ -303,11 +304,42 @@ void read_settings_file(FieldTable& table, const std::filesystem::path& file) {
   read_settings_text(table, read_whole_file(file.string()), file.string());
 }
 
+namespace {
+
+// A line of TOML for each member: JSON's numbers and lists are TOML's, and its strings but for the delete character.
+void add_lines(const result::Json& group, const std::string& path, std::string& text) {
+  for (const auto& [key, value] : group.items()) {
+    if (value.is_object()) {
+      add_lines(value, path + key + ".", text);
+      continue;
+    }
+    text += path + key + " = ";
+    for (const char c : value.dump()) text += c == '\x7f' ? "\\u007F" : std::string(1, c);
+    text += "\n";
+  }
+}
+
+void read_settings_of_result(FieldTable& table, const std::string& file) {
+  const result::Json document = result::parse(read_whole_file(file), "'" + file + "'");
+  const result::Json* settings = &document;
+  for (const char* key : {"recipe", "settings"}) {
+    if (!settings->is_object() || !settings->contains(key))
+      throw UsageError("'" + file + "' is no result with the settings of a run. Name a result, or a TOML file.");
+    settings = &settings->at(key);
+  }
+  std::string text;
+  add_lines(*settings, "", text);
+  read_settings_text(table, text, "the settings of result '" + file + "'");
+}
+
+}  // namespace
+
 void read_recipe_named(FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name) {
   if (const auto built_in = recipes.find(name.empty() ? "default" : name); built_in != recipes.end())
     return read_settings_text(table, built_in->second, "recipe " + built_in->first);
   if (name.empty()) return;
-  if (std::filesystem::is_regular_file(name)) return read_settings_file(table, name);
+  if (std::filesystem::is_regular_file(name))
+    return name.ends_with(".json") ? read_settings_of_result(table, name) : read_settings_file(table, name);
   std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
   std::vector<std::string> known;
   for (const auto& [recipe, text] : recipes) known.push_back(recipe);

@@ -8,16 +8,11 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "data/png.h"
-#include "eval/draw/objects.h"
 
 namespace ttt::train {
 namespace {
 
 using result::EventMessage;
-
-// In pictures; early in a run no score is high.
-constexpr double kShownScore = 0.5;
-constexpr std::size_t kShownAtLeast = 5;
 
 void add_scalar(EventMessage& event, std::string tag, double value) {
   if (std::isfinite(value)) event.values.push_back({std::move(tag), static_cast<float>(value)});
@@ -34,6 +29,13 @@ std::vector<LayerGroup> layer_groups(const model::ParameterStore& store) {
         {static_cast<std::size_t>((*p)->offset), static_cast<std::size_t>((*p)->offset + (*p)->count)});
   }
   return groups;
+}
+
+// "box/AP" of "bbox.AP".
+std::string metric_tag(const std::string& name) {
+  std::string tag = result::metric_title(name);
+  std::replace(tag.begin(), tag.end(), ' ', '/');
+  return tag;
 }
 
 // Where the tensor is in host memory already, it is not copied.
@@ -72,7 +74,7 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model.parameters())),
       update_(sources_.model.parameters(), groups_, sources_.kernels),
       writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
-  if (config_.pictures > 0) choose_subjects();
+  since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
   std::vector<std::string> names;
   std::vector<std::int64_t> counts;
@@ -101,16 +103,19 @@ void Telemetry::run_started(const Position& at) {
 
 void Telemetry::save(Sections& sections) {
   std::string& bytes = sections["telemetry"];
-  bytes.append(reinterpret_cast<const char*>(&since_), sizeof since_);
-  bytes.append(reinterpret_cast<const char*>(&next_pictures_epoch_), sizeof next_pictures_epoch_);
+  for_each_kept([&](void* value, std::size_t size) { bytes.append(static_cast<const char*>(value), size); });
 }
 
 void Telemetry::restore(const Sections& sections) {
   const auto own = sections.find("telemetry");
+  std::size_t total = 0, at = 0;
+  for_each_kept([&](void*, std::size_t size) { total += size; });
   // a run that began without telemetry, or with another version
-  if (own == sections.end() || own->second.size() != sizeof since_ + sizeof next_pictures_epoch_) return;
-  std::memcpy(&since_, own->second.data(), sizeof since_);
-  std::memcpy(&next_pictures_epoch_, own->second.data() + sizeof since_, sizeof next_pictures_epoch_);
+  if (own == sections.end() || own->second.size() != total) return;
+  for_each_kept([&](void* value, std::size_t size) {
+    std::memcpy(value, own->second.data() + at, size);
+    at += size;
+  });
 }
 
 void Telemetry::step_starts(const Position& at) {
@@ -129,7 +134,7 @@ void Telemetry::step_ended(const Position&, const result::StepSample& sample) {
   EventMessage event{.step = sample.step};
   add_losses_and_times(event);
   add_scalar(event, "learning_rate", sample.learning_rate);
-  since_ = {};
+  since_ = {.loss = std::vector<double>(since_.loss.size())};
   result::TelemetrySample found = norms(sample.step);
   add_norms(found, event);
   if (config_.histograms_every > 0 && sample.step % config_.histograms_every == 0) add_histograms(event);
@@ -143,7 +148,7 @@ void Telemetry::add_losses_and_times(EventMessage& event) const {
   const auto mean = [&](double sum) { return sum / static_cast<double>(since_.steps); };
   double all = 0;
   for (std::size_t i = 0; i < since_.loss.size(); ++i) {
-    add_scalar(event, "loss/" + std::string(result::kLossNames[i]), mean(since_.loss[i]));
+    add_scalar(event, "loss/" + sources_.model.loss_names()[i], mean(since_.loss[i]));
     all += mean(since_.loss[i]);
   }
   add_scalar(event, "loss/total", all);
@@ -193,69 +198,31 @@ void Telemetry::add_histograms(EventMessage& event) const {
 }
 
 void Telemetry::evaluation_predicted(const Position& at, bool) {
-  if (subjects_.empty() || static_cast<double>(at.epoch) < next_pictures_epoch_) return;
+  if (!sources_.gallery || sources_.gallery->size() == 0 || static_cast<double>(at.epoch) < next_pictures_epoch_)
+    return;
   next_pictures_epoch_ = static_cast<double>(at.epoch) + config_.pictures_every_epochs;
   add_pictures(at.step);
 }
 
 void Telemetry::evaluated(const Position&, const result::Evaluation& e) {
   EventMessage event{.step = e.step};
-  for (std::size_t i = 0; i < result::kCocoStatNames.size(); ++i) {  // -1: there is no such object
-    if (e.bbox[i] >= 0) add_scalar(event, "box/" + std::string(result::kCocoStatNames[i]), e.bbox[i]);
-    if (e.segm[i] >= 0) add_scalar(event, "mask/" + std::string(result::kCocoStatNames[i]), e.segm[i]);
-  }
+  for (const result::Metric& m : e.metrics)  // COCO's -1: there is no such object
+    if (m.value >= 0) add_scalar(event, metric_tag(m.name), m.value);
   add_scalar(event, "evaluation_s", e.duration_s);
   writer_.add(std::move(event));
 }
 
-void Telemetry::choose_subjects() {
-  const ttt::coco::Dataset truth = sources_.eval_images.ground_truth();
-  for (const ttt::coco::Category& c : truth.categories) {
-    category_name_.resize(std::max<std::size_t>(category_name_.size(), static_cast<std::size_t>(c.id) + 1));
-    category_name_[static_cast<std::size_t>(c.id)] = c.name;
-  }
-  for (std::int64_t i = 0; i < std::min(config_.pictures, sources_.eval_images.size()); ++i) {
-    const data::ImageInfo info = sources_.eval_images.image(i);
-    Subject& s = subjects_.emplace_back(Subject{.index = i, .id = info.id});
-    const ttt::coco::Image image{.id = info.id,
-        .height = static_cast<std::uint32_t>(info.height),
-        .width = static_cast<std::uint32_t>(info.width)};
-    for (const ttt::coco::Annotation& a : truth.annotations)
-      if (a.image_id == info.id) s.truth.push_back(a), s.masks.push_back(ttt::coco::mask_of(a, image));
-  }
-}
-
+// Predicted here; drawn and compressed on the writer's thread.
 void Telemetry::add_pictures(std::int64_t step) {
   const double start_s = now_s();
-  for (const Subject& s : subjects_) add_picture(s, step);
+  for (std::int64_t i = 0; i < sources_.gallery->size(); ++i)
+    writer_.add([step, draw = sources_.gallery->predict(i)] {
+      const eval::Picture picture = draw();
+      return EventMessage{.step = step,
+          .values = {{"picture/" + picture.name,
+              result::EncodedImage{picture.image.height, picture.image.width, data::encode_png(picture.image)}}}};
+    });
   if (sources_.recorder) sources_.recorder->pictures(step, now_s() - start_s);
-}
-
-// The truth on the left, the predictions on the right. Drawn and compressed on the writer's thread.
-void Telemetry::add_picture(const Subject& subject, std::int64_t step) {
-  std::vector<std::uint8_t> jpeg;
-  const std::int64_t bytes = sources_.eval_images.read(subject.index, jpeg);
-  data::RgbImage image;
-  data::JpegDecoder().decode({jpeg.data(), static_cast<std::size_t>(bytes)}, image);
-  const std::string name = "Image " + std::to_string(subject.id);
-  auto found = sources_.detector(sources_.model, image, sources_.data, name);
-  writer_.add([this, &subject, step, image = std::move(image), found = std::move(found)] {
-    std::vector<eval::Marked> truth, predicted;
-    for (std::size_t i = 0; i < subject.truth.size(); ++i) {
-      const ttt::coco::Annotation& a = subject.truth[i];
-      const std::string& category = category_name_[static_cast<std::size_t>(a.category_id)];
-      truth.push_back({a.bbox, &subject.masks[i], a.iscrowd ? category + " (crowd)" : category,
-          eval::colour_of(static_cast<std::size_t>(a.category_id))});
-    }
-    for (const eval::coco::Detection* d : eval::worth_showing(found, kShownScore, kShownAtLeast))
-      predicted.push_back(eval::marked(*d, category_name_[static_cast<std::size_t>(d->category_id)]));
-    const int magnify = eval::magnification(image);
-    const data::RgbImage picture =
-        eval::beside(eval::draw(image, truth, magnify), eval::draw(image, predicted, magnify));
-    return EventMessage{.step = step,
-        .values = {{"picture/" + std::to_string(subject.id),
-            result::EncodedImage{picture.height, picture.width, data::encode_png(picture)}}}};
-  });
 }
 
 }  // namespace ttt::train

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "data/settings.h"
-#include "data/shard_set.h"
-#include "eval/detector.h"
+#include "eval/workload.h"
 #include "result/run_recorder.h"
 #include "settings/fields.h"
 #include "telemetry/config.h"
@@ -23,13 +21,11 @@ namespace ttt::train {
 
 // What it looks at; all but the recorder outlives it, which may be null: then nothing goes into a result.
 struct TelemetrySources {
-  model::MaskRcnn& model;
-  const data::ShardSet& eval_images;
-  const data::DataSettings& data;
-  eval::Detector detector;
-  model::ParameterKernels kernels = {};  // of the model's; empty ones are the host's
-  int ranks = 1;                         // gradients are sums over so many
-  const LossScaler* scaler = nullptr;    // of the loss whose gradients they are; null: it is not scaled
+  model::Model& model;
+  std::unique_ptr<eval::Gallery> gallery = nullptr;  // null: no pictures
+  model::ParameterKernels kernels = {};              // of the model's; empty ones are the host's
+  int ranks = 1;                                     // gradients are sums over so many
+  const LossScaler* scaler = nullptr;                // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;
   result::RunRecorder* recorder = nullptr;
 };
@@ -62,15 +58,9 @@ class Telemetry final : public Listener {
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
 
  private:
-  // One of the evaluation images that are drawn, with what it shows.
-  struct Subject {
-    std::int64_t index = 0, id = 0;  // in the set; COCO's
-    std::vector<ttt::coco::Annotation> truth;
-    std::vector<ttt::coco::Rle> masks;  // of each
-  };
   // Sums over the steps since the last sample.
   struct Since {
-    std::array<double, result::kLossNames.size()> loss{};
+    std::vector<double> loss;
     std::array<double, result::kPhaseNames.size()> phase_s{};
     double step_s = 0;
     std::int64_t images = 0, steps = 0;
@@ -82,15 +72,18 @@ class Telemetry final : public Listener {
   void add_histograms(result::EventMessage& event) const;
   double gradient_scale() const;  // turns what lies in the parameters into gradients of the mean loss
   result::TelemetrySample norms(std::int64_t step) const;
-  void choose_subjects();
   void add_pictures(std::int64_t step);
-  void add_picture(const Subject& subject, std::int64_t step);
+  // visit(address, bytes) of all that a resumed run needs.
+  template <class Visit> void for_each_kept(const Visit& visit) {
+    for (double& loss : since_.loss) visit(&loss, sizeof loss);
+    visit(&since_.phase_s, sizeof since_.phase_s), visit(&since_.step_s, sizeof since_.step_s);
+    visit(&since_.images, sizeof since_.images), visit(&since_.steps, sizeof since_.steps);
+    visit(&next_pictures_epoch_, sizeof next_pictures_epoch_);
+  }
 
   const TelemetryConfig config_;
   TelemetrySources sources_;
   std::vector<LayerGroup> groups_;
-  std::vector<Subject> subjects_;
-  std::vector<std::string> category_name_;  // by COCO's id; "" where there is none
   UpdateNorms update_;
   double copy_s_ = 0;  // what keeping the weights took before the step that is sampled
   Since since_;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "settings/field_table.h"
 #include "train/loss_scaler.h"
 #include "train/optimizers/optimizer.h"
 #include "train/reducers/reducer.h"
@@ -19,8 +20,7 @@ struct TrainConfig {
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
   bool eval_overlap = false;
-  double target_box_ap = 0.377;
-  double target_mask_ap = 0.339;
+  result::AnyGroup targets;  // the workload's
   bool copy_stream = true;
   std::string graphs = "none";
   LossScaleConfig loss_scale;

@@ -32,14 +32,6 @@ c10::Stream current_stream(const at::Device& device) {
 
 }  // namespace
 
-void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit) {
-  model::DeviceBatch& b = inputs.batch;
-  for (at::Tensor* t : {&b.images, &b.image_size, &b.image_id, &b.gt_box, &b.gt_label, &b.gt_count,
-           &b.masks.object_polygon, &b.masks.bitmap_box, &b.masks.bitmap_offset, &b.draw, &inputs.rates.tensor})
-    visit(*t, false);
-  for (at::Tensor* t : {&b.masks.polygon_vertex, &b.masks.vertices, &b.masks.bitmap_bytes}) visit(*t, true);
-}
-
 Uploader::Uploader(
     const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream)
     : device_(device), placer_(std::move(placer)), packed_(2, memory) {
@@ -64,7 +56,7 @@ void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
     copy(inputs_->batch.image_size);
     placer_(inputs_->batch);
   }
-  for_each_tensor(*inputs_, copy);
+  inputs_->for_each_tensor(copy);
   copied_->record(*stream_);
 }
 
@@ -74,7 +66,7 @@ StepInputs Uploader::take() {
     const c10::Stream current = current_stream(device_);
     copied_->block(current);
     // memory of the one stream, used by the other
-    for_each_tensor(inputs, [&](at::Tensor& t, bool) { t.record_stream(current); });
+    inputs.for_each_tensor([&](at::Tensor& t, bool) { t.record_stream(current); });
   }
   return inputs;
 }
@@ -83,10 +75,10 @@ void Uploader::wait() {
   if (copied_) copied_->synchronize();
 }
 
-void LossQueue::push(const std::array<at::Tensor, model::kLosses>& losses) {
+void LossQueue::push(const std::vector<at::Tensor>& losses) {
   Flight& f = flights_.emplace_back(
-      Flight{.values = std::pmr::vector<float>(model::kLosses, memory_), .device = {}, .arrived = {}});
-  const at::Tensor host = at::from_blob(f.values.data(), {model::kLosses}, at::kFloat);
+      Flight{.values = std::pmr::vector<float>(losses.size(), memory_), .device = {}, .arrived = {}});
+  const at::Tensor host = at::from_blob(f.values.data(), {static_cast<std::int64_t>(losses.size())}, at::kFloat);
   f.device = at::stack(losses);
   host.copy_(f.device, /*non_blocking=*/true);
   if (device_.is_cpu()) return;
@@ -94,14 +86,13 @@ void LossQueue::push(const std::array<at::Tensor, model::kLosses>& losses) {
   f.arrived->record(current_stream(device_));
 }
 
-std::array<double, model::kLosses> LossQueue::pop() {
+std::vector<double> LossQueue::pop() {
   const Flight& f = flights_.front();
   if (f.arrived && !f.arrived->query()) {
     const DeviceWait shown(place_);
     f.arrived->synchronize();
   }
-  std::array<double, model::kLosses> losses;
-  std::copy(f.values.begin(), f.values.end(), losses.begin());
+  std::vector<double> losses(f.values.begin(), f.values.end());
   flights_.pop_front();
   return losses;
 }

@@ -13,7 +13,6 @@
 #include "data/host_batch.h"
 #include "models/batch.h"
 #include "models/image_placer.h"
-#include "models/mask_rcnn/losses.h"
 #include "train/optimizers/optimizer.h"
 
 namespace ttt::train {
@@ -24,16 +23,16 @@ struct StepNumbers {
   double lr = 0, gradient_scale = 1;
 };
 
-using DetachedLosses = std::array<at::Tensor, model::kLosses>;  // without history
-
 // All that differs from step to step.
 struct StepInputs {
   model::DeviceBatch batch;
   Rates rates;
+
+  template <class Visit> void for_each_tensor(const Visit& visit) {  // as the batch does
+    batch.for_each_tensor(visit);
+    visit(rates.tensor, false);
+  }
 };
-// Calls visit(tensor, grows) for each tensor; grows: its size follows the batch's objects, where the others' follow
-// from the images' size.
-void for_each_tensor(StepInputs& inputs, const std::function<void(at::Tensor& tensor, bool grows)>& visit);
 
 // Host batches on their way to the device, one at a time, by a stream of their own: the copies run beside the step
 // before.
@@ -77,9 +76,9 @@ class LossQueue {
 
   // On a device the losses of a step are there when the next one runs; on a CPU at once.
   bool late() const { return !device_.is_cpu(); }
-  void push(const std::array<at::Tensor, model::kLosses>& losses);
+  void push(const std::vector<at::Tensor>& losses);  // scalars, as many in every step
   // Those of the oldest step; waits until they have arrived.
-  std::array<double, model::kLosses> pop();
+  std::vector<double> pop();
 
  private:
   struct Flight {

@@ -26,7 +26,7 @@ Sizes sizes_of(const StepInputs& in) { return {in.batch.images.sizes().vec(), in
 
 std::vector<std::pair<at::Tensor*, bool>> tensors_of(StepInputs& in) {
   std::vector<std::pair<at::Tensor*, bool>> all;
-  for_each_tensor(in, [&](at::Tensor& t, bool grows) { all.emplace_back(&t, grows); });
+  in.for_each_tensor([&](at::Tensor& t, bool grows) { all.emplace_back(&t, grows); });
   return all;
 }
 
@@ -105,7 +105,8 @@ class GraphRunner final : public StepRunner {
     if (const std::string reason = entries(unused).front().stage.not_capturable; !reason.empty()) refuse(reason);
   }
 
-  DetachedLosses run(StepInputs in, result::PhaseClock& clock, const std::function<void()>& next_batch) override {
+  std::vector<at::Tensor> run(
+      StepInputs in, result::PhaseClock& clock, const std::function<void()>& next_batch) override {
     Shape& shape = shape_for(in);
     load(shape.state.inputs, in);
     const bool captures = shape.runs++ >= kWarmUpSteps;

@@ -7,44 +7,87 @@ namespace ttt::train {
 
 using result::Phase;
 
+// Between two sections.
+struct EagerStep::Cut {
+  std::vector<at::Tensor> outputs;                     // of the section before, with history
+  std::vector<at::Tensor> inputs;                      // the same values, where the next section's history begins
+  std::vector<at::Tensor> gradients;                   // of `inputs`
+  bool inputs_fixed = false, gradients_fixed = false;  // their addresses: a captured stage reads them
+
+  void forward(std::vector<at::Tensor> of_section) {
+    const at::NoGradGuard no_grad;
+    outputs = std::move(of_section);
+    inputs.resize(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (inputs_fixed) inputs[i].copy_(outputs[i]);
+      else inputs[i] = outputs[i].detach().requires_grad_();
+    }
+  }
+  void clear() {
+    for (at::Tensor& input : inputs) input.mutable_grad().reset();
+  }
+  void take_gradients() {
+    gradients.resize(inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (gradients_fixed) gradients[i].copy_(inputs[i].grad());
+      else gradients[i] = inputs[i].grad();
+    }
+  }
+};
+
 // What the stages of forward and backward hand on.
-struct EagerStep::Forward {
-  model::Pyramid features;                          // with history
-  model::Pyramid cut;                               // the same values, where the heads' history begins
-  std::vector<at::Tensor> gradients;                // of the pyramid's levels
-  bool cut_fixed = false, gradients_fixed = false;  // their addresses: a captured stage reads them
-  model::Losses losses;
+struct EagerStep::Pass {
+  std::vector<Cut> cuts;  // one fewer than sections
+  std::vector<at::Tensor> losses;
 };
 
 std::vector<Stage> EagerStep::stages(StepState& s) {
-  const auto f = std::make_shared<Forward>();
-  const auto backbone = [this, &s, f](bool) {
-    f->features = model_.features(s.inputs.batch.images);
-    cut(*f);
-  };
-  const auto heads = [this, &s, f](bool keep) {
-    f->cut_fixed = keep;
-    f->losses = model_.training_losses(f->cut, s.inputs.batch);
-    s.losses = f->losses.detached();
-  };
-  const auto heads_backward = [this, f](bool keep) { losses_backward(*f, keep); };
-  const auto backbone_backward = [f](bool keep) {
-    f->gradients_fixed = keep;
-    torch::autograd::backward({f->features.begin(), f->features.end()}, f->gradients, /*retain_graph=*/keep);
-  };
+  const std::vector<model::Section> sections = model_.sections();
   const std::string host = model_.not_capturable();
-  return {{"backbone", Phase::kForward, backbone, "", host}, {"heads", Phase::kForward, heads, "", host},
-      {"heads_backward", Phase::kBackward, heads_backward, "heads", host},
-      {"backbone_backward", Phase::kBackward, backbone_backward, "backbone", host}};
+  const auto pass = std::make_shared<Pass>(Pass{.cuts = std::vector<Cut>(sections.size() - 1), .losses = {}});
+  std::vector<Stage> forward, backward;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const model::Section& section = sections[i];
+    Cut* const before = i > 0 ? &pass->cuts[i - 1] : nullptr;
+    Cut* const after = i + 1 < sections.size() ? &pass->cuts[i] : nullptr;
+    const auto run = [&s, pass, before, after, run = section.run](bool keep) {
+      if (before) before->inputs_fixed = keep;
+      std::vector<at::Tensor> outputs = run(before ? before->inputs : std::vector<at::Tensor>(), s.inputs.batch);
+      if (after) return after->forward(std::move(outputs));
+      s.losses.clear();
+      for (const at::Tensor& loss : outputs) s.losses.push_back(loss.detach());
+      pass->losses = std::move(outputs);
+    };
+    const auto run_backward = [this, pass, before, after](bool keep) {
+      if (before) before->clear();
+      if (after) {
+        after->gradients_fixed = keep;
+        torch::autograd::backward(after->outputs, after->gradients, /*retain_graph=*/keep);
+      } else {
+        losses_backward(pass->losses, keep);
+      }
+      if (before) before->take_gradients();
+    };
+    forward.push_back({section.name, Phase::kForward, run, "", host});
+    backward.push_back({section.name + "_backward", Phase::kBackward, run_backward, section.name, host});
+  }
+  forward.insert(forward.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));
+  return forward;
+}
+
+at::Tensor total(const std::vector<at::Tensor>& losses) {
+  at::Tensor sum = losses[0];
+  for (std::size_t i = 1; i < losses.size(); ++i) sum = sum + losses[i];
+  return sum;
 }
 
 std::vector<Stage> stages_of(
     Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch) {
-  std::vector<Stage> all = step.stages(s);  // backbone, heads, heads_backward, backbone_backward
+  std::vector<Stage> all = step.stages(s);
   const ReducerTraits traits = reducer.traits();
   // Buckets have already left from backward's hooks: launch sends the others.
   if (!traits.idle)
-    all.push_back({"launch", Phase::kBackward, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
+    all.push_back({"launch", Phase::kOther, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
   all.push_back({kNextBatch, Phase::kDataWait, [next = std::move(next_batch)](bool) { next(); }});
   if (!traits.idle)
     all.push_back({kAllReduce, Phase::kCommExposed, [&reducer](bool) { reducer.finish(); }, "", traits.not_capturable});
@@ -65,42 +108,30 @@ void run(std::span<const Stage> stages, result::PhaseClock& clock) {
 
 }  // namespace
 
-DetachedLosses EagerRunner::run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) {
+std::vector<at::Tensor> EagerRunner::run(
+    StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) {
   StepState s{.inputs = std::move(inputs)};
   train::run(stages_of(step_, reducer_, optimizer_, s, next_batch), clock);
   return s.losses;
 }
 
-DetachedLosses Step::forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock) {
+std::vector<at::Tensor> Step::forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock) {
   StepState s{.inputs = {.batch = batch, .rates = {}}};
   run(stages(s), clock);
   return s.losses;
 }
 
-void EagerStep::cut(Forward& f) {
-  const at::NoGradGuard no_grad;
-  for (std::size_t l = 0; l < f.cut.size(); ++l) {
-    if (f.cut_fixed) f.cut[l].copy_(f.features[l]);
-    else f.cut[l] = f.features[l].detach().requires_grad_();
-  }
-}
-
-void EagerStep::losses_backward(Forward& f, bool keep) const {
+void EagerStep::losses_backward(const std::vector<at::Tensor>& losses, bool keep) const {
   if (clear_.clear) clear_.clear();
   else model_.parameters().flat_gradients().zero_();
-  for (at::Tensor& level : f.cut) level.mutable_grad().reset();
-  scaled(f.losses.total(), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
-  if (f.gradients_fixed) {
-    for (std::size_t l = 0; l < f.cut.size(); ++l) f.gradients[l].copy_(f.cut[l].grad());
-  } else {
-    f.gradients.clear();
-    for (const at::Tensor& level : f.cut) f.gradients.push_back(level.grad());
-  }
+  scaled(total(losses), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
 }
 
 result::Json EagerStep::describe() const {
-  return {{"kind", "eager"}, {"shapes", model_.config().shapes}, {"precision", model_.config().precision},
-      {"ops", model_.ops().name}, {"zero_grad", clear_.name}};
+  result::Json built = model_.describe();
+  built["kind"] = "eager";
+  built["zero_grad"] = clear_.name;
+  return built;
 }
 
 }  // namespace ttt::train

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/model.h"
 #include "result/phase_clock.h"
 #include "settings/json.h"
 #include "train/device_batch.h"
@@ -29,7 +30,7 @@ struct Stage {
 // Inputs and results that the stages of one step share. It outlives them.
 struct StepState {
   StepInputs inputs;
-  DetachedLosses losses = {};  // of the last run
+  std::vector<at::Tensor> losses = {};  // of the last run, without history
 };
 
 // Forward and backward: what an ablation replaces.
@@ -42,7 +43,7 @@ class Step {
   virtual result::Json describe() const = 0;
 
   // Runs these stages alone, in order.
-  DetachedLosses forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock);
+  std::vector<at::Tensor> forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock);
 };
 
 // How gradients are set to zero before backward. `clear` empty: one fill of the flat allocation of which they are
@@ -52,25 +53,27 @@ struct ClearGradients {
   std::function<void()> clear;
 };
 
-// The backbone, the heads with the losses, and their backward passes. The pyramid between them is cut out of autograd's
-// graph, which changes no bit: its gradient is summed in the same order.
+// The model's sections, and their backward passes in reverse order. What lies between two sections is cut out of
+// autograd's graph, which changes no bit: its gradient is summed in the same order.
 class EagerStep final : public Step {
  public:
   // `scaler`: multiplies the loss before backward, null: the loss as it is; outlives the step.
-  explicit EagerStep(model::MaskRcnn& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr)
+  explicit EagerStep(model::Model& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr)
       : model_(model), clear_(std::move(clear)), scaler_(scaler) {}
   std::vector<Stage> stages(StepState& s) override;
   result::Json describe() const override;
 
  private:
-  struct Forward;
-  static void cut(Forward& f);
-  void losses_backward(Forward& f, bool keep) const;
+  struct Cut;
+  struct Pass;
+  void losses_backward(const std::vector<at::Tensor>& losses, bool keep) const;
 
-  model::MaskRcnn& model_;
+  model::Model& model_;
   ClearGradients clear_;
   const LossScaler* scaler_;
 };
+
+at::Tensor total(const std::vector<at::Tensor>& losses);  // added in order
 
 inline constexpr const char* kNextBatch = "next_batch";
 inline constexpr const char* kAllReduce = "all_reduce";
@@ -84,7 +87,8 @@ class StepRunner {
  public:
   virtual ~StepRunner() = default;
   // One step. Calls next_batch() once, where the host has time: gradients are on their way.
-  virtual DetachedLosses run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) = 0;
+  virtual std::vector<at::Tensor> run(
+      StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) = 0;
   // What was captured, when and how large, and what could not be and why; "none" where nothing is.
   virtual result::Json describe() const = 0;
 };
@@ -94,7 +98,8 @@ class EagerRunner final : public StepRunner {
  public:
   EagerRunner(Step& step, Reducer& reducer, Optimizer& optimizer)
       : step_(step), reducer_(reducer), optimizer_(optimizer) {}
-  DetachedLosses run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) override;
+  std::vector<at::Tensor> run(
+      StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) override;
   result::Json describe() const override { return "none"; }
 
  private:

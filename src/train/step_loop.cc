@@ -28,7 +28,7 @@ void StepLoop::fetch(std::int64_t step) {
   fetched_ = true;
 }
 
-DetachedLosses StepLoop::run(StepInputs inputs, const std::function<void()>& meanwhile) {
+std::vector<at::Tensor> StepLoop::run(StepInputs inputs, const std::function<void()>& meanwhile) {
   const bool first = sizes_.insert(inputs.batch.images.sizes().vec()).second;
   if (first || !parts_.forbid_waits) return runner_->run(std::move(inputs), phases_, meanwhile);
   struct Forbidden {
@@ -54,7 +54,7 @@ result::StepSample StepLoop::start(bool more) {
   StepInputs inputs = uploader_.take();
   fetched_ = false;
   const double lr = inputs.rates.lr;
-  const DetachedLosses losses = run(std::move(inputs), [&] {
+  const std::vector<at::Tensor> losses = run(std::move(inputs), [&] {
     if (more) fetch(step_ + 1);
   });
   losses_.push(losses);  // after all else: who waits for them has waited for the step

@@ -12,7 +12,7 @@
 #include "core/trace.h"
 #include "cuda/graphs.h"
 #include "data/loader.h"
-#include "eval/evaluator.h"
+#include "eval/workload.h"
 #include "models/gradient_hooks.h"
 #include "result/phase_clock.h"
 #include "train/config.h"
@@ -36,7 +36,7 @@ struct Parts {
   comm::Place* place = nullptr;
   std::int64_t seed = 1;  // of the random draws of the steps
   std::unique_ptr<data::Loader> loader;
-  std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<model::Model> model;
   std::unique_ptr<model::ImagePlacer> placer;  // of images that come as bytes
   std::unique_ptr<LossScaler> scaler;          // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
@@ -45,6 +45,7 @@ struct Parts {
   std::unique_ptr<Optimizer> optimizer;
   std::unique_ptr<Schedule> schedule;
   std::unique_ptr<eval::Evaluator> evaluator;
+  result::Metrics target;  // that ends the run
 
   // The reducer and its hooks belong together: hooks of an old reducer must go before a new one's are set.
   void set_reducer(std::unique_ptr<Reducer> next) {
@@ -87,7 +88,7 @@ class StepLoop {
   void fetch(std::int64_t step);  // its batch and numbers, and starts to copy them
 
   // Runs the step; of each size of images the first makes the anchors, for which the host waits, and may.
-  DetachedLosses run(StepInputs inputs, const std::function<void()>& meanwhile);
+  std::vector<at::Tensor> run(StepInputs inputs, const std::function<void()>& meanwhile);
 
   std::unique_ptr<StepRunner> runner_;
   std::set<std::vector<std::int64_t>> sizes_;  // of the images so far

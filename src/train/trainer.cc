@@ -11,11 +11,10 @@
 namespace ttt::train {
 namespace {
 
-std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const char* relation) {
-  char text[160];
-  std::snprintf(text, sizeof text, "box AP %.4f and mask AP %.4f after %lld epochs, %s the target of %.3f and %.3f",
-      e.bbox[0], e.segm[0], static_cast<long long>(e.epoch), relation, t.target_box_ap, t.target_mask_ap);
-  return text;
+// "box AP 0.5123 and mask AP 0.5034 after 5 epochs, at or above the target of 0.500 and 0.500"
+std::string accuracy_text(const result::Evaluation& e, const result::Metrics& target, const char* relation) {
+  return result::metrics_text(result::bounded(e.metrics, target), 4) + " after " + std::to_string(e.epoch) +
+         " epochs, " + relation + " the target of " + result::values_text(target, 3);
 }
 
 }  // namespace
@@ -25,6 +24,7 @@ Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_
     : config_(config), parts_(std::move(parts)), control_(control), observer_(observer),
       loop_(config_, parts_, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
+  observer_.recorder.update([&](result::RunRecord& r) { r.steps.name_losses(parts_.model->loss_names()); });
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = config.epochs * steps_per_epoch;
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
@@ -76,7 +76,7 @@ Ending Trainer::train() {
   if (t.max_steps > 0)
     return {result::Verdict::kSmoke,
         "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
-  return {result::Verdict::kNotConverged, ap_text(*last_, t, "below")};
+  return {result::Verdict::kNotConverged, accuracy_text(*last_, parts_.target, "below")};
 }
 
 Trainer::Agreement Trainer::train_step() {
@@ -191,19 +191,16 @@ void Trainer::start_evaluation() {
   observer_.clock.start_evaluation();
   tell(&Listener::evaluation_started, evaluation_->at);
   average_running_statistics();
-  parts_.evaluator->start(*parts_.model);
+  parts_.evaluator->start();
   evaluation_->record.duration_s = observer_.clock.end_evaluation();
 }
 
 std::optional<Ending> Trainer::finish_evaluation() {
-  const TrainConfig& t = config_;
   auto [at, e] = *std::exchange(evaluation_, std::nullopt);
   {
     const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, e.epoch);
     observer_.clock.start_evaluation();
-    const eval::AveragePrecision ap = parts_.evaluator->finish();
-    e.bbox = ap.bbox;
-    e.segm = ap.segm;
+    e.metrics = parts_.evaluator->finish();
     e.duration_s += observer_.clock.end_evaluation();
   }
   e.wall_s = observer_.clock.wall_s();
@@ -211,8 +208,8 @@ std::optional<Ending> Trainer::finish_evaluation() {
   tell(&Listener::evaluated, at, e);
   last_ = e;
   loop_.phases().start_step();
-  if (e.bbox[0] >= t.target_box_ap && e.segm[0] >= t.target_mask_ap)
-    return Ending{result::Verdict::kPassed, ap_text(e, t, "at or above")};
+  if (result::reached(e.metrics, parts_.target))
+    return Ending{result::Verdict::kPassed, accuracy_text(e, parts_.target, "at or above")};
   return std::nullopt;
 }
 

@@ -158,7 +158,7 @@ def converge(ablate, report, folder, data):
     small = ["model.roi.sample=16", "model.rpn.sample=16"]
     done, result, out = measure(
         ablate, folder, 1, "initialisation", "--data", data,
-        settings=[*small, "ablate.seeds=2", "ablate.target_box_ap=0", "ablate.target_mask_ap=0"])
+        settings=[*small, "ablate.seeds=2", "ablate.targets=[0,0]"])
     assert done.returncode == 0, done.stderr
     (row,) = result["convergence"]
     assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3
@@ -169,7 +169,7 @@ def converge(ablate, report, folder, data):
     assert "2 of 2" in shown and "epochs to target" in shown, shown
     done, result, out = measure(
         ablate, folder, 1, "initialisation=kaiming_uniform", "--data", data,
-        settings=[*small, "ablate.seeds=1", "ablate.target_box_ap=1", "ablate.target_mask_ap=1"])
+        settings=[*small, "ablate.seeds=1", "ablate.targets=[1,1]"])
     (row,) = result["convergence"]
     assert done.returncode == 0 and [(t["reached"], t["epochs"])
                                      for t in row["trainings"]] == [(False, 4)] * 2, (done.returncode, done.stderr, row)

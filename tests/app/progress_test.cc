@@ -67,11 +67,11 @@ TEST_F(ProgressTest, ANewApIsPrintedAtOnceAndNotesStayAboveTheLine) {
   progress.update(at(1));
   fake_now_s += 1;
   ProgressState state = at(2);
-  state.bbox_ap = 0.4125, state.segm_ap = 0.25;
+  state.accuracy = "box AP 0.412 and mask AP 0.250";
   progress.note("epoch 1 done");
   progress.update(state);
-  EXPECT_TRUE(
-      printed().ends_with("epoch 1 done\nstep 2/100  loss 1.25  8.0 images/s  ETA 1:38  AP box 0.412 mask 0.250\n"))
+  EXPECT_TRUE(printed().ends_with(
+      "epoch 1 done\nstep 2/100  loss 1.25  8.0 images/s  ETA 1:38  box AP 0.412 and mask AP 0.250\n"))
       << printed();
 }
 

@@ -77,7 +77,7 @@ class Files {
 harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
   const bool mine = context.launch.rank == recipe.rank;
   context.recorder.update([](result::RunRecord& r) {
-    r.target = result::Target{0.5, 0.5}, r.data = {{"train_images", 64}};
+    r.target = test::kToyTarget, r.steps.name_losses(test::kToyLosses), r.data = {{"train_images", 64}};
   });
   if (recipe.mode == "refuse") throw UsageError("There is no ablation 'nosuch'. Name one that --list shows.");
   context.clock.start_run();
@@ -109,9 +109,7 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
   }
   context.clock.end_run();
   if (recipe.mode != "not_converged") {
-    result::Evaluation e{.epoch = 1, .step = recipe.steps};
-    e.bbox[0] = e.segm[0] = 0.6;
-    context.recorder.evaluation(e);
+    context.recorder.evaluation({.epoch = 1, .step = recipe.steps, .metrics = {{"bbox.AP", 0.6}, {"segm.AP", 0.6}}});
   }
   if (recipe.mode == "not_converged") return {result::Verdict::kNotConverged, "box AP 0.4 < 0.5 after 2 epochs"};
   return {result::Verdict::kPassed, "target reached"};

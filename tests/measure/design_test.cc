@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "eval/mask_rcnn.h"
 #include "tests/support/message_of.h"
 
 namespace ttt::ablations {
@@ -29,14 +30,16 @@ Ablation seeds() {
   return plain("seeds", [](train::Recipe& r) { r.seed += 1; });
 }
 Ablation shapes() {
-  Ablation a =
-      plain("shapes", [](train::Recipe& r) { r.model.shapes = r.model.shapes == "static" ? "dynamic" : "static"; });
+  Ablation a = plain("shapes", [](train::Recipe& r) {
+    r.model.as<model::ModelConfig>().shapes =
+        r.model.as<model::ModelConfig>().shapes == "static" ? "dynamic" : "static";
+  });
   a.settings = {images(3), images(5)};
   return a;
 }
 
 std::vector<Pairing> designed(const std::vector<Ablation>& ablations, const std::string& design) {
-  return pairings(ablations, design, {}, 0, train::Recipe());
+  return pairings(ablations, design, {}, 0, train::Recipe(eval::mask_rcnn()));
 }
 
 std::vector<std::string> settings_of_rows(const std::vector<Pairing>& rows) {
@@ -54,7 +57,7 @@ TEST(Design, EveryDesignIsMadeUnderEachSetting) {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       EXPECT_EQ(rows[r].setting.name, r < rows_of_a_setting[i] ? "3 images" : "5 images") << design;
       ASSERT_TRUE(rows[r].setting.change) << design;
-      train::Recipe recipe;
+      train::Recipe recipe(eval::mask_rcnn());
       rows[r].setting.change(recipe);
       EXPECT_EQ(recipe.train.images_per_rank, r < rows_of_a_setting[i] ? 3 : 5);
       EXPECT_EQ(rows[r].variant.name, rows[r % rows_of_a_setting[i]].variant.name) << design;

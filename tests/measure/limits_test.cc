@@ -1,6 +1,7 @@
 // How long comparisons may take: what an ablation says, unless the user does.
 #include <gtest/gtest.h>
 
+#include "eval/mask_rcnn.h"
 #include "measure/runner.h"
 #include "tests/support/ranges.h"
 
@@ -8,11 +9,11 @@ namespace ttt::ablations {
 namespace {
 
 std::vector<Pairing> pairings_of(const std::string& names) {
-  return pairings(chosen({.names = names}), "one_off", {}, 0, train::Recipe());
+  return pairings(chosen({.names = names}), "one_off", {}, 0, train::Recipe(eval::mask_rcnn()));
 }
 
 // A number without a range reaches the allocator, whatever it is. AblateRecipe holds every setting of a training, too.
-TEST(Limits, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(AblateRecipe())); }
+TEST(Limits, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(AblateRecipe(eval::mask_rcnn()))); }
 
 TEST(Limits, AreTheAblationsUnlessTheUserSaysOtherwise) {
   const Pairing usual = pairings_of("optimizer")[0], planted = pairings_of("planted")[0];

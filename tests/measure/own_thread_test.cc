@@ -9,6 +9,7 @@
 
 #include "comm/world.h"
 #include "core/error.h"
+#include "eval/mask_rcnn.h"
 #include "tests/support/message_of.h"
 
 namespace ttt::ablations {
@@ -102,7 +103,7 @@ TEST(CudnnAutotune, EveryCallOfTheConvolutionHasTheSameNumbers) {
   for (std::size_t s = 1; s < a.settings.size(); ++s) {
     std::vector<std::unique_ptr<Arm>> sides;
     for (const Variant& v : a.variants) {
-      train::Recipe recipe;
+      train::Recipe recipe(eval::mask_rcnn());
       v.change(recipe);
       sides.push_back(a.settings[s].arm({recipe, world, context}));
       EXPECT_EQ(sides.back()->describe()["cudnn_autotune"], v.name == "on");

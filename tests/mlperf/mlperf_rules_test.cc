@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
+#include "eval/mask_rcnn.h"
 #include "mlperf/log.h"
 #include "mlperf/rules.h"
 #include "mlperf/run_events.h"
@@ -20,7 +21,7 @@ namespace ttt::train {
 namespace {
 
 Recipe reference() {
-  Recipe r;
+  Recipe r(eval::mask_rcnn());
   result::FieldTable table = result::field_table(r);
   harness::read_settings_file(table, TTT_SOURCE_DIR "/benchmarks/recipes/mlperf.toml");
   result::assign(table, r);
@@ -40,7 +41,6 @@ Recipe closed() {
 RunFacts facts(const Recipe& recipe, const Recipe& reference, std::int64_t train_images = 117266) {
   return {.seed = recipe.seed,
       .data = recipe.data,
-      .model = recipe.model,
       .train = recipe.train,
       .mlperf = recipe.mlperf,
       .settings = result::field_table(recipe),
@@ -71,8 +71,8 @@ TEST(ClosedRules, EachIsBrokenByItself) {
       {"image_size", [](Recipe& r) { r.data.short_side = 640; }},
       {"image_size", [](Recipe& r) { r.data.long_side = 1024; }},
       {"data_order", [](Recipe& r) { r.data.last_batch = "drop"; }},
-      {"model", [](Recipe& r) { r.model.backbone.width = 32; }},
-      {"model", [](Recipe& r) { r.model.loss_mean = "global"; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().backbone.width = 32; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().loss_mean = "global"; }},
       {"initial_weights", [](Recipe& r) { r.train.weights = "trained.h5"; }},
       {"initial_weights", [](Recipe& r) { r.train.weights_backbone = ""; }},
       {"optimizer", [](Recipe& r) { r.train.optimizer.momentum = 0.95; }},
@@ -88,9 +88,9 @@ TEST(ClosedRules, EachIsBrokenByItself) {
           }},
       {"decay_steps", [](Recipe& r) { r.train.schedule.decay_steps = {9000}; }},
       {"decay_steps", [](Recipe& r) { r.train.schedule.decay_steps = {}; }},
-      {"num_image_candidates", [](Recipe& r) { r.model.rpn.post_nms_train = 2000; }},
-      {"quality_target", [](Recipe& r) { r.train.target_box_ap = 0.376; }},
-      {"quality_target", [](Recipe& r) { r.train.target_mask_ap = 0.35; }},
+      {"num_image_candidates", [](Recipe& r) { r.model.as<model::ModelConfig>().rpn.post_nms_train = 2000; }},
+      {"quality_target", [](Recipe& r) { r.train.targets.as<eval::DetectionTargets>().target_box_ap = 0.376; }},
+      {"quality_target", [](Recipe& r) { r.train.targets.as<eval::DetectionTargets>().target_mask_ap = 0.35; }},
       {"evaluation", [](Recipe& r) { r.train.eval_every_epochs = 0.5; }},
       {"evaluation", [](Recipe& r) { r.train.max_steps = 10; }},
       {"gradients", [](Recipe& r) { r.train.reducer.kind = "none"; }},
@@ -112,13 +112,14 @@ TEST(ClosedRules, EachIsBrokenByItself) {
 // What the rules leave to the one who runs it.
 TEST(ClosedRules, LeaveWhatChangesNoNumberOrIsTunable) {
   Recipe r = closed();
-  r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7, r.model.shapes = "dynamic", r.train.threads = 3,
-  r.train.reducer.kind = "blocking";
-  r.train.schedule.warmup_steps = 2300, r.train.epochs = 99, r.model.rpn.post_nms_train = 1000, r.train.trace_steps = 5;
+  r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7,
+  r.model.as<model::ModelConfig>().shapes = "dynamic", r.train.threads = 3, r.train.reducer.kind = "blocking";
+  r.train.schedule.warmup_steps = 2300, r.train.epochs = 99, r.model.as<model::ModelConfig>().rpn.post_nms_train = 1000,
+  r.train.trace_steps = 5;
   r.data.transform = "device";
   EXPECT_EQ(broken(r), std::set<std::string>{});
   for (const char* format : {"fp32", "tf32", "bf16", "fp16"}) {
-    r.model.precision = format;
+    r.model.as<model::ModelConfig>().precision = format;
     EXPECT_EQ(broken(r), std::set<std::string>{}) << format;
   }
 }
@@ -142,7 +143,8 @@ TEST(ClosedRules, AllowThePublishedHyperParameters) {
 TEST(Divisions, ClosedRefusesNamingRuleKeyAndWhatIsAllowed) {
   const Recipe ref = reference();
   Recipe r = closed();
-  r.train.schedule.lr = 0.13, r.model.backbone.width = 32, r.model.roi.sample = 64;
+  r.train.schedule.lr = 0.13, r.model.as<model::ModelConfig>().backbone.width = 32,
+  r.model.as<model::ModelConfig>().roi.sample = 64;
   const std::string said = test::message_of<UsageError>([&] { relaxed_breaches(facts(r, ref)); });
   EXPECT_NE(said.find("rule model: model.backbone.width = 32 (allowed: 64) and 1 more setting; rule "
                       "base_learning_rate: train.schedule.lr = 0.13 (allowed: 0.02 K"),
@@ -190,8 +192,7 @@ TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
       if (!thrown) {
         events.epoch_ended({.step = 917, .epoch = 1, .images = 117376});
         events.evaluation_started({.step = 917, .epoch = 1, .images = 117376});
-        result::Evaluation e;
-        e.bbox[0] = 0.4, e.segm[0] = 0.35;
+        const result::Evaluation e{.metrics = {{"bbox.AP", 0.4}, {"segm.AP", 0.35}}};
         events.evaluated({.step = 917, .epoch = 1, .images = 117376}, e);
         events.run_ended({result::Verdict::kPassed, ""});
       }

@@ -112,12 +112,12 @@ int run(const char* input, const char* weights, const char* output, const char* 
   for (std::int64_t step = 0; step < steps; ++step) {
     ttt::model::TrainingTrace trace;
     batch.draw = ttt::model::draw_key(1, step).to(place.device);
-    const ttt::model::Losses l = model.training_losses(batch, &trace);
+    const std::vector<at::Tensor> l = model.training_losses(batch, &trace);
     std::vector<at::Tensor> row;
-    for (const at::Tensor& v : l.values) row.push_back(v.detach());
+    for (const at::Tensor& v : l) row.push_back(v.detach());
     losses.push_back(at::stack(row));
     model.parameters().flat_gradients().zero_();
-    (l.total() * loss_scale).backward();
+    (ttt::train::total(l) * loss_scale).backward();
     model.parameters().flat_gradients().div_(loss_scale);
     const std::string s = "step" + std::to_string(step) + ".";
     out[s + "anchor.index"] = trace.anchors.sampled.index;

@@ -183,8 +183,7 @@ TEST(Convergence, MediansAreOfTheTrainingsThatReachedTheTarget) {
       .question = "Which?",
       .expectation = "None.",
       .baseline = "batch",
-      .target_box_ap = 0.5,
-      .target_mask_ap = 0.5,
+      .target = test::kToyTarget,
       .eval_every_epochs = 0.25};
   for (const double epochs : {2.0, 3.0, 4.0, 12.0})
     row.trainings.push_back(

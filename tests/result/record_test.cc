@@ -130,6 +130,7 @@ TEST(RunRecord, VerdictsHaveNamesAndExitCodes) {
 // Two ranks, reduced by hand: the slowest step, the mean phase, the mean loss.
 TEST(StepSeries, ReducesTimesByMaximumAndPhasesByMean) {
   StepSeries mine, other;
+  mine.name_losses(test::kToyLosses), other.name_losses(test::kToyLosses);
   mine.add({.step = 0, .images = 4, .step_s = 2, .phase_s = {1, 1, 0, 0, 0, 0}, .loss = {1, 2, 3, 4, 5}});
   other.add({.step = 0, .images = 4, .step_s = 3, .phase_s = {0, 1, 2, 0, 0, 0}, .loss = {3, 2, 1, 0, 5}});
   int column = 0;  // the n-th reduction here meets the n-th of the other rank
@@ -154,13 +155,14 @@ TEST(StepSeries, ReducesTimesByMaximumAndPhasesByMean) {
 
 TEST(RunRecorder, ANumberThatIsNotFiniteIsKeptInWords) {
   RunRecorder recorder;
+  recorder.update([](RunRecord& r) { r.steps.name_losses(test::kToyLosses); });
   EXPECT_TRUE(recorder.step(toy_step(0)));
   StepSample bad = toy_step(1);
   bad.loss[4] = std::nan("");
   bad.step_s = -std::numeric_limits<double>::infinity();
   EXPECT_FALSE(recorder.step(bad));
   Evaluation e = toy_evaluation(1, 0.1, 0.1);
-  e.segm[0] = std::numeric_limits<double>::infinity();
+  e.metrics[12].value = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(recorder.evaluation(e));
   const RunRecord r = recorder.snapshot();
   EXPECT_EQ(r.steps.size(), 1u);

@@ -159,7 +159,7 @@ TEST(Reservation, Withdrawn_LeavesTheDiskAsItWas) {
 TEST(ResultFile, PassedWithoutReachingTarget_IsRefused) {
   RunRecord r = test::toy_record();
   EXPECT_NO_THROW(parse_result(result_text(r), "r.json"));
-  r.accuracy.back().bbox[0] = 0;
+  r.accuracy.back().metrics[0].value = 0;
   EXPECT_NE(
       message_of([&] { parse_result(result_text(r), "r.json"); }).find("says passed, but none of its evaluations"),
       std::string::npos);

@@ -221,6 +221,28 @@ TEST(RecipeText, ReadsBackToTheSameSettings) {
   EXPECT_EQ(result::dump(result::fields_json(read), -1), result::dump(result::fields_json(written), -1));
 }
 
+TEST(SettingsReader, ResultAsRecipe_RepeatsItsSettings) {
+  ToyRecipe recipe;
+  recipe.solver.lr = 0.1 + 0.2;
+  recipe.mean = {-0.0, 5e-324, 1e300, 3};
+  recipe.title += "\r\n\x7f\xe2\x82\xac\"\"\"\\";
+  const FieldTable written = field_table(recipe);
+  TempFolder folder;
+  const std::string file = (folder / "r.json").string();
+  const auto message = [&](const result::Json& document) {
+    test::write_text(file, result::dump(document));
+    FieldTable read = toy_table();
+    try {
+      read_recipe_named(read, {}, file);
+    } catch (const Error& e) { return std::string(e.what()); }
+    return result::dump(result::fields_json(read), -1);
+  };
+  const result::Json settings = result::fields_json(written);
+  EXPECT_EQ(message({{"recipe", {{"settings", settings}}}}), result::dump(settings, -1));
+  EXPECT_NE(message({{"recipe", "toy"}}).find("r.json' is no result with the settings of a run"), std::string::npos);
+  EXPECT_NE(message({{"recipe", {{"settings", {{"sed", 1}}}}}}).find("'seed'"), std::string::npos);
+}
+
 // Python's own TOML reader sees the values that the JSON holds.
 TEST(RecipeText, TomllibReadsWhatTheJsonHolds) {
   TTT_NEED_PYTHON("tomllib");

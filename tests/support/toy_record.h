@@ -17,11 +17,17 @@ inline result::Evaluation toy_evaluation(std::int64_t epoch, double bbox_ap, dou
       .images = epoch * 64,
       .wall_s = static_cast<double>(epoch) * 3,
       .duration_s = 1};
-  for (std::size_t i = 0; i < e.bbox.size(); ++i) e.bbox[i] = e.segm[i] = 0.25 + 0.03125 * static_cast<double>(i);
-  e.bbox[3] = e.segm[3] = -1;  // no small object in the ground truth
-  e.bbox[0] = bbox_ap, e.segm[0] = segm_ap;
+  const char* names[] = {"AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl"};
+  for (const auto& [group, first] : {std::pair{"bbox.", bbox_ap}, std::pair{"segm.", segm_ap}})
+    for (std::size_t i = 0; i < 12; ++i)  // no small object in the ground truth
+      e.metrics.push_back({group + std::string(names[i]), i == 0   ? first
+                                                          : i == 3 ? -1
+                                                                   : 0.25 + 0.03125 * static_cast<double>(i)});
   return e;
 }
+
+inline const std::vector<std::string> kToyLosses = {"objectness", "rpn_box_reg", "classifier", "box_reg", "mask"};
+inline const result::Metrics kToyTarget = {{"bbox_ap", 0.5}, {"segm_ap", 0.5}};
 
 inline result::StepSample toy_step(std::int64_t step) {
   result::StepSample s{.step = step, .images = 16, .step_s = 0.5, .learning_rate = 0.02};
@@ -79,7 +85,7 @@ inline result::RunRecord toy_record() {
   r.run_id = "0123456789abcdef";
   r.verdict = result::Verdict::kPassed;
   r.reason = "box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs";
-  r.target = result::Target{0.5, 0.5};
+  r.target = kToyTarget;
   r.provenance = result::provenance_json({"./toy", "--set", "solver.lr=0.01"}, {{"libfoo", {"1.0", "1.1"}}});
   result::Json node = result::node_json();
   r.system = result::system_json({node, node});
@@ -90,6 +96,7 @@ inline result::RunRecord toy_record() {
   r.events = toy_events();
   r.mlperf = {{"division", "closed"}, {"log", "toy.mllog.txt"},
       {"relaxed", {{{"rule", "data_set"}, {"setting", "--data"}, {"is", "64 images"}, {"allowed", "117266 images"}}}}};
+  r.steps.name_losses(kToyLosses);
   for (std::int64_t i = 0; i < 8; ++i) r.steps.add(toy_step(i));
   r.steps.step_ranks = "max", r.steps.phase_ranks = r.steps.loss_ranks = "mean";
   r.accuracy = {toy_evaluation(1, 0.4, 0.51), toy_evaluation(2, 0.52, 0.505)};

@@ -69,7 +69,7 @@ Outcome run(const Trial& setup, const Planned& batches) {
     in.batch.draw = model::draw_key(9, static_cast<std::int64_t>(i)).to(device);
     if (i == setup.not_numbers) in.batch.images.fill_(std::numeric_limits<float>::quiet_NaN());
     int called = 0;
-    const train::DetachedLosses losses = runner->run(std::move(in), clock, [&] { ++called; });
+    const std::vector<at::Tensor> losses = runner->run(std::move(in), clock, [&] { ++called; });
     EXPECT_EQ(called, 1);
     for (const at::Tensor& l : losses) out.losses.push_back(std::bit_cast<std::uint32_t>(l.to(at::kCPU).item<float>()));
   }

@@ -265,9 +265,8 @@ TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
   place.step = 7, place.stage = static_cast<std::int32_t>(result::Phase::kOther);
   train::LossQueue queue(device, test::locked_memory(), &place);
   const auto push = [&](float first) {
-    std::array<at::Tensor, model::kLosses> losses;
-    for (int i = 0; i < model::kLosses; ++i)
-      losses[static_cast<std::size_t>(i)] = at::full({}, first + static_cast<float>(i)).to(device);
+    std::vector<at::Tensor> losses;
+    for (int i = 0; i < 5; ++i) losses.push_back(at::full({}, first + static_cast<float>(i)).to(device));
     queue.push(losses);
   };
   push(1);

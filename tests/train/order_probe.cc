@@ -4,12 +4,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "app/app.h"
-#include "comm/world.h"
 #include "embedded_recipes.h"
-#include "run/assemble.h"
-#include "run/launch.h"
-#include "run/resume.h"
+#include "eval/mask_rcnn.h"
+#include "run/train_program.h"
 #include "tests/train/own_parts.h"
 
 namespace {
@@ -35,38 +32,22 @@ class Recording final : public train::Step {
   std::ofstream file_;
 };
 
-harness::Outcome run_recorded(
-    const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
-  Components components = components_of(recipe);
+// Records what the recipe's step is given, and with $TTT_TEST_OWN_PARTS exchanges other components.
+void change(Components& components) {
   if (std::getenv("TTT_TEST_OWN_PARTS")) test::use_own_parts(components);
-  Run run = assemble(recipe, components, world.team(), context, start_of(earlier, context).step);
-  const auto checkpoints = make_checkpoints(run, std::move(earlier), context);
-  run.parts.step = std::make_unique<Recording>(
-      std::move(run.parts.step), std::string(std::getenv("TTT_TEST_ORDER")) + "." + std::to_string(world.rank()));
-  context.recorder.update([&](result::RunRecord& r) { r.built = describe(run); });
-  const train::Observer observer{.recorder = context.recorder,
-      .clock = context.clock,
-      .interrupted = [&] { return context.signals.name(); },
-      .listeners = {},
-      .checkpoints = checkpoints.get()};
-  train::Trainer trainer(
-      run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  const train::Ending ending = trainer.run();
-  return {.verdict = ending.verdict, .reason = ending.reason, .to_be_resumed = ending.to_be_resumed};
+  components.step.replace("order_probe", [step = components.step](Run& run) {
+    const std::string path = std::string(std::getenv("TTT_TEST_ORDER")) + "." + std::to_string(run.control->rank());
+    return std::make_unique<Recording>(step.make(run), path);
+  });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const double start_s = now_s();
-  comm::World world(&argc, &argv);
-  const auto comm = world.communicator();
-  harness::App<train::Recipe> app{
-      .name = "order_probe", .summary = "Writes down the order of images.", .recipes = embedded_recipes()};
-  train::Earlier earlier;
-  find_earlier_run(app, earlier);
-  app.run = [&](const train::Recipe& recipe, harness::RunContext& context) {
-    return run_recorded(recipe, context, world, std::move(earlier));
-  };
-  return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
+  return train_program(argc, argv,
+      {.name = "order_probe",
+          .summary = "Writes down the order of images.",
+          .workload = eval::mask_rcnn(),
+          .recipes = embedded_recipes(),
+          .components = change});
 }

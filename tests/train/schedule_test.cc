@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "eval/mask_rcnn.h"
 #include "run/recipe.h"
 #include "tests/support/message_of.h"
 #include "train/schedules/step_decay.h"
@@ -44,11 +45,11 @@ TEST(Schedule, DecaysByEpochs) {
 
 TEST(Recipe, ContradictingSettings_AreNamed) {
   const auto refusal = [](auto change) {
-    Recipe recipe;
+    Recipe recipe(eval::mask_rcnn());
     change(recipe);
     return test::message_of<UsageError>([&] { check(recipe); });
   };
-  EXPECT_NO_THROW(check(Recipe()));
+  EXPECT_NO_THROW(check(Recipe(eval::mask_rcnn())));
   const auto says = [&](const std::string& words, auto change) {
     const std::string message = refusal(change);
     EXPECT_NE(message.find(words), std::string::npos) << message;
@@ -59,7 +60,8 @@ TEST(Recipe, ContradictingSettings_AreNamed) {
   says("must ascend", [](Recipe& r) { r.train.schedule.decay_epochs = {5, 3}; });
   says("data.long_side = 3 is smaller than data.short_side = 5",
       [](Recipe& r) { r.data.short_side = 5, r.data.long_side = 3; });
-  says("model.rpn.match_low is above model.rpn.match_high", [](Recipe& r) { r.model.rpn.match_low = 0.8; });
+  says("model.rpn.match_low is above model.rpn.match_high",
+      [](Recipe& r) { r.model.as<model::ModelConfig>().rpn.match_low = 0.8; });
   says("data.mean and data.std", [](Recipe& r) { r.data.mean = {0, 0}; });
 }
 

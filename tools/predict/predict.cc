@@ -14,6 +14,7 @@
 #include "embedded_recipes.h"
 #include "eval/detector.h"
 #include "eval/draw/objects.h"
+#include "eval/mask_rcnn.h"
 #include "models/ops/detection_ops.h"
 #include "models/weights.h"
 #include "run/assemble.h"
@@ -68,7 +69,7 @@ void declare(CLI::App& app, Arguments& a) {
 }
 
 train::Recipe read_recipe(const Arguments& a) {
-  train::Recipe recipe;
+  train::Recipe recipe(eval::mask_rcnn());
   result::FieldTable table = result::field_table(recipe);
   harness::read_recipe_named(table, embedded_recipes(), a.recipe);
   std::vector<harness::Override> overrides;
@@ -78,7 +79,8 @@ train::Recipe read_recipe(const Arguments& a) {
   data::check(recipe.data);
   if (recipe.device != "cpu")
     throw NotSupported("device = \"" + recipe.device + "\": predict computes on CPUs only. Leave device out.");
-  if (recipe.model.backbone.norm == "sync") recipe.model.backbone.norm = "batch";  // the same but in training
+  if (recipe.model.as<model::ModelConfig>().backbone.norm == "sync")
+    recipe.model.as<model::ModelConfig>().backbone.norm = "batch";  // the same but in training
   return recipe;
 }
 
@@ -155,16 +157,16 @@ class Program {
  public:
   explicit Program(const Arguments& a) : arguments_(a), recipe_(read_recipe(a)) {
     check_outputs(a);
-    recipe_.model.classes = model::classes_of_weights(a.weights);
-    categories_ = read_categories(a, recipe_.model.classes);
+    recipe_.model.as<model::ModelConfig>().classes = model::classes_of_weights(a.weights);
+    categories_ = read_categories(a, recipe_.model.as<model::ModelConfig>().classes);
     make_mkl_reproducible();
     const int cores = std::max(1, usable_cores());
     const int threads = recipe_.train.threads > 0 ? static_cast<int>(recipe_.train.threads) : cores;
     at::set_num_threads(threads);
-    detector_.legacy_boxes = recipe_.model.legacy_boxes;
+    detector_.legacy_boxes = recipe_.model.as<model::ModelConfig>().legacy_boxes;
     for (const coco::Category& c : categories_) detector_.category_of.push_back(c.id);
-    model_ = std::make_unique<model::MaskRcnn>(
-        recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
+    model_ = std::make_unique<model::MaskRcnn>(recipe_.model.as<model::ModelConfig>(),
+        model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
     model::load_weights(a.weights, model_->parameters());
   }
 

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "measure/ablation.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
@@ -53,7 +54,7 @@ void deal_by_cost(Components& c) {
   });
 }
 
-void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
+void over_positives(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }
 
 }  // namespace
 

@@ -1,10 +1,13 @@
 #include "measure/ablation.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 
 static Variant kind(const char* name) {
   // Fixed shapes: with others, the work follows how well the model is trained, and without a reduction that differs.
-  return {.name = name, .change = [name](train::Recipe& r) { r.train.reducer.kind = name, r.model.shapes = "static"; }};
+  return {.name = name, .change = [name](train::Recipe& r) {
+            r.train.reducer.kind = name, r.model.as<model::ModelConfig>().shapes = "static";
+          }};
 }
 
 // Without a reduction the replicas drift apart, so nothing is promised.

@@ -9,27 +9,32 @@ class Evaluation {
   Evaluation(const Bench& bench, bool sharded)
       : run_(assemble(bench.recipe, components_of(bench.recipe), bench.world.team(), bench.context)),
         control_(bench.world.communicator()), alone_(comm::make_single()), sharded_(sharded) {
-    if (sharded) return;
-    const train::Recipe& r = run_.recipe;
-    run_.parts.evaluator = std::make_unique<eval::Evaluator>(*run_.eval_images,
-        eval::EvaluatorConfig{.data = r.data, .batch = r.train.eval_batch, .legacy_boxes = r.model.legacy_boxes},
-        *alone_, run_.pool->threads(), at::Device(r.device));
+    const eval::EvaluationInputs in = run_.evaluation_inputs();
+    if (!sharded)
+      run_.parts.evaluator = run_.recipe.workload->make_evaluator({.model = in.model,
+          .images = in.images,
+          .data = in.data,
+          .batch = in.batch,
+          .comm = *alone_,
+          .threads = in.threads,
+          .device = in.device});
   }
   void step() {
-    if (sharded_ || control_->rank() == 0) ap_ = run_.parts.evaluator->evaluate(*run_.parts.model);
-    control_->broadcast(&ap_, sizeof ap_, 0);
+    result::Metrics metrics;
+    if (sharded_ || control_->rank() == 0) metrics = run_.parts.evaluator->evaluate();
+    std::size_t count = metrics.size();
+    control_->broadcast(&count, sizeof count, 0);
+    values_.resize(count);
+    for (std::size_t i = 0; i < metrics.size(); ++i) values_[i] = metrics[i].value;
+    control_->broadcast(values_.data(), count * sizeof(double), 0);
   }
-  std::vector<double> outputs() const {
-    std::vector<double> out(ap_.bbox.begin(), ap_.bbox.end());
-    out.insert(out.end(), ap_.segm.begin(), ap_.segm.end());
-    return out;
-  }
+  const std::vector<double>& outputs() const { return values_; }
 
  private:
   Run run_;
   std::unique_ptr<comm::Communicator> control_, alone_;
   bool sharded_;
-  eval::AveragePrecision ap_;
+  std::vector<double> values_;
 };
 
 Variant variant(const char* name, bool sharded) {

@@ -6,33 +6,36 @@
 namespace ttt::ablations {
 namespace {
 
-// Activation checkpointing (Chen et al. 2016) of the backbone: its forward pass keeps nothing but the pyramid, and runs
-// again before its backward pass. What bounds memory at large images is the backbone's activations, so it is one
-// segment.
+// Activation checkpointing (Chen et al. 2016) of a model's first section, which is a Mask R-CNN's backbone: its forward
+// pass keeps nothing but its outputs, and runs again before its backward pass. What bounds memory at large images is the
+// backbone's activations, so it is one segment.
 class CheckpointedStep final : public train::Step {
  public:
-  CheckpointedStep(model::MaskRcnn& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {}
+  CheckpointedStep(model::Model& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {
+    if (model.sections().size() != 2) throw NotSupported("This model is no backbone with heads.");
+  }
 
   std::vector<train::Stage> stages(train::StepState& s) override {
     struct Forward {
-      model::Pyramid pyramid;
-      model::Losses losses;
+      std::vector<at::Tensor> features, losses;
     };
     const auto f = std::make_shared<Forward>();
-    const auto forward = [this, &s, f](bool) {
+    const std::vector<model::Section> sections = model_.sections();
+    const auto forward = [&s, f, backbone = sections[0].run, heads = sections[1].run](bool) {
       {
         at::NoGradGuard no_grad;
-        f->pyramid = model_.features(s.inputs.batch.images);
+        f->features = backbone({}, s.inputs.batch);
       }
-      for (at::Tensor& level : f->pyramid) level = level.detach().requires_grad_();
-      f->losses = model_.training_losses(f->pyramid, s.inputs.batch);
-      s.losses = f->losses.detached();
+      for (at::Tensor& feature : f->features) feature = feature.detach().requires_grad_();
+      f->losses = heads(f->features, s.inputs.batch);
+      s.losses.clear();
+      for (const at::Tensor& loss : f->losses) s.losses.push_back(loss.detach());
     };
-    const auto backward = [this, &s, f](bool keep) {
+    const auto backward = [this, &s, f, backbone = sections[0].run](bool keep) {
       model_.parameters().flat_gradients().zero_();
-      for (at::Tensor& level : f->pyramid) level.mutable_grad().reset();
-      train::scaled(f->losses.total(), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
-      recompute_and_backward(s.inputs.batch, f->pyramid);
+      for (at::Tensor& feature : f->features) feature.mutable_grad().reset();
+      train::scaled(train::total(f->losses), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+      recompute_and_backward([&] { return backbone({}, s.inputs.batch); }, f->features);
     };
     return {{"forward", result::Phase::kForward, forward}, {"backward", result::Phase::kBackward, backward, "forward"}};
   }
@@ -44,19 +47,20 @@ class CheckpointedStep final : public train::Step {
 
  private:
   // Running statistics must see a batch once: what the second forward adds is taken back.
-  void recompute_and_backward(const model::DeviceBatch& batch, const model::Pyramid& pyramid) {
+  template <class Section>
+  void recompute_and_backward(const Section& section, const std::vector<at::Tensor>& features) {
     std::vector<std::pair<at::Tensor, at::Tensor>> kept;
     for (model::Parameter& p : model_.parameters().all())
       if (p.buffer) kept.emplace_back(p.value, p.value.clone());
-    const model::Pyramid again = model_.features(batch.images);
+    const std::vector<at::Tensor> again = section();
     std::vector<at::Tensor> roots, gradients;
     for (std::size_t l = 0; l < again.size(); ++l)
-      if (pyramid[l].grad().defined()) roots.push_back(again[l]), gradients.push_back(pyramid[l].grad());
+      if (features[l].grad().defined()) roots.push_back(again[l]), gradients.push_back(features[l].grad());
     torch::autograd::backward(roots, gradients);
     for (auto& [buffer, value] : kept) buffer.copy_(value);
   }
 
-  model::MaskRcnn& model_;
+  model::Model& model_;
   const train::LossScaler* scaler_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/allocator.h"
 #include "measure/ablation.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 
@@ -27,8 +28,10 @@ Ablation ablate_freed_memory() {
       .variants = {sizes("returned", false), sizes("kept", true)},
       // The filled-up rows of fixed shapes are the larger tensors, beyond the size of which each has a mapping of
       // its own.
-      .settings = {{.name = "shapes of the positives", .change = [](train::Recipe& r) { r.model.shapes = "dynamic"; }},
-          {.name = "fixed shapes", .change = [](train::Recipe& r) { r.model.shapes = "static"; }}},
+      .settings = {{.name = "shapes of the positives",
+                       .change = [](train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }},
+          {.name = "fixed shapes",
+              .change = [](train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "static"; }}},
       .settle_steps = 1,  // the heap is the process's: the first step still has what the other side left
       .unsupported = [](const Capabilities&) {
         return malloc_can_be_set()

@@ -1,10 +1,11 @@
 #include "measure/ablation.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
 
 Variant precision(const char* name) {
-  return {.name = name, .change = [name](train::Recipe& r) { r.model.precision = name; }};
+  return {.name = name, .change = [name](train::Recipe& r) { r.model.as<model::ModelConfig>().precision = name; }};
 }
 
 // Without instructions for bfloat16 a CPU multiplies them one by one, some seventy times slower than float32.

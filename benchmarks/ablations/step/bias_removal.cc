@@ -4,6 +4,7 @@
 
 #include "measure/operation_arm.h"
 #include "measure/tensors.h"
+#include "models/mask_rcnn/config.h"
 #include "models/ops/detection_ops.h"
 
 namespace ttt::ablations {
@@ -15,7 +16,7 @@ class ConvNorm {
  public:
   ConvNorm(const train::Recipe& r, std::int64_t images, bool bias, std::shared_ptr<ThreadPool> pool)
       : ops_(model::host_ops(std::move(pool))) {
-    const std::int64_t n = images, c = r.model.backbone.width, side = r.data.short_side / 4;
+    const std::int64_t n = images, c = r.model.as<model::ModelConfig>().backbone.width, side = r.data.short_side / 4;
     x_ = normal_tensor({n, c, side, side}, 1).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
     weight_ = (normal_tensor({c, c, 3, 3}, 2) * 0.05).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
     if (bias) bias_ = at::full({c}, 0.1, x_.options().requires_grad(false)).requires_grad_();
@@ -63,8 +64,8 @@ Ablation ablate_bias_removal() {
       .variants = {variant("with bias", true), variant("without", false)},
       .settings = {{.name = "first stage of the recipe"},
           {.name = "64 filters 3x3 on 32x64x64x64", .change = [](train::Recipe& r) {
-             r.train.global_batch = 0, r.train.images_per_rank = 32, r.model.backbone.width = 64,
-             r.data.short_side = 256;
+             r.train.global_batch = 0, r.train.images_per_rank = 32,
+             r.model.as<model::ModelConfig>().backbone.width = 64, r.data.short_side = 256;
            }}}};
 }
 

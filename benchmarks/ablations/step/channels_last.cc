@@ -6,6 +6,7 @@
 
 #include "measure/operation_arm.h"
 #include "measure/tensors.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class Block {
  public:
   Block(const train::Recipe& r, std::int64_t images, at::MemoryFormat format) {
-    const std::int64_t n = images, c = r.model.backbone.width, side = r.data.short_side / 4;
+    const std::int64_t n = images, c = r.model.as<model::ModelConfig>().backbone.width, side = r.data.short_side / 4;
     const auto made = [&](at::IntArrayRef shape, std::uint64_t seed) {
       return normal_tensor(shape, seed).contiguous(format);
     };
@@ -71,8 +72,8 @@ Ablation ablate_channels_last() {
           variant("channels last", at::MemoryFormat::ChannelsLast)},
       .settings = {{.name = "first stage of the recipe"},
           {.name = "first stage of ResNet-50, 2 images of 320", .change = [](train::Recipe& r) {
-             r.train.global_batch = 0, r.train.images_per_rank = 2, r.model.backbone.width = 64,
-             r.data.short_side = 320;
+             r.train.global_batch = 0, r.train.images_per_rank = 2,
+             r.model.as<model::ModelConfig>().backbone.width = 64, r.data.short_side = 320;
            }}}};
 }
 

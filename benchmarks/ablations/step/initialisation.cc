@@ -1,3 +1,4 @@
+#include "eval/mask_rcnn.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
@@ -6,7 +7,8 @@ namespace ttt::ablations {
 // each variant take minutes.
 Ablation ablate_initialisation() {
   const auto init = [](const char* name) {
-    return Variant{.name = name, .change = [name](train::Recipe& r) { r.model.backbone.init = name; }};
+    return Variant{
+        .name = name, .change = [name](train::Recipe& r) { r.model.as<model::ModelConfig>().backbone.init = name; }};
   };
   return {.name = "initialisation",
       .question =
@@ -20,7 +22,7 @@ Ablation ablate_initialisation() {
       .variants = {init("kaiming_normal"), init("kaiming_uniform")},
       .convergence = {.seeds = 4, .change = [](train::Recipe& r) {
                         r.data.short_side = r.data.long_side = 96;
-                        r.train.target_box_ap = 0.05, r.train.target_mask_ap = 0.04;
+                        r.train.targets = eval::DetectionTargets{0.05, 0.04};
                         r.train.eval_every_epochs = 0.25, r.train.epochs = 4, r.train.max_steps = 0;
                         r.train.save_weights.clear();
                       }}};

@@ -5,6 +5,7 @@
 
 #include "core/rng.h"
 #include "measure/ablation.h"
+#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
@@ -63,8 +64,8 @@ void use_classical_sampler(Components& c) {
   });
 }
 
-void fixed(train::Recipe& r) { r.model.shapes = "static"; }
-void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
+void fixed(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "static"; }
+void over_positives(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }
 Setting images(std::int64_t n) {
   return {.name = std::to_string(n) + (n == 1 ? " image" : " images") + " a rank",
       .change = [n](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = n; }};

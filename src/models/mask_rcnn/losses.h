@@ -1,5 +1,4 @@
-// The five losses of Mask R-CNN. Each is a sum over samples and a count, so that the mean can be taken over one rank or
-// all.
+// The losses of Mask R-CNN. Each is a sum over samples and a count, so that the mean can be taken over one rank or all.
 //
 // They use ATen's operators, as torchvision does, and no kernels of kernels/. They read some thousand rows, for masks
 // at most 128 x 28 x 28 numbers an image, so bandwidth is negligible. A captured step pays nothing for launches. ATen
@@ -8,28 +7,20 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <array>
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace ttt::model {
 
-inline constexpr int kLosses = 5;
-// torchvision's names, in the order of Losses::values.
-inline constexpr std::array<const char*, kLosses> kLossNames = {
-    "loss_objectness", "loss_rpn_box_reg", "loss_classifier", "loss_box_reg", "loss_mask"};
-
-struct Losses {
-  std::array<at::Tensor, kLosses> values;  // scalars with gradient
-  at::Tensor total() const;
-  std::array<at::Tensor, kLosses> detached() const;  // without history
-};
+// In the order of MaskRcnn::training_losses(); torchvision's names begin with loss_.
+inline const std::vector<std::string> kLossNames = {"objectness", "rpn_box_reg", "classifier", "box_reg", "mask"};
 
 // How many samples the sums below run over; shared over ranks where ModelConfig::loss_mean = global.
 using ShareCount = std::function<at::Tensor(const at::Tensor& count)>;
 
 // All sums; `weight` is 0 or 1 for each row, so that fillers do not count.
 at::Tensor bce_sum(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& weight);
-at::Tensor smooth_l1_sum(const at::Tensor& prediction, const at::Tensor& target, const at::Tensor& weight, double beta);
 at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& label);  // label -100: not counted
 
 }  // namespace ttt::model

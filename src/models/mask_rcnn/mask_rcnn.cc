@@ -45,7 +45,27 @@ Pyramid MaskRcnn::features(const at::Tensor& images) const {
   return backbone_(images, true);
 }
 
-Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace) const {
+std::vector<Section> MaskRcnn::sections() const {
+  using Tensors = std::vector<at::Tensor>;
+  const auto backbone = [this](const Tensors&, const DeviceBatch& batch) {
+    const Pyramid levels = features(batch.images);
+    return Tensors(levels.begin(), levels.end());
+  };
+  const auto heads = [this](const Tensors& inputs, const DeviceBatch& batch) {
+    Pyramid levels;
+    std::copy(inputs.begin(), inputs.end(), levels.begin());
+    return training_losses(levels, batch);
+  };
+  return {{"backbone", backbone}, {"heads", heads}};
+}
+
+result::Json MaskRcnn::describe() const {
+  return {
+      {"classes", config_.classes}, {"shapes", config_.shapes}, {"precision", config_.precision}, {"ops", ops_.name}};
+}
+
+std::vector<at::Tensor> MaskRcnn::training_losses(
+    const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace) const {
   const Autocast mixed(device_, config_.precision);
   const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
   Rpn::TrainingSample anchors;
@@ -55,12 +75,10 @@ Losses MaskRcnn::training_losses(const Pyramid& features, const DeviceBatch& bat
     anchors = rpn_.sample(rpn, batch);
     rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
   }
-  Losses losses;
-  std::tie(losses.values[0], losses.values[1]) = std::tuple_cat(rpn_.losses(rpn, batch, anchors, share_));
-  std::tie(losses.values[2], losses.values[3]) = std::tuple_cat(heads_.box_losses(features, batch, rois, share_));
-  losses.values[4] = heads_.mask_loss(features, batch, rois, share_);
+  const auto [objectness, rpn_box] = rpn_.losses(rpn, batch, anchors, share_);
+  const auto [classifier, box] = heads_.box_losses(features, batch, rois, share_);
   if (trace) *trace = {.anchors = anchors, .rois = rois};
-  return losses;
+  return {objectness, rpn_box, classifier, box, heads_.mask_loss(features, batch, rois, share_)};
 }
 
 Prediction MaskRcnn::predict(const DeviceBatch& batch) const {

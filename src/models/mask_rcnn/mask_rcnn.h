@@ -3,6 +3,7 @@
 
 #include "models/mask_rcnn/roi_heads.h"
 #include "models/mask_rcnn/rpn.h"
+#include "models/model.h"
 
 namespace ttt::model {
 
@@ -17,31 +18,33 @@ struct Prediction {
   at::Tensor masks;  // [M, 28, 28] probabilities, M = sum of detected.count
 };
 
-class MaskRcnn {
+class MaskRcnn final : public Model {
  public:
   // `sync` serves norm = sync and loss_mean = global, and reduces memory of `device`; null: a single rank.
   MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device,
       comm::Communicator* sync);
 
-  Losses training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
+  // In the order of kLossNames.
+  std::vector<at::Tensor> training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
     return training_losses(features(batch.images), batch, trace);
   }
-  // Its two halves, for a step that does something between them.
-  Pyramid features(const at::Tensor& images) const;
-  Losses training_losses(const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace = nullptr) const;
   Prediction predict(const DeviceBatch& batch) const;
 
-  ParameterStore& parameters() { return store_; }
+  ParameterStore& parameters() override { return store_; }
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
-  // Whether each rank's running statistics are its own.
-  bool buffers_per_rank() const { return config_.backbone.norm == "batch"; }
+  const std::vector<std::string>& loss_names() const override { return kLossNames; }
+  std::vector<Section> sections() const override;  // backbone, heads
+  bool buffers_per_rank() const override { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
-  // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it.
-  // "" where it can.
-  std::string not_capturable() const;
+  std::string not_capturable() const override;  // where ranks exchange numbers through the host within a pass
+  result::Json describe() const override;
 
  private:
+  Pyramid features(const at::Tensor& images) const;
+  std::vector<at::Tensor> training_losses(
+      const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace = nullptr) const;
+
   ModelConfig config_;
   at::Device device_;
   DetectionOps ops_;

@@ -13,6 +13,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "core/rng.h"
+#include "models/mask_rcnn/box_losses/box_loss.h"
 
 namespace ttt::model {
 namespace {
@@ -138,11 +139,14 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
   const at::Tensor on = positive.reshape({-1, 1});
   // Fillers regress from a unit box onto itself: finite, and 0 by weight.
   const at::Tensor unit = at::cat({rois.new_zeros({1, 2}), rois.new_ones({1, 2})}, 1);
-  const at::Tensor target =
-      ops_.encode_boxes(coder(), gt.where(on, unit).contiguous(), rois.where(on, unit).contiguous());
-  const at::Tensor prediction = out.deltas.gather(1, label.view({-1, 1, 1}).expand({-1, 1, 4})).squeeze(1);
-  return {classifier,
-      smooth_l1_sum(prediction, target, positive.flatten().to(at::kFloat), config_.roi.smooth_l1_beta) / count};
+  const at::Tensor target = gt.where(on, unit).contiguous(), reference = rois.where(on, unit).contiguous();
+  const BoxRows rows{.deltas = out.deltas.gather(1, label.view({-1, 1, 1}).expand({-1, 1, 4})).squeeze(1),
+      .target_deltas = ops_.encode_boxes(coder(), target, reference),
+      .reference = reference,
+      .target = target,
+      .weight = positive.flatten().to(at::kFloat),
+      .beta = config_.roi.smooth_l1_beta};
+  return {classifier, box_loss_sum(config_.roi.box_loss, rows) / count};
 }
 
 RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s) const {

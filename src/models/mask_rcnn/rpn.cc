@@ -8,6 +8,7 @@
 #include <ATen/ops/stack.h>
 
 #include "core/rng.h"
+#include "models/mask_rcnn/box_losses/box_loss.h"
 
 namespace ttt::model {
 
@@ -92,9 +93,14 @@ std::array<at::Tensor, 2> Rpn::losses(
   const at::Tensor object = s.matched.to(at::kLong).gather(1, first).clamp_min(0);  // [N, cap]
   const at::Tensor gt = batch.gt_box.gather(1, object.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
   // Fillers regress from an anchor onto itself: finite, and 0 by weight.
-  const at::Tensor target = ops_.encode_boxes(coder(), gt.where(on.reshape({-1, 1}) > 0, anchor).contiguous(), anchor);
-  const at::Tensor prediction = out.deltas.gather(1, first.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
-  return {objectness, smooth_l1_sum(prediction, target, on.flatten(), config_.rpn.smooth_l1_beta) / count};
+  const at::Tensor target = gt.where(on.reshape({-1, 1}) > 0, anchor).contiguous();
+  const BoxRows rows{.deltas = out.deltas.gather(1, first.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4}),
+      .target_deltas = ops_.encode_boxes(coder(), target, anchor),
+      .reference = anchor,
+      .target = target,
+      .weight = on.flatten(),
+      .beta = config_.rpn.smooth_l1_beta};
+  return {objectness, box_loss_sum(config_.rpn.box_loss, rows) / count};
 }
 
 kernels::BoxCoderParams Rpn::coder() const {

@@ -1,0 +1,15 @@
+#include "models/mask_rcnn/box_losses/box_loss.h"
+
+#include "core/error.h"
+
+namespace ttt::model {
+
+at::Tensor box_loss_sum(const std::string& kind, const BoxRows& rows) {
+#define TTT_SUM(name) \
+  if (kind == #name) return name##_sum(rows);
+  TTT_BOX_LOSSES(TTT_SUM)
+#undef TTT_SUM
+  throw UsageError("box_loss = \"" + kind + "\": there is no such loss of boxes.");
+}
+
+}  // namespace ttt::model
