@@ -10,6 +10,9 @@ fail() {
   exit 1
 }
 
+# The comment at the head of the script that was started.
+show_help() { awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
+
 # step TITLE COMMAND...: announces, runs, tells how long it took. A failing command ends the script (set -e holds inside
 # functions only where nothing asks for their exit code, so this does not).
 step_title='' step_begin=0

@@ -1,12 +1,13 @@
 # The settings of one cluster, read by every script here, on the job's first node. Values that are set already (in the
 # environment of sbatch, or by a file of yours that TTT_SITE names and that ends by sourcing this one) stay. Arrays
-# cannot come from the environment: set them in a file. shellcheck shell=bash disable=SC2034
+# cannot come from the environment: set them in a file.
+# shellcheck shell=bash disable=SC2034
 
 # What sbatch itself reads must be in its environment, before a script runs. Either export it, or `source slurm/site.sh`
 # in the shell that calls sbatch:
 # export SBATCH_PARTITION=gpu SBATCH_ACCOUNT=project SBATCH_QOS=normal SBATCH_CONSTRAINT=a100 SBATCH_RESERVATION=...
-# export SBATCH_GPUS_PER_NODE=4 # not per task: a rank that cannot see its node's other GPUs cannot copy to them
-# directly
+# Not per task: a rank that cannot see its node's other GPUs cannot copy to them directly.
+# export SBATCH_GPUS_PER_NODE=4
 # export SBATCH_TIMELIMIT=02:00:00       # instead of the script's
 
 # --- programs and folders

@@ -88,11 +88,13 @@ void add_kinds(Json& recipe) {
 }  // namespace
 
 Json state_json(const CheckpointState& s) {
+  result::RunRecord past = s.past;  // with the names of the losses, whose values are columns of the file
+  past.steps.name_losses(s.steps.loss_names);
   return {{"run_id", s.run_id}, {"step", s.step}, {"images", s.images}, {"ranks", s.ranks}, {"signal", s.signal},
       {"saved_unix_s", s.saved_unix_s},
       {"clocks", {{"init_s", s.clocks.init_s}, {"run_s", s.clocks.run_s}, {"train_s", s.clocks.train_s},
                      {"lost_s", s.clocks.lost_s}}},
-      {"recipe", s.recipe}, {"data", s.data}, {"past", result::to_json(s.past)}};
+      {"recipe", s.recipe}, {"data", s.data}, {"past", result::to_json(past)}};
 }
 
 CheckpointState state_from_json(const Json& j) {

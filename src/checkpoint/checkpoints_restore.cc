@@ -89,12 +89,12 @@ void Checkpoints::restore_record(const Checkpoint* c) {
   // One rank's clock for all: the others' calendars may differ.
   double since_s = unix_s() - state.saved_unix_s;
   comm.broadcast(&since_s, sizeof since_s, 0);
+  const std::string text = comm::broadcast_text(comm, result::dump(state_json(state), -1));
   result::StepSeries steps = std::move(state.steps);
   sections_ = broadcast(comm, state.sections);
   const std::string changed = comm::broadcast_text(comm, result::dump(resume_->changed, -1));
   name = comm::broadcast_text(comm, name);
-  state =
-      state_from_json(result::parse(comm::broadcast_text(comm, result::dump(state_json(state), -1)), "The checkpoint"));
+  state = state_from_json(result::parse(text, "The checkpoint"));
   steps.name_losses(state.past.steps.loss_names);
   result::for_each_column(steps, [&](const std::string&, auto& column) { broadcast(comm, column); });
 

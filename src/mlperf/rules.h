@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "data/settings.h"
 #include "mlperf/config.h"
 #include "settings/field_table.h"
@@ -22,7 +23,11 @@ struct RunFacts {
   std::int64_t train_images = 0, eval_images = 0, categories = 0;
   std::int64_t steps_per_epoch = 0;
 
-  template <class T> const T& setting(const std::string& key) const { return std::get<T>(settings.find(key)->value); }
+  template <class T> const T& setting(const std::string& key) const {
+    if (const result::Field* field = settings.find(key)) return std::get<T>(field->value);
+    throw UsageError("mlperf.division: the rules are those of Mask R-CNN, and this workload has no " + key +
+                     ". Set mlperf.division=none.");
+  }
 };
 
 // A setting that breaks a rule.

@@ -48,8 +48,15 @@ void RunEvents::evaluation_predicted(const Position& at, bool training_goes_on) 
 }
 
 void RunEvents::evaluated(const Position& at, const result::Evaluation& e) {
-  add(EventKind::kEvaluationStop, at,
-      {{"BBOX", *result::find(e.metrics, "bbox.AP")}, {"SEGM", *result::find(e.metrics, "segm.AP")}});
+  // MLPerf's names: BBOX is bbox.AP.
+  result::Json metrics = result::Json::object();
+  for (const result::Metric& m : e.metrics) {
+    std::string group = m.name.substr(0, m.name.find('.'));
+    if (m.name.ends_with(".AP"))
+      for (char& c : group) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    if (m.name.ends_with(".AP") || group == m.name) metrics[group] = m.value;
+  }
+  add(EventKind::kEvaluationStop, at, std::move(metrics));
 }
 
 void RunEvents::run_ended(const Ending& ending) {

@@ -257,6 +257,22 @@ Json to_json(const RunRecord& r) {
   return j;
 }
 
+namespace {
+
+// Every evaluation of a run has the same metrics, and all that its target bounds.
+void check_metrics(const RunRecord& r) {
+  Metrics wanted;
+  for (const Evaluation& e : r.accuracy) wanted.insert(wanted.end(), e.metrics.begin(), e.metrics.end());
+  if (r.target) wanted.insert(wanted.end(), r.target->begin(), r.target->end());
+  for (const Evaluation& e : r.accuracy)
+    for (const Metric& m : wanted)
+      if (!find(e.metrics, m.name))
+        throw DataError("The evaluation of step " + std::to_string(e.step) + " has no metric '" + m.name +
+                        "'. Take the original file.");
+}
+
+}  // namespace
+
 RunRecord run_record_from_json(const Json& document) {
   check_version(document);
   RunRecord r;
@@ -285,6 +301,7 @@ RunRecord run_record_from_json(const Json& document) {
   if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
   for (const Json& e : get_array(document, "accuracy", ""))
     r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
+  check_metrics(r);
   r.steps = steps_from_json(get_object(document, "steps", ""));
   if (document.contains("convergence"))
     for (const Json& c : get_array(document, "convergence", ""))

@@ -208,7 +208,8 @@ void RunRecorder::restore(const RunRecord& past) {
     };
     before(record_.accuracy, past.accuracy), before(record_.non_finite, past.non_finite);
     before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);
-    // A journal that is killed in its turn must tell of them too.
+    // A journal that is killed in its turn must tell of them too, and first how the losses are called.
+    if (journal_) log({{"type", "update"}, {"record", without_samples(record_)}});
     for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", step_json(record_.steps.at(i))));
     for (const Evaluation& e : past.accuracy)
       if (journal_) log(line_of("evaluation", evaluation_json(e)));

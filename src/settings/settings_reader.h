@@ -27,8 +27,8 @@ void read_settings_text(result::FieldTable& table, const std::string& text, cons
 // The same from a file; throws UsageError where it cannot be read.
 void read_settings_file(result::FieldTable& table, const std::filesystem::path& file);
 
-// The recipe `name`: one of `recipes` (TOML texts by name), a TOML file, or a result (*.json), whose run is repeated; "": the one named "default", where there is one.
-// Throws UsageError naming the nearest where there is neither.
+// The recipe `name`: one of `recipes` (TOML texts by name), a TOML file, or a result (*.json), whose run is repeated;
+// "": the one named "default", where there is one. Throws UsageError naming the nearest where there is neither.
 void read_recipe_named(
     result::FieldTable& table, const std::map<std::string, std::string>& recipes, const std::string& name);
 

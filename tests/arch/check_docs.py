@@ -75,7 +75,7 @@ class Programs:
     def __init__(self, root, build):
         self.root, self.build, self.skipped = root, build, set()
         lists = "".join(f.read_text() for f in root.rglob("CMakeLists.txt") if "build" not in f.parts[len(root.parts)])
-        self.targets = set(re.findall(r"(?:ttt_program|ttt_test|add_executable)\(([\w]+)", lists))
+        self.targets = set(re.findall(r"(?:ttt_(?:train_)?program|ttt_test|add_executable)\(([\w]+)", lists))
         self.targets |= {"ablate_" + f.stem for f in (root / "benchmarks/ablations").glob("*/*.cc")}
 
     @functools.cache

@@ -23,7 +23,7 @@ using test::line_with;
 // A run of at most 3 epochs of 4 steps, 64 images in batches of 16.
 RunRecord started() {
   RunRecord r = test::toy_record();
-  r.steps = {}, r.accuracy.clear(), r.warnings.clear(), r.clocks = {};
+  r.steps.truncate(0), r.accuracy.clear(), r.warnings.clear(), r.clocks = {};
   r.verdict = result::Verdict::kNotRun, r.reason.clear();
   r.built["global_batch"] = 16;
   r.recipe.settings["train"] = {{"epochs", 3}, {"max_steps", 0}, {"eval_every_epochs", 1.0}};

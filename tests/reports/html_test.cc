@@ -110,7 +110,7 @@ TEST(Html, ThirtyResultsStayBelowThreeMegabytes) {
   Inputs in;
   for (std::uint64_t n = 0; n < 30; ++n) {
     RunRecord r = test::toy_record();
-    r.steps = {};
+    r.steps.truncate(0);
     Stream random(random_bits(n, Purpose::kTest, 5));
     for (std::int64_t i = 0; i < 800; ++i) {
       result::StepSample s = test::toy_step(i);
@@ -169,7 +169,7 @@ TEST(Html, ScoresAreThoseOfReportScore) {
     RunRecord r = test::toy_record();
     r.recipe.settings["seed"] = i;
     r.accuracy[1].wall_s = 10 * static_cast<double>(i + 1);
-    if (i == 4) r.verdict = result::Verdict::kFailed, r.accuracy.clear(), r.steps = {};
+    if (i == 4) r.verdict = result::Verdict::kFailed, r.accuracy.clear(), r.steps.truncate(0);
     runs.push_back({"run" + std::to_string(i), r});
     in.results.push_back({runs.back(), result::result_text(r)});
   }

@@ -39,7 +39,7 @@ RunRecord random_run(std::uint64_t n) {
   r.data["train_sha256"] = "one";
   r.trace = test::toy_trace();
   Stream random(random_bits(n, Purpose::kTest, 7));
-  r.steps = {};
+  r.steps.truncate(0);
   for (std::int64_t i = 0; i < 40; ++i) {
     result::StepSample s = test::toy_step(i);
     const double scale = std::exp2(random.uniform(-20, 3));

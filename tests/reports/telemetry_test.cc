@@ -158,7 +158,7 @@ NamedRun planted_run() {
         .update_norm = {0.01 * decayed.norm[i], 0.01}});
   }
   run.record.telemetry = t;
-  run.record.steps = {};
+  run.record.steps.truncate(0);
   for (std::int64_t i = 0; i < 1000; ++i) {
     result::StepSample s = test::toy_step(i);
     s.learning_rate = i < 600 ? 0.02 : 0.002;

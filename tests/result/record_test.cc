@@ -50,7 +50,7 @@ TEST(RunRecord, WhatWatchedAndWhatWasInjectedReadBack) {
 
 TEST(RunRecord, EveryMissingOrWrongMemberIsNamed) {
   const Json whole = to_json(toy_record());
-  const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values/mask",
+  const std::vector<std::string> pointers = {"/clocks/train_s", "/accuracy/1/segm/ARl", "/steps/loss/values",
       "/steps/images", "/recipe/sha256", "/warnings", "/verdict", "/steps/step_s/ranks", "/events/1/event",
       "/events/2/clock_s"};
   for (const std::string& pointer : pointers) {
@@ -189,6 +189,7 @@ TEST(RunRecorder, WarnsOnce) {
 TEST(RunRecorder, MayBeUsedFromSeveralThreads) {
   TempFolder folder;
   RunRecorder recorder;
+  recorder.update([](RunRecord& r) { r.steps.name_losses(test::kToyLosses); });
   recorder.start_journal(folder / "journal", 0);
   std::thread steps([&] {
     for (int i = 0; i < 200; ++i) recorder.step(toy_step(i));
@@ -204,7 +205,8 @@ TEST(RunRecorder, MayBeUsedFromSeveralThreads) {
 void record_everything(RunRecorder& recorder, const RunRecord& r, int steps) {
   recorder.update([&](RunRecord& mine) {
     mine = r;
-    mine.steps = {}, mine.accuracy.clear(), mine.warnings.clear(), mine.clocks = {}, mine.events.clear();
+    mine.steps = {}, mine.steps.name_losses(test::kToyLosses), mine.accuracy.clear(), mine.warnings.clear(),
+    mine.clocks = {}, mine.events.clear();
     mine.verdict = Verdict::kNotRun, mine.reason.clear();
   });
   for (int i = 0; i < steps; ++i) {
@@ -266,6 +268,7 @@ TEST(Journal, AFolderThatCannotBeMadeCostsAWarningOnly) {
   TempFolder folder;
   test::write_text(folder / "file", "");
   RunRecorder recorder;
+  recorder.update([](RunRecord& r) { r.steps.name_losses(test::kToyLosses); });
   recorder.start_journal(folder / "file/journal", 0);
   EXPECT_TRUE(recorder.step(toy_step(0)));
   ASSERT_EQ(recorder.snapshot().warnings.size(), 1u);

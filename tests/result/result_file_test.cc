@@ -57,7 +57,7 @@ TEST(ResultFile, SatisfiesTheSchema) {
   write_result(folder / "passed.json", r);
   r.verdict = Verdict::kFailed;
   r.target.reset();
-  r.steps = {};
+  r.steps.truncate(0);
   r.accuracy.clear();
   r.non_finite.push_back({3, "loss.mask", "nan"});
   write_result(folder / "failed.json", r);

@@ -66,6 +66,7 @@ TEST(Telemetry, IsRecordedSampleBySampleAndRecovered) {
 TEST(Journal, IsReadWhileItIsWritten) {
   TempFolder folder;
   RunRecorder recorder;
+  recorder.update([](RunRecord& r) { r.steps.name_losses(test::kToyLosses); });
   recorder.start_journal(folder / "whole", 0);
   for (int i = 0; i < 8; ++i) recorder.step(test::toy_step(i));
   recorder.evaluation(test::toy_evaluation(1, 0.4, 0.5));

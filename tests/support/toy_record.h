@@ -182,7 +182,7 @@ inline result::RunRecord toy_ablation() {
   result::RunRecord r = toy_record();
   r.kind = "ablation";
   r.target.reset();
-  r.steps = {};
+  r.steps.truncate(0);
   r.accuracy.clear();
   r.reason = "1 comparisons measured, promises kept, 1 not supported here";
   result::Comparison c{.ablation = "reducer",
@@ -221,7 +221,7 @@ inline result::RunRecord toy_roofline() {
   result::RunRecord r = toy_record();
   r.kind = "roofline";
   r.target.reset();
-  r.steps = {};
+  r.steps.truncate(0);
   r.accuracy.clear();
   r.reason = "2 peaks measured";
   r.peaks = {{"matrix_multiply", "flop/s", "fp32 matrices of 1024 x 1024", 2147483648.0, {1e11, 1.5e11, 1.25e11}},

@@ -15,7 +15,8 @@ TINY = [
     "model.backbone.width=8", "model.backbone.fpn_channels=16", "model.rpn.sample=32", "model.rpn.pre_nms_train=60",
     "model.rpn.post_nms_train=40", "model.rpn.pre_nms_test=60", "model.rpn.post_nms_test=30", "model.roi.sample=16",
     "model.roi.box_hidden=32", "model.roi.mask_channels=16", "model.roi.detections=10", "train.epochs=1",
-    "train.eval_every_epochs=0.5", "train.eval_batch=2", "train.target_box_ap=1", "train.target_mask_ap=1"
+    "train.eval_every_epochs=0.5", "train.eval_batch=2", "train.target_box_ap=1", "train.target_mask_ap=1",
+    "train.check_replicas_every=0"
 ]
 NOT_CONVERGED = 6
 

@@ -6,9 +6,9 @@
 namespace ttt::ablations {
 namespace {
 
-// Activation checkpointing (Chen et al. 2016) of a model's first section, which is a Mask R-CNN's backbone: its forward
-// pass keeps nothing but its outputs, and runs again before its backward pass. What bounds memory at large images is the
-// backbone's activations, so it is one segment.
+// Activation checkpointing (Chen et al. 2016) of a model's first section, the backbone of Mask R-CNN: its forward pass
+// keeps only its outputs, and runs again before its backward pass. The backbone's activations bound memory at large
+// images, so it is one segment.
 class CheckpointedStep final : public train::Step {
  public:
   CheckpointedStep(model::Model& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {
