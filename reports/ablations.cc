@@ -33,7 +33,7 @@ std::string amount(double x) {
   return fixed("%.*f", x < 0.1 ? 4 : x < 10 ? 2 : x < 100 ? 1 : 0, x) + kPrefix[i];
 }
 
-// Below it, a counter's change is chance: what the program itself does comes whole times a step, while the system's own
+// Below it, a counter's change is chance. What the program itself does comes whole times a step, while the system's own
 // doings (a page here, a time slice there) come and go by some in any step.
 double least_named(const std::string& counter) {
   if (counter == "cpu_s" || counter == "straggler_index") return 0;

@@ -15,7 +15,7 @@ std::string field(const std::string& text) {
 }
 
 // A text that a spreadsheet takes for one. The signs of our labels ("= training", "x rest") are for the reader of a
-// table; any other text that begins as a formula does is a result's own and may not become one: the apostrophe is what
+// table. Any other text that begins as a formula does is a result's own and may not become one: the apostrophe is what
 // OWASP recommends ("CSV Injection").
 std::string safe_text(const std::string& text) {
   const bool ours = std::find(std::begin(kLabels), std::end(kLabels), text) != std::end(kLabels);

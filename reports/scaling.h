@@ -8,8 +8,8 @@
 
 namespace ttt::reports {
 
-// Results with at least two numbers of ranks. Throws UsageError, naming the key, where they differ in more than the
-// ranks: in a setting that is not in `allowed`, in the data, or in both the global batch and the images of a rank.
+// Results with at least two numbers of ranks. They may differ in the ranks, in settings of `allowed`, and in one of
+// global batch and images of a rank. Throws UsageError naming the key of another difference.
 Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::string>& allowed);
 
 }  // namespace ttt::reports

@@ -35,7 +35,7 @@ Attempt attempt_of(const NamedRun& run) {
   return a;
 }
 
-// The first key in which two runs are no repetitions of each other, with both values; "" where they are: they differ in
+// The first key in which two runs are no repetitions of each other, with both values. "" where they are: they differ in
 // the seed alone, and in what changes neither a number nor a time.
 std::string apart_text(const RunRecord& a, const RunRecord& b) {
   const auto both = [](const char* key, const std::string& x, const std::string& y) {

@@ -1,4 +1,4 @@
-// The input path's image: a texture of 480 x 640 pixels drawn here (no data set needed), as JPEG of quality 90 in
+// The input path's image. A texture of 480 x 640 pixels drawn here (no data set needed), as JPEG of quality 90 in
 // 4:4:4, as COCO's files are, with eight objects, in a shard.
 #pragma once
 

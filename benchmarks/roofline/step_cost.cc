@@ -1,9 +1,9 @@
 // The least that a training step asks of a machine, and the least time in which published machines could do it:
 // step_cost --recipe mlperf
 //
-// Two steps are taken on this CPU, of one image and of two, with fixed shapes, so that both have the same operators;
-// each operator's flops and bytes are then a + b x images, for any number of images. A machine's bound is the sum over
-// operators of the longer of flops / peak and bytes / bandwidth: operators run one after the other, each as fast as the
+// Two steps are taken on this CPU, of one image and of two, with fixed shapes, so that both have the same operators.
+// Each operator's flops and bytes are then a + b x images, for any number of images. A machine's bound is the sum over
+// operators of the longer of flops / peak and bytes / bandwidth. Operators run one after the other, each as fast as the
 // machine's numbers allow. A second bound leaves out the operators that a compiler or a library can melt into the
 // convolution, matrix product or kernel beside them.
 #include <ATen/Parallel.h>

@@ -1,11 +1,10 @@
 // Batch normalisation in training (Ioffe and Szegedy 2015), fused with the addition of a residual and the ReLU.
 //
 // NHWC float32: x is [rows, channels], rows = N * H * W. Sums run over blocks of 256 rows in float32 and over the
-// blocks in float64, in a fixed order: the statistics are good to float32's last digits for any number of rows.
+// blocks in float64, in a fixed order. The statistics are good to float32's last digits for any number of rows.
 //
 // Statistics over several ranks come from the same code with a SumOverRanks. Each rank takes its own mean and spread
-// about that mean, and one float64 sum joins them (Chan, Golub and LeVeque 1983) instead of the cancelling
-// E[x^2] - E[x]^2 in float32.
+// about that mean. One float64 sum joins them (Chan, Golub and LeVeque 1983). E[x^2] - E[x]^2 in float32 would cancel.
 #pragma once
 
 #include <functional>

@@ -74,7 +74,7 @@ struct SelectScratch {  // in shared memory
   int chosen, before, collected;
 };
 
-// A bound for the k-th smallest of n distinct keys, found digit by digit from the top: at most k keys are <= the
+// A bound for the k-th smallest of n distinct keys, found digit by digit from the top. At most k keys are <= the
 // result, and exactly k where there are as many. key(i, value) is false where i has no key.
 template <class KeyOf>
 __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& key, SelectScratch& s) {

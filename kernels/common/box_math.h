@@ -38,10 +38,10 @@ TTT_HD inline bool suppresses(const float* kept, const float* box, float thresho
   return inter > threshold * (1.0f - 1e-6f) * whole && inter / whole > threshold;
 }
 
-// e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0). Reduced to
-// [-ln 2 / 2, ln 2 / 2] and [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two terms, then the minimax polynomials of
-// Cephes (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is a function call on
-// processors that may lack it.
+// e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0). Arguments are
+// reduced to [-ln 2 / 2, ln 2 / 2] and [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two terms. The minimax
+// polynomials are those of Cephes (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is
+// a function call on processors that may lack it.
 TTT_HD inline float exp_of(float x) {
   if (!(x > -86.0f)) return x != x ? x : 0.0f;
   if (x > 88.722839f) return HUGE_VALF;

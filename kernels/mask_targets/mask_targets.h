@@ -31,10 +31,9 @@ struct PolygonView {
 };
 
 // bitmap: torchvision's project_masks_on_boxes, which is RoIAlign (adaptive sampling, not aligned) of the whole image's
-// bitmap.
-// polygon: MLPerf's reference. An object's polygons are moved by -(x1, y1) of the RoI, scaled by size / max(side, 1) in
-// float32, filled by COCO's rule (pycocotools' frPoly) on a size x size grid and united: 0 or 1. Polygons of fewer than
-// three vertices are skipped.
+// bitmap. polygon: MLPerf's reference. An object's polygons are moved by -(x1, y1) of the RoI and scaled by size /
+// max(side, 1) in float32. They are filled by COCO's rule (pycocotools' frPoly) on a size x size grid and united: 0 or
+// 1. Polygons of fewer than three vertices are skipped.
 //   in:  object and rois as above
 //   out: out [R, size, size]
 namespace host {

@@ -1,10 +1,11 @@
 // COCO's polygon rule (pycocotools' frPoly) on a small grid, for mask targets.
 //
-// COCO traces a polygon at five times the resolution, notes for each column of pixel centres at which row the outline
-// crosses it, and fills between the crossings in column-major order. Only crossings matter, so only those are computed:
-// in units of 1/5 pixel, column c is crossed between u = 5c + 2 and u = 5c + 3, at v = the smaller v of the two points,
-// and everything from row (v <= 2 ? 0 : (v + 2) / 5) on changes from outside to inside or back. Two equal crossings
-// cancel. The double expressions below are the rule's own: points at exactly half a unit depend on them.
+// COCO traces a polygon at five times the resolution. For each column of pixel centres it notes at which row the
+// outline crosses it. It fills between the crossings in column-major order. Only crossings matter, so only those are
+// computed. In units of 1/5 pixel, column c is crossed between u = 5c + 2 and u = 5c + 3. The crossing is at the
+// smaller v of the two points, and everything from row (v <= 2 ? 0 : (v + 2) / 5) on changes from outside to inside or
+// back. Two equal crossings cancel. The double expressions below are the rule's own: points at exactly half a unit
+// depend on them.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +52,8 @@ template <class Toggle> TTT_HD inline void polygon_edge(
       toggle(polygon_crossing(size, static_cast<int>(c), v0 < v1 ? v0 : v1));
       continue;
     }
-    // A steep edge visits every v once and u moves by at most 1: find the step on which u passes from one side of
-    // a | a + 1 to the other, first by the slope, then exactly.
+    // A steep edge visits every v once and u moves by at most 1. Find the step on which u passes from one side of a | a
+    // + 1 to the other, first by the slope, then exactly.
     const double s = static_cast<double>(xe - xs) / static_cast<double>(dy);
     auto t = static_cast<std::int64_t>((static_cast<double>(a) + 0.5 - xs) / s);
     t = t < 0 ? 0 : (t > dy - 1 ? dy - 1 : t);

@@ -5,8 +5,8 @@
 
 namespace ttt::kernels {
 
-// In each image a candidate gets the index of the ground truth of highest IoU (first of equals) if that IoU is >= high,
-// -1 (background) if it is < low, -2 (ignored) in between.
+// In each image a candidate gets the index of the ground truth of highest IoU (first of equals) if that IoU is >= high.
+// It gets -1 (background) if it is < low, and -2 (ignored) in between.
 struct MatchParams {
   std::int64_t images = 0, candidates = 0, gt_capacity = 0;
   bool shared_candidates = false;  // candidates is [A, 4] for all images, else [N, A, 4]

@@ -21,7 +21,7 @@ struct PasteBox {
 };
 
 // torchvision's paste_masks_in_image. The mask gets a border of one pixel, so each side of its box moves away from the
-// centre by (size + 2) / size; then truncation towards zero (torch's cast to int64), last pixel included. The box must
+// centre by (size + 2) / size. Then truncation towards zero (torch's cast to int64), last pixel included. The box must
 // be one that can_be_pasted.
 TTT_HD inline PasteBox paste_box(const float* box, int size, std::int64_t image_height, std::int64_t image_width) {
   const auto scale = static_cast<float>((size + 2.0) / size);

@@ -14,7 +14,7 @@ void paste_mask(int size, const float* mask, const float* box, std::int64_t imag
 }  // namespace host
 
 // paste_mask and COCO's run-length encoding (coco/rle.h) in one pass, for many masks. A change is a position, column by
-// column, where the pasted bit differs from the pixel before, the first from 0: the running sum of COCO's run lengths
+// column, where the pasted bit differs from the pixel before, the first from 0. The running sum of COCO's run lengths
 // without the last run. Those of mask i are changes[begin[i]] to changes[begin[i + 1]]. A box that is not finite, or
 // beyond 1e8, pastes nothing. Images have less than 2^31 pixels.
 struct MaskChangesParams {

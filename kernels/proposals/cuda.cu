@@ -1,5 +1,5 @@
-// Proposals without the host, in five launches: select and decode the best anchors (a block per image and level), NMS
-// of all levels and images at once (two launches), merge an image's levels by rank, cut and write the rows.
+// Proposals without the host, in five launches. One selects and decodes the best anchors (a block per image and level).
+// Two do NMS of all levels and images at once. Two merge an image's levels by rank, cut and write the rows.
 #include <algorithm>
 
 #include "kernels/common/block.h"

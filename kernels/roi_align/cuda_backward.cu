@@ -1,6 +1,6 @@
-// RoIAlign's gradient by gathering. A block owns a tile of 4 x 4 feature pixels of one level and image, visits the RoIs
-// that touch it in ascending order, and adds their gradients in registers. Every sum has the order of the reference
-// implementation, every gradient is written once, and there are no atomics.
+// RoIAlign's gradient by gathering. A block owns a tile of 4 x 4 feature pixels of one level and image. It visits the
+// RoIs that touch it in ascending order, and adds their gradients in registers. Every sum has the order of the
+// reference implementation, every gradient is written once, and there are no atomics.
 //
 // A first kernel stores each RoI's level and the pixels that it can touch; a tile's block tests 256 of these at a time.
 #include "kernels/common/block.h"

@@ -40,7 +40,7 @@ void roi_align_backward(const RoiAlignParams& p, const float* grad_out, const fl
 // T: float, Bfloat16 or Float16; sums are float32, rounded to T once. features, grad_features: host arrays of device
 // pointers. Backward takes at most 32 bins on a side and uses no atomics: each feature pixel has one owner, who visits
 // the RoIs in turn. Where a RoI is turned inside out and p.aligned, two of its samples' weights are added before the
-// product instead of after: the result differs from the reference implementation by rounding.
+// product instead of after. The result differs from the reference implementation by rounding.
 namespace cuda {
 template <class T> void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
     const std::int32_t* roi_image, T* out, cudaStream_t stream);

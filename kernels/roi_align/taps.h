@@ -88,7 +88,7 @@ struct Tap {
   float weight;
 };
 
-// Writes the taps of bin b, ascending and each pixel once, to place(first pixel) and returns how many: at most two a
+// Writes the taps of bin b, ascending and each pixel once, to place(first pixel) and returns how many. At most two a
 // sample, and at most two more than the pixels that the bin spans. place is called only where there is a tap. (In a RoI
 // that is turned inside out samples descend, and a pixel may come twice.)
 template <class Place> TTT_HD inline int bin_taps(const RoiAxis& a, int b, const Place& place) {

@@ -23,7 +23,7 @@ void smallest(std::vector<Key>& keys, std::int64_t count, std::int32_t* out) {
   std::sort(out, out + count);
 }
 
-// One image's draw. Only candidates whose key is below a bound are kept and sorted: keys are uniform in 64 bits, so a
+// One image's draw. Only candidates whose key is below a bound are kept and sorted. Keys are uniform in 64 bits, so a
 // bound of (wanted + slack) / number lets through a little more than wanted. Where it lets through too few (chance
 // beyond eight standard deviations) it is lifted.
 class Draw {

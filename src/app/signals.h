@@ -12,10 +12,10 @@
 namespace ttt::harness {
 
 // One at a time in a process; its life is the time in which the signals are handled. The first signal sets the request.
-// A further one later than 0.5 s ends the process at once (exit code 128 + signal); sooner it is taken for an echo,
+// A further one later than 0.5 s ends the process at once (exit code 128 + signal). Sooner it is taken for an echo,
 // since launchers signal both the process group and each rank.
 //
-// A rank that waits in a collective for a rank that died never polls, and the launcher kills it a second later: so
+// A rank that waits in a collective for a rank that died never polls, and the launcher kills it a second later. So
 // after `patience_s` without answered(), `unanswered` runs on the watch's own thread, to write what is known. It must
 // not throw.
 class SignalWatch {

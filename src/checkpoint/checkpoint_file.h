@@ -57,7 +57,7 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
     const std::function<void(const AddArray&)>& arrays);
 
 // Reads and checks every byte. Throws UsageError where there is no such file, it may not be read or has another
-// version; DataError naming what is wrong with it: cut short, a checksum that does not match, no checkpoint.
+// version. DataError naming what is wrong with it: cut short, a checksum that does not match, no checkpoint.
 Checkpoint read_checkpoint(const std::string& path);
 
 // All but steps and sections, as "/state" holds it; back. Throws DataError naming the member that is missing or wrong.

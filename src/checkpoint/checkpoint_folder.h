@@ -43,11 +43,11 @@ struct Earlier {
 
 // As the recipe's resume and from say. A damaged checkpoint is put aside under its name and ".damaged", and the one
 // before it is taken (auto). Throws UsageError: keys that contradict each other, nothing to go on from (required), a
-// folder with checkpoints that this run would mix with its own (never, from); DataError: the file that was named, or
+// folder with checkpoints that this run would mix with its own (never, from). DataError: the file that was named, or
 // the newest of those required, is damaged.
 Earlier find_earlier(const CheckpointConfig& config);
 
-// Settings that differ, as a list of {"key", "before", "value"}: those that may, because they do not define the run
+// Settings that differ, as a list of {"key", "before", "value"}. Those that may, because they do not define the run
 // (its length, the threads and ranks that it has, what is written where). Throws UsageError naming the first that may
 // not, with both values.
 result::Json changed_settings(const result::Json& before, const result::Json& now, const std::string& checkpoint);

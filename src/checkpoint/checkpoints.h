@@ -1,7 +1,7 @@
 // Saves a run between its steps, and puts a run into the state that was saved.
 //
 // The thread that takes the steps copies; another one writes. What depends on the step alone is not saved, because it
-// is computed: the order of images, flips and samples are functions of (seed, step or epoch, image), the learning rate
+// is computed. The order of images, flips and samples are functions of (seed, step or epoch, image), the learning rate
 // of the step.
 #pragma once
 

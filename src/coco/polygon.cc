@@ -1,6 +1,6 @@
-// Polygon to run lengths, as pycocotools' rleFrPoly does it: the outline on a grid five times as fine, and one event
-// wherever it crosses the centre line of a pixel column. The original lists every point of the fine outline; here
-// only the crossings are computed, with the same double expressions, since ties at .5 are decided by their last bit.
+// Polygon to run lengths, as pycocotools' rleFrPoly does it. The outline on a grid five times as fine, and one event
+// wherever it crosses the centre line of a pixel column. The original lists every point of the fine outline; here only
+// the crossings are computed, with the same double expressions, since ties at .5 are decided by their last bit.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -67,7 +67,7 @@ class RunWriter {
 void write_column(const std::uint64_t* words, std::int64_t rows, std::uint64_t position, bool touches_top,
     bool touches_bottom, RunWriter& runs) {
   // The pixel before the column's first row is the last row of the column before it only where the box has no rows
-  // above; else it is background, and the run was closed there.
+  // above. Else it is background, and the run was closed there.
   std::uint64_t before = touches_top && runs.value() ? 1 : 0;
   for (std::int64_t y = 0; y < rows; y += 64) {
     const std::uint64_t word = words[y / 64];

@@ -48,8 +48,8 @@ void decode_box(
 
 std::uint64_t area(const RleView& rle);
 // x, y, width, height. A run that goes on into the next column counts with its full height, as in pycocotools. Zeros
-// for a mask without object pixels (pycocotools wraps around 2^32 where such a mask is written with an empty object
-// run; the overlap with any box is none either way).
+// for a mask without object pixels. There pycocotools wraps around 2^32 where the mask has an empty object run; no box
+// overlaps it either way.
 std::array<double, 4> bounding_box(const RleView& rle);
 // Union, or intersection, of masks of one size (else DataError). One mask is returned as it is, none as a 0 x 0 mask.
 Rle merge(std::span<const Rle> masks, bool intersect);

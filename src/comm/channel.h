@@ -67,9 +67,9 @@ class Messages {
   // Any number of bytes; empty messages are sent too.
   void send(const void* data, std::size_t bytes, int to, int tag);
   void receive(void* data, std::size_t bytes, int from, int tag);
-  // Until all are complete. Throws Error when none completes for the channel's limit, when the channel is cancelled, or
-  // when MPI reports an error (most often: the ranks are not in the same collective, and the lengths do not fit); MPI
-  // may then still hold the buffers, and the process must make no further MPI call but MPI_Abort.
+  // Until all are complete. Throws Error when none completes for the channel's limit, or when the channel is cancelled.
+  // Also when MPI reports an error; most often the ranks are not in the same collective, and the lengths do not fit.
+  // MPI may then still hold the buffers, and the process must make no further MPI call but MPI_Abort.
   void wait();
 
  private:

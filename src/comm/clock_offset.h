@@ -18,7 +18,7 @@ inline constexpr int kClockBarriers = 64;
 // Collective; rank 0 gets one offset for each rank, the others nothing. `now`: this rank's clock.
 //
 // No rank leaves a barrier before every rank has entered it. So rank r leaves after rank 0 entered, and rank 0 after
-// rank r entered: each barrier bounds the offset from both sides, without any assumption on how long messages take. The
+// rank r entered. Each barrier bounds the offset from both sides, without any assumption on how long messages take. The
 // bounds of all barriers hold together; the middle of what they leave is the estimate and half its width the
 // uncertainty. Assumed is only that a clock gains nothing worth mentioning within the call (milliseconds).
 std::vector<ClockOffset> clock_offsets(Communicator& comm, int barriers = kClockBarriers, double (*now)() = now_s);

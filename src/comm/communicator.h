@@ -31,10 +31,9 @@ class Communicator {
   virtual int size() const = 0;
   virtual std::string name() const = 0;  // single | mpi | nccl
 
-  // In place; every rank gets the same bits. Sums are taken in the buffer's own precision.
-  // `single` and `mpi` reduce host memory, and add the ranks' values in rank order, ((x0 + x1) + x2) + ..., for every
-  // element: the bits depend neither on timing nor on how a buffer is cut into calls. `nccl` reduces device memory in
-  // NCCL's order.
+  // In place; every rank gets the same bits. Sums are taken in the buffer's own precision. `single` and `mpi` reduce
+  // host memory, and add the ranks' values in rank order, ((x0 + x1) + x2) + ..., for every element. The bits depend
+  // neither on timing nor on how a buffer is cut into calls. `nccl` reduces device memory in NCCL's order.
   virtual void all_reduce_sum(float* data, std::size_t count) = 0;
   virtual void all_reduce_sum(double* data, std::size_t count) = 0;
   // A NaN on any rank is a NaN on all.

@@ -60,7 +60,7 @@ struct Started {
   bool replay = false;  // of what was recorded
 };
 
-// One NCCL communicator. It is non-blocking, so that a peer that never comes cannot hold the thread that calls; a
+// One NCCL communicator. It is non-blocking, so that a peer that never comes cannot hold the thread that calls. A
 // watchdog aborts it when a collective is late, which also frees the streams that wait for it.
 class NcclLink {
  public:

@@ -15,7 +15,7 @@
 namespace ttt::comm {
 
 //
-// Work that is destroyed by an exception on its way out does not wait for peers that may never come: it sets
+// Work that is destroyed by an exception on its way out does not wait for peers that may never come. It sets
 // `cancelled`, which the running task is expected to watch.
 class ProgressThread {
  public:

@@ -15,7 +15,7 @@ bool malloc_can_be_set();  // whether they do anything
 // now.
 bool keep_freed_memory();
 // Blocks of `own_mapping_bytes` and more have a mapping of their own, and the heap's end is given back beyond twice
-// that: the rule by which glibc learns, with the size of the largest block that was freed.
+// that. The rule by which glibc learns, with the size of the largest block that was freed.
 bool return_freed_memory(std::size_t own_mapping_bytes);
 
 }  // namespace ttt

@@ -1,7 +1,7 @@
 // Errors that a user can act on. Everything else is a bug and may be any std::exception.
 //
-// A message is one sentence that names the thing and one that names the remedy; harness/app.h prints it, writes the
-// result file with its verdict and ends every rank with `exit_code`.
+// A message is one sentence that names the thing and one that names the remedy. run_app() prints it, writes the result
+// with its verdict and ends every rank with `exit_code`.
 #pragma once
 
 #include <cstdio>

@@ -20,7 +20,7 @@ double sum(const std::vector<double>& samples);
 // infinite too. Throws std::invalid_argument for fewer than five runs.
 double olympic_mean(std::vector<double> runs);
 
-// Bounds of the median between which it lies with at least 95 %, whatever the distribution: the order statistics that
+// Bounds of the median between which it lies with at least 95 %, whatever the distribution. The order statistics that
 // the sign test does not reject (Hollander, Wolfe and Chicken 2013, section 3.6). Nothing below 6 samples.
 struct Bounds {
   double low = 0, high = 0;
@@ -36,14 +36,14 @@ struct Interval {
   double estimate = 0, low = 0, high = 0;
 };
 
-// The Hodges-Lehmann estimate and the interval that the Wilcoxon signed-rank test does not reject at the level 1 -
-// `confidence` (Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE)). No normality is
+// The Hodges-Lehmann estimate, and the interval that the Wilcoxon signed-rank test does not reject at the level 1 -
+// `confidence`. Hollander, Wolfe and Chicken 2013, section 3.2; R's wilcox.test(conf.int = TRUE). No normality is
 // assumed: from twelve samples on, one that a busy machine spoiled moves neither by much. Exact below 50 samples, by
 // the normal approximation from there. Nothing where no interval from so few samples has that confidence: below 6 for
 // 95 %, below 9 for 99.5 %.
 std::optional<Interval> signed_rank_interval(const std::vector<double>& samples, double confidence = 0.95);
 
-// By how much `b` lies above `a`, two independent samples: the median of all differences (Hodges and Lehmann), and the
+// By how much `b` lies above `a`, two independent samples. The median of all differences (Hodges and Lehmann), and the
 // shifts that the Mann-Whitney test does not reject at the 5 % level (Hollander, Wolfe and Chicken 2013, section 4.3).
 // Exact up to 400 differences without ties, by the normal approximation beyond; ties make it a little wider than it
 // says. Nothing where no interval has 95 %: fewer than four each.

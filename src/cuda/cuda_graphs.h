@@ -5,7 +5,7 @@
 
 namespace ttt::cuda {
 
-// Recorded through torch, whose allocator gives the work memory of its own: one pool for all graphs of the process,
+// Recorded through torch, whose allocator gives the work memory of its own. One pool for all graphs of the process,
 // which are replayed in the order in which they were recorded; another after each recording that failed.
 GraphDevice& cuda_graphs();
 

@@ -1,4 +1,4 @@
-// ActivityLog by CUPTI's activity records (CUPTI documentation, "Activity API"): the device notes begin and end of each
+// ActivityLog by CUPTI's activity records (CUPTI documentation, "Activity API"). The device notes begin and end of each
 // kernel, and CUPTI hands the notes over in buffers, on a thread of its own.
 #include <cupti.h>
 

@@ -1,5 +1,5 @@
 // Opens libttt_cuda, which holds all code that needs CUDA (NCCL, kernels, libtorch_cuda), on machines that can run it.
-// Programs themselves link the CPU part of torch only: so one build serves both kinds of machine, and a rank that stays
+// Programs themselves link the CPU part of torch only. So one build serves both kinds of machine, and a rank that stays
 // on the CPU starts faster and is several hundred MB smaller. No CUDA headers here.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The HDF5 C API behind values that close themselves. The only file that includes hdf5.h is hdf5.cc.
 //
-// Files are written with version bounds V18 (superblock 2, checksummed metadata; every HDF5 since 1.8 and h5py read
-// them), datasets contiguous, allocated when created, never compressed, little-endian, with no times of creation.
+// Files are written with version bounds V18: superblock 2, checksummed metadata. Every HDF5 since 1.8 and h5py read
+// them. Datasets are contiguous, allocated when created, never compressed, little-endian, without times of creation.
 // Calls are serialised by one lock: HDF5 builds without thread safety may not be called from two threads even for two
 // different files, and thread-safe builds serialise them anyway.
 #pragma once

@@ -12,7 +12,7 @@
 
 namespace ttt::data {
 
-// A permutation of [0, n) in O(1) memory: a Feistel network on the next even number of bits, walked along its cycle
+// A permutation of [0, n) in O(1) memory. A Feistel network on the next even number of bits, walked along its cycle
 // until it falls below n (Black and Rogaway 2002). At most 4 expected evaluations per call.
 class Permutation {
  public:

@@ -32,9 +32,10 @@ struct PackResult {
   std::uint64_t bytes = 0;
 };
 
-// Every JPEG is decoded once, and its size compared with the JSON's. Throws UsageError (a missing file or folder,
-// shards already there), DataError (a corrupt JPEG, an image outside its folder, an annotation outside its image, an id
-// given twice) naming file, image and annotation, or Error (disk full); then no shard of this packing is left.
+// Every JPEG is decoded once, and its size compared with the JSON's. Throws UsageError for a missing file or folder and
+// for shards already there, and Error for a full disk. Throws DataError naming file, image and annotation: a corrupt
+// JPEG, an image outside its folder, an annotation outside its image, an id given twice. Then no shard of this packing
+// is left.
 PackResult pack(const PackSettings& settings);
 
 // The part of pack that judges annotations: those of one image, as they go into the shard.

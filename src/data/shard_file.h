@@ -1,6 +1,6 @@
 // One shard, open for reading from any number of threads.
 //
-// HDF5 opens the file, and its metadata are checked; then records are read with pread at the dataset's own position in
+// HDF5 opens the file, and its metadata are checked. Then records are read with pread at the dataset's own position in
 // the file, so that no thread meets the library's lock (measured: 2.5 times locked H5Dread on two threads). Where the
 // dataset has no such position, or record 0 reads differently there, records are read through the library instead.
 #pragma once

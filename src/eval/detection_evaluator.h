@@ -11,7 +11,7 @@
 
 namespace ttt::eval {
 
-// Every rank predicts its share of the images; rank 0 gathers the detections in the order of image ids and computes AP,
+// Every rank predicts its share of the images. Rank 0 gathers the detections in the order of image ids and computes AP,
 // which does therefore not depend on the number of ranks. AP is computed on threads of rank 0's, beside whatever the
 // caller does between start() and finish().
 class DetectionEvaluator final : public Evaluator {

@@ -1,5 +1,5 @@
 // Checks that all ranks still train one model. A reduction that goes wrong on one rank, or a bit that flips in its
-// memory, lets the replicas drift apart without any other sign: every rank goes on with finite losses.
+// memory, lets the replicas drift apart without any other sign. Every rank goes on with finite losses.
 //
 // Every so many steps each rank hashes its weights and momentum, and one all-reduce of four numbers compares the
 // hashes.

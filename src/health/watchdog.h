@@ -20,9 +20,9 @@ namespace ttt::train {
 // "data_wait of step 40", "the evaluation after 64 steps", "the device's work of step 40"
 std::string place_text(const comm::Sign& sign);
 
-// What the signs of a run that stands still say: which ranks are silent (a process or a node that is gone), or at work,
-// and who waits for them, where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after
-// `silent_s`, or where its process is gone.
+// What a run that stands still shows: which ranks are silent (a process or a node is gone) or at work, and who waits
+// for them where. One sentence without its full stop. `nodes`: by rank. A rank is taken for silent after `silent_s`, or
+// where its process is gone.
 std::string describe_stand(
     const std::vector<comm::Sign>& signs, const std::vector<std::string>& nodes, double silent_s);
 

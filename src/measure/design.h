@@ -28,9 +28,9 @@ struct Pairing {
 // all against none
 //   factorial: every combination against none, of at most four factors
 //   null: each baseline against itself, under each of its settings
-// Combinations are made under each setting of the ablation that has some.
-// Throws UsageError for another word, and for what cannot be combined: two factors that set the same key of the recipe
-// (by a setting, too) or exchange the same part, and two with settings of their own.
+// Combinations are made under each setting of the ablation that has some. Throws UsageError for another word, and for
+// what cannot be combined. That is two factors that set one key of the recipe or replace one component, and two with
+// settings of their own.
 std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design,
     const Capabilities& here, std::int64_t repetitions, const train::Recipe& recipe);
 

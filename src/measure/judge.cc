@@ -14,7 +14,7 @@ std::string joined(const std::vector<std::string>& v) {
 constexpr std::size_t kFewest = 8;  // intervals that prove anything together
 
 // How many of n intervals of 95 % may miss what is there: 5 of 40, 2 of 20. Where each misses with 5 %, more than 5 of
-// 40 do in 1.4 % of such proofs, and more than 2 of 20 in 7.5 %; those of the harness miss less (harness/paired.h).
+// 40 do in 1.4 % of such proofs, and more than 2 of 20 in 7.5 %. Those of the harness miss less (harness/paired.h).
 std::size_t allowed_misses(std::size_t n) { return n / 8; }
 
 }  // namespace

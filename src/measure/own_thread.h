@@ -1,4 +1,4 @@
-// A side on a thread of its own, for what LibTorch keeps by thread: the plan that it chose for a convolution of one
+// A side on a thread of its own, for what LibTorch keeps by thread. The plan that it chose for a convolution of one
 // shape, whichever setting it was chosen under. It asks whether to time its choices (at::Context::benchmarkCuDNN) only
 // where it has no plan (ATen/native/cudnn/Conv_v8.cpp, run_single_conv), so that on one thread both sides would run
 // what the first had chosen.

@@ -53,7 +53,7 @@ class Rounds {
   struct Order {
     Arm &first, &second;
   };
-  // Whether the variant begins. Of two builds with the same side made first, each side begins one, warm-up included: a
+  // Whether the variant begins. Of two builds with the same side made first, each side begins one, warm-up included. A
   // block that follows one of its own side finds its data in the caches, and which side has more of these depends on
   // who began.
   bool begins() const { return build_ / 2 % 2 == 1; }

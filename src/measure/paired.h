@@ -5,15 +5,14 @@
 // pair.
 //
 // Both sides are built anew again and again, each first in turns. Where a side's memory happens to lie stays as it is
-// for the life of a build and is worth some tenths of a per cent of its steps: rounds of one build repeat that luck,
+// for the life of a build and is worth some tenths of a per cent of its steps. Rounds of one build repeat that luck,
 // however many they are, and only another build draws again. So the interval is taken over builds (Kalibera and Jones,
 // "Rigorous benchmarking in reasonable time", ISMM 2013: repeat the highest level that varies).
 //
 // A measurement that ends when its interval is narrow prefers samples that happen to lie close together, and the more
-// often it looks, the more its interval misses. So it looks seldom, each time at twice as many builds, and shares the 5
-// % by which an interval may miss among the looks (Bonferroni; Jennison and Turnbull, "Interim analyses: the repeated
-// confidence interval approach", 1989): an interval at one of them holds the truth with 95 % at least, whatever made it
-// the last.
+// often it looks, the more its interval misses. So it looks seldom, each time at twice as many builds. The looks share
+// the 5 % by which an interval may miss (Bonferroni; Jennison and Turnbull, "Interim analyses: the repeated confidence
+// interval approach", 1989). An interval at one of them holds the truth with 95 % at least, whatever made it the last.
 #pragma once
 
 #include <array>

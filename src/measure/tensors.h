@@ -18,7 +18,7 @@ inline at::Tensor normal_tensor(at::IntArrayRef shape, std::uint64_t seed) {
 }
 
 // A number that changes with every element of `t` and with their order, whatever their layout in memory: what the gate
-// compares. The inner product with a random tensor, which is of the size of t's norm, plus ten times that norm: by
+// compares. The inner product with a random tensor, which is of the size of t's norm, plus ten times that norm. By
 // chance it cannot come near zero, where rounding would be all of it. Of a large tensor, the first entry of its first
 // dimension (one image).
 inline double signature(const at::Tensor& t) {

@@ -63,7 +63,7 @@ std::vector<double> TrainArm::block(int steps) {
   if (!phases_.empty()) run_.control->all_reduce_sum(phases_.front().data(), phases_.size() * phases_.front().size());
   for (harness::PhaseTimes& step : phases_)
     for (double& phase : step) phase /= run_.control->size();
-  // When the last rank had finished each step, and from that the steps: their sum is what the block took, also where
+  // When the last rank had finished each step, and from that the steps. Their sum is what the block took, also where
   // ranks do not wait for each other in every step.
   std::partial_sum(seconds.begin(), seconds.end(), seconds.begin());
   seconds.push_back(finite ? 0 : 1);

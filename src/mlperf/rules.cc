@@ -18,8 +18,8 @@ std::string text(std::int64_t n) { return std::to_string(n); }
 std::string text(double x) { return result::number_text(x); }
 
 // Settings of a group that differ from the reference's. Left out are settings that change no number of the training,
-// have a rule of their own, or that the rules leave free by name: the numerical format [Numerical formats: fp64 to
-// int8 are pre-approved; loss scaling].
+// and those with a rule of their own. The rules leave the numerical format free [Numerical formats: fp64 to int8 are
+// pre-approved; loss scaling].
 constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity",
     "data.padding", "data.pad_height", "data.pad_width", "data.pad_multiple", "data.group_by_aspect", "data.workers",
     "data.prefetch", "data.read", "data.generated", "data.transform", "model.classes", "model.precision",

@@ -30,6 +30,10 @@ class Model {
   virtual bool buffers_per_rank() const { return false; }
   // Why a training pass cannot be captured on a device; "" where it can.
   virtual std::string not_capturable() const { return ""; }
+  // Which curve of telemetry a parameter belongs to, by its name.
+  virtual std::string layer_group(const std::string& parameter) const {
+    return parameter.substr(0, parameter.find('.'));
+  }
   // What was built, for the result: "precision", "ops", ...
   virtual result::Json describe() const = 0;
 };

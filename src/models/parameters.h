@@ -1,7 +1,7 @@
 // The model's parameters and buffers: named tensors in one flat allocation, gradients in a second one of the same
 // layout.
 //
-// Order in memory is the reverse of registration: about the order in which backward produces gradients, so that a
+// Order in memory is the reverse of registration. That is about the order in which backward produces gradients, so a
 // bucket of the all-reduce is one contiguous range that fills from its front. Names are torchvision's.
 #pragma once
 

@@ -42,12 +42,12 @@ struct PairedSamples {
 std::vector<std::vector<double>> round_effects(const PairedSamples& samples);
 
 // The relative change of the step's time, variant / baseline - 1, with its interval over builds (samples.confidence),
-// each of which is the Hodges-Lehmann estimate of its rounds; nothing from two to five builds. Of one build, an
-// interval over its rounds, from six rounds on: it says how well the difference of these two is known, and leaves out
+// each of which is the Hodges-Lehmann estimate of its rounds. Nothing from two to five builds. Of one build, an
+// interval over its rounds, from six rounds on. It says how well the difference of these two is known, and leaves out
 // by how much another build of them would differ.
 std::optional<Interval> effect(const PairedSamples& samples);
 
-// The change of each phase, variant - baseline in seconds of a step, by the same estimator as the effect: of a round
+// The change of each phase, variant - baseline in seconds of a step, by the same estimator as the effect. Of a round
 // the difference of its means, of a build the Hodges-Lehmann estimate of its rounds, over builds estimate and interval.
 // Empty where phases were not sampled, or `effect` is nothing.
 std::map<std::string, Interval> phase_changes(const PairedSamples& samples);
@@ -62,9 +62,8 @@ struct Comparison {
   std::string design = "one_off";    // one_off, leave_one_out, ladder, factorial, null
   std::vector<std::string> factors;  // of a combination: what is on in the variant
   std::int64_t repetition = 0;
-  // measured; not_supported here; same_build: both sides are built alike, so there is nothing to compare;
-  // promise_broken: the numbers differ more than promised, so no time was taken; incorrect: a number that is no result
-  // (a loss that is not finite).
+  // measured, or why not: not_supported here. same_build: both sides are built alike. promise_broken: the numbers
+  // differ more than promised. incorrect: a loss is not finite.
   std::string status = "measured";
   std::string reason;                                      // of a status other than measured
   std::string promise;                                     // bitwise, close, other_work

@@ -16,7 +16,7 @@ struct Histogram {
   std::vector<double> limit, count;  // of equal length; neither the first nor the last count is 0
 };
 
-// Counts float32 values in four buckets for each power of two, the same for negative values: the bucket is the upper
+// Counts float32 values in four buckets for each power of two, the same for negative values. The bucket is the upper
 // bits of the number, so a value costs a shift and an addition. What is smaller than kSmallest lies in one bucket
 // around zero. A bucket holds its end that is nearer to zero. Numbers that are not finite are left out.
 class HistogramBuilder {

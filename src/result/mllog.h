@@ -63,8 +63,8 @@ struct MllogText {
   std::vector<MllogRecord> records;
   std::vector<MllogFault> faults;
 };
-// What stands before the token is dropped, lines without it are ignored, bytes that are not UTF-8 count as Latin-1, and
-// NaN and infinities, which Python writes, become null: as the reader of the source above takes it.
+// As the reader above takes it: what stands before the token is dropped, and lines without it are ignored. Bytes that
+// are not UTF-8 count as Latin-1. NaN and infinities, which Python writes, become null.
 MllogText parse_mllog(const std::string& text);
 
 }  // namespace ttt::result

@@ -76,6 +76,11 @@ struct TrainSettings : TrainConfig {
         "the "
         "whole step, one graph for each size of images",
         one_of({"none", "parts", "full"}));
+    files_and_followers(s, v);
+  }
+
+ private:
+  template <class Self, class V> static void files_and_followers(Self& s, V&& v) {
     v("weights", s.weights, "HDF5 file of initial weights (data/convert_weights.py); empty: random from the seed");
     v("weights_backbone", s.weights_backbone,
         "HDF5 file with initial weights of the backbone alone; empty: random from the seed");

@@ -11,7 +11,7 @@
 namespace ttt {
 
 // The recipe with its seed drawn from the system's entropy where mlperf.draw_seed asks for it, once for a run however
-// often it is interrupted: the same on every rank, and written into the result.
+// often it is interrupted. It is the same on every rank, and written into the result.
 train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, harness::RunContext& context);
 
 // Checks the rules of mlperf.division (throws UsageError naming each broken one), writes into the result which are

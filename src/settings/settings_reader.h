@@ -1,4 +1,4 @@
-// Settings from TOML files and from `--set key=value`. Nothing is guessed and nothing ignored: an unknown key, a wrong
+// Settings from TOML files and from `--set key=value`. Nothing is guessed and nothing ignored. An unknown key, a wrong
 // type, a value out of its limits and a key given twice are UsageErrors that name the key, where it stands and the
 // remedy. An integer is good for a number, never the other way round.
 #pragma once

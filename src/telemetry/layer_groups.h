@@ -14,11 +14,11 @@ struct LayerGroup {
   };
   std::string name;
   std::vector<Range> ranges;
-  std::int64_t parameters() const;
+  std::int64_t parameters() const {
+    std::int64_t n = 0;
+    for (const Range& r : ranges) n += static_cast<std::int64_t>(r.end - r.begin);
+    return n;
+  }
 };
-
-// Where a parameter belongs, by torchvision's name of it: stem, layer1 .. layer4, fpn, rpn, box_head, mask_head; other
-// for any other name.
-std::string layer_group_of(const std::string& parameter);
 
 }  // namespace ttt::train

@@ -18,11 +18,11 @@ void add_scalar(EventMessage& event, std::string tag, double value) {
   if (std::isfinite(value)) event.values.push_back({std::move(tag), static_cast<float>(value)});
 }
 
-std::vector<LayerGroup> layer_groups(const model::ParameterStore& store) {
+std::vector<LayerGroup> layer_groups(model::Model& model) {
   std::vector<LayerGroup> groups;
-  const auto& parameters = store.trainable();  // from the last layer to the first
+  const auto& parameters = model.parameters().trainable();  // from the last layer to the first
   for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) {
-    const std::string name = layer_group_of((*p)->name);
+    const std::string name = model.layer_group((*p)->name);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& g) { return g.name == name; });
     if (group == groups.end()) group = groups.insert(groups.end(), LayerGroup{.name = name});
     group->ranges.push_back(
@@ -31,7 +31,7 @@ std::vector<LayerGroup> layer_groups(const model::ParameterStore& store) {
   return groups;
 }
 
-// "box/AP" of "bbox.AP".
+// The title as a path: "box/AP".
 std::string metric_tag(const std::string& name) {
   std::string tag = result::metric_title(name);
   std::replace(tag.begin(), tag.end(), ' ', '/');
@@ -71,7 +71,7 @@ void check(const TelemetryConfig& c) {
 }
 
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
-    : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model.parameters())),
+    : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model)),
       update_(sources_.model.parameters(), groups_, sources_.kernels),
       writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());

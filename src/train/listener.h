@@ -37,7 +37,7 @@ class Listener {
   virtual void epoch_started(const Position&) {}  // also of an epoch that a resumed run enters half-way
   virtual void step_starts(const Position&) {}
   // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already,
-  // unless looks_at() said that the weights, the momentum or the gradients of this one will be looked at: then reduced
+  // unless looks_at() said that the weights, the momentum or the gradients of this one will be looked at. Then reduced
   // gradients still lie in the parameters (a sum over ranks).
   virtual void step_ended(const Position&, const result::StepSample&) {}
   virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }  // the same on every rank

@@ -1,5 +1,5 @@
-// Dynamic loss scaling (Micikevicius et al. 2018) for float16, whose small gradients would be zero: the loss is
-// multiplied before backward, gradients are divided again in the update, and a step whose gradients are not finite is
+// Dynamic loss scaling (Micikevicius et al. 2018) for float16, whose small gradients would be zero. The loss is
+// multiplied before backward, and gradients are divided again in the update. A step whose gradients are not finite is
 // skipped. All of it happens where the parameters lie; the host never asks.
 #pragma once
 

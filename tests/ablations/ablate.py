@@ -184,6 +184,117 @@ def names_of_files(folder):
         os.path.basename(f)[:-3] for f in glob.glob(folder + "/*/*.cc") if "Ablation ablate_" in open(f).read())
 
 
+def names_and_refusals(ablate, report, folder):
+    done, _, _ = measure(ablate, folder, 1)
+    assert done.returncode == 2 and "ablate --all" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "reduser")
+    assert done.returncode == 2 and "'reduser'" in done.stderr and "'reducer'" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "reducer", "workers", "reducer")
+    assert done.returncode == 2 and "'reducer' is named twice" in done.stderr, done.stderr
+    done, result, out = measure(ablate, folder, 1, "reducer", "cuda_graphs")
+    assert done.returncode == 4 and result["verdict"] == "not_supported", (done.returncode, done.stderr)
+    assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4
+    shown = sh(report, "ablations", out, "--width", "200").stdout
+    assert "mpirun -n 2" in shown and "kept" not in shown and "not checked" in shown, shown
+    done, result, _ = measure(ablate, folder, 1, "cudnn_autotune")
+    assert done.returncode == 4, (done.returncode, done.stderr)
+    rows = result["comparisons"]
+    assert [r["setting"] for r in rows] == [
+        "training step", "64 filters 3x3 on 32x64x64x64", "64 filters 3x3 on 32x64x64x64, its first call",
+        "64 filters 3x3, a new shape in every step"
+    ], rows
+    assert all(r["status"] == "not_supported" and "CUDA devices only" in r["reason"] for r in rows), rows
+    done, _, _ = measure(ablate, folder, 1, "zero_grad", settings=["train.trace_steps=5"])
+    assert done.returncode == 2 and "train.trace_steps" in done.stderr, done.stderr
+    ok("names, list, not supported")
+
+
+def two_ranks(ablate, report, folder):
+    done, result, out = measure(ablate, folder, 2, "reducer", settings=["ablate.peaks_s=0.1"])
+    assert done.returncode == 0 and result["verdict"] == "passed", done.stderr
+    assert "plan: 1 ablations (one_off), 2 comparisons to measure" in done.stderr, done.stderr
+    for row in result["comparisons"]:
+        check_row(row, "reducer")
+        assert row["promise"] == "bitwise" and row["gate"]["largest_difference"] == 0
+    shown = sh(report, "ablations", out, "--width", "500").stdout
+    assert "flat_async" in shown and "same bits, kept" in shown and "of the flop/s peak" in shown, shown
+    assert {p["name"] for p in result["peaks"]} >= {"matrix_multiply", "memory_copy", "all_reduce"}, result["peaks"]
+    with open(folder + "/torn.json", "w") as f:
+        f.write(open(out).read()[:2000])
+    both = sh(report, "ablations", folder + "/torn.json", out)
+    assert both.returncode == 3 and "torn.json" in both.stderr and "flat_async" in both.stdout, both
+    ok("two ranks, bitwise, report, a torn file among good ones")
+
+
+def replaced_components(ablate, report, folder):
+    # zero_grad: the same bits on one rank by another program; optimizer: close.
+    done, result, _ = measure(ablate, folder, 1, "optimizer", "zero_grad")
+    assert done.returncode == 0, done.stderr
+    for row in result["comparisons"]:
+        check_row(row, {"optimizer": "optimizer", "zero_grad": "step"}[row["ablation"]])
+        a, b = row["counters"]["operator_calls"]
+        # a call for each tensor
+        assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)
+    ok("replaced parts")
+
+
+def operations(ablate, report, folder):
+    # What is no training step: promises hold, the counters say what the change is.
+    names = ["bias_removal", "channels_last", "set_to_none", "record_checksums"]
+    done, result, _ = measure(ablate, folder, 1, *names)
+    assert done.returncode == 0, done.stderr
+    rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
+    assert len(rows) == 6 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
+    # With images and heads large enough, most of the peak is activations of the backbone beside those of the heads,
+    # whatever scratch memory this processor's convolutions take.
+    done, result, _ = measure(ablate, folder, 1, "checkpointing",
+                              settings=["data.short_side=256", "data.long_side=256", "model.roi.sample=128"])
+    assert done.returncode == 0, done.stderr
+    rows["checkpointing", ""] = result["comparisons"][0]
+    a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
+    assert b < 0.9 * a, (a, b)
+    a, b = rows["checkpointing", ""]["counters"]["flops"]
+    assert b > a, (a, b)
+    a, b = rows["bias_removal", "64 filters 3x3 on 32x64x64x64"]["counters"]["flops"]
+    assert a == b == 3 * 2 * 32 * 64 * 64 * 64 * 64 * 9, (a, b)  # forward, gradients of input and of weight
+    ok("operations")
+
+
+def broken_promises(ablate, report, folder):
+    # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice,
+    # and no time is taken.
+    done, result, _ = measure(
+        ablate, folder, 1, "optimizer",
+        settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
+    assert done.returncode == 5 and result["verdict"] == "incorrect" and "optimizer, foreach" in result["reason"], (
+        done.returncode, done.stderr)
+    row = next(r for r in result["comparisons"] if r["variant"] == "foreach")
+    assert row["status"] == "promise_broken" and row["samples"]["step"] == [] and row["gate"][
+        "largest_difference"] > row["gate"]["promised_difference"]
+    # A training that blows up is a row, and what comes after it is measured all the same.
+    hot = ["train.schedule.lr=1e6", "train.schedule.warmup_steps=0", "ablate.gate_steps=8"]
+    done, result, _ = measure(ablate, folder, 1, "zero_grad", "record_checksums", settings=hot)
+    assert done.returncode == 5 and "not finite" in result["reason"], (done.returncode, done.stderr)
+    assert [r["status"] for r in result["comparisons"]] == ["incorrect", "incorrect",
+                                                            "measured"], result["comparisons"]
+    ok("a broken promise")
+
+
+def null(ablate, report, folder):
+    done, _, _ = measure(ablate, folder, 1, "null", settings=["ablate.builds=7"])
+    assert done.returncode == 2 and "multiple of four" in done.stderr, done.stderr
+    done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1,
+                              settings=["ablate.repetitions=2", "ablate.builds=8", "ablate.min_rounds=1"])
+    assert done.returncode == 0 and "too few for a proof" in result["reason"], (done.returncode, done.stderr)
+    assert len(result["comparisons"]) == 2 and result["comparisons"][1]["repetition"] == 1
+    for row in result["comparisons"]:
+        s = row["samples"]
+        mean = sum(math.log(v / b) for v, b in zip(s["variant_s"], s["baseline_s"])) / len(s["step"])
+        assert abs(mean) < 0.2, mean
+        assert sorted(set(s["build"])) == list(range(max(s["build"]) + 1)) and len(set(s["build"])) >= 8, s["build"]
+    ok("null")
+
+
 def main():
     ablate, report, folder_of_ablations, src = sys.argv[1:5]
     files = names_of_files(folder_of_ablations)
@@ -200,109 +311,16 @@ def main():
         assert "ablat" not in code.lower() or "/result/" in file or "/measure/" in file, file
 
     with tempfile.TemporaryDirectory() as folder:
-        done, _, _ = measure(ablate, folder, 1)
-        assert done.returncode == 2 and "ablate --all" in done.stderr, done.stderr
-        done, _, _ = measure(ablate, folder, 1, "reduser")
-        assert done.returncode == 2 and "'reduser'" in done.stderr and "'reducer'" in done.stderr, done.stderr
-        done, _, _ = measure(ablate, folder, 1, "reducer", "workers", "reducer")
-        assert done.returncode == 2 and "'reducer' is named twice" in done.stderr, done.stderr
-        done, result, out = measure(ablate, folder, 1, "reducer", "cuda_graphs")
-        assert done.returncode == 4 and result["verdict"] == "not_supported", (done.returncode, done.stderr)
-        assert {r["status"] for r in result["comparisons"]} == {"not_supported"} and len(result["comparisons"]) == 4
-        shown = sh(report, "ablations", out, "--width", "200").stdout
-        assert "mpirun -n 2" in shown and "kept" not in shown and "not checked" in shown, shown
-        done, result, _ = measure(ablate, folder, 1, "cudnn_autotune")
-        assert done.returncode == 4, (done.returncode, done.stderr)
-        rows = result["comparisons"]
-        assert [r["setting"] for r in rows] == [
-            "training step", "64 filters 3x3 on 32x64x64x64", "64 filters 3x3 on 32x64x64x64, its first call",
-            "64 filters 3x3, a new shape in every step"
-        ], rows
-        assert all(r["status"] == "not_supported" and "CUDA devices only" in r["reason"] for r in rows), rows
-        done, _, _ = measure(ablate, folder, 1, "zero_grad", settings=["train.trace_steps=5"])
-        assert done.returncode == 2 and "train.trace_steps" in done.stderr, done.stderr
-        ok("names, list, not supported")
-
-        done, result, out = measure(ablate, folder, 2, "reducer", settings=["ablate.peaks_s=0.1"])
-        assert done.returncode == 0 and result["verdict"] == "passed", done.stderr
-        assert "plan: 1 ablations (one_off), 2 comparisons to measure" in done.stderr, done.stderr
-        for row in result["comparisons"]:
-            check_row(row, "reducer")
-            assert row["promise"] == "bitwise" and row["gate"]["largest_difference"] == 0
-        shown = sh(report, "ablations", out, "--width", "500").stdout
-        assert "flat_async" in shown and "same bits, kept" in shown and "of the flop/s peak" in shown, shown
-        assert {p["name"] for p in result["peaks"]} >= {"matrix_multiply", "memory_copy", "all_reduce"}, result["peaks"]
-        with open(folder + "/torn.json", "w") as f:
-            f.write(open(out).read()[:2000])
-        both = sh(report, "ablations", folder + "/torn.json", out)
-        assert both.returncode == 3 and "torn.json" in both.stderr and "flat_async" in both.stdout, both
-        ok("two ranks, bitwise, report, a torn file among good ones")
-
-        # zero_grad: the same bits on one rank by another program; optimizer: close.
-        done, result, _ = measure(ablate, folder, 1, "optimizer", "zero_grad")
-        assert done.returncode == 0, done.stderr
-        for row in result["comparisons"]:
-            check_row(row, {"optimizer": "optimizer", "zero_grad": "step"}[row["ablation"]])
-            a, b = row["counters"]["operator_calls"]
-            # a call for each tensor
-            assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)
-        ok("replaced parts")
-
-        # What is no training step: promises hold, the counters say what the change is.
-        names = ["bias_removal", "channels_last", "set_to_none", "record_checksums"]
-        done, result, _ = measure(ablate, folder, 1, *names)
-        assert done.returncode == 0, done.stderr
-        rows = {(r["ablation"], r["setting"]): r for r in result["comparisons"]}
-        assert len(rows) == 6 and all(r["status"] == "measured" for r in rows.values()), rows.keys()
-        # With images and heads large enough, most of the peak is activations of the backbone beside those of the heads,
-        # whatever scratch memory this processor's convolutions take.
-        done, result, _ = measure(ablate, folder, 1, "checkpointing",
-                                  settings=["data.short_side=256", "data.long_side=256", "model.roi.sample=128"])
-        assert done.returncode == 0, done.stderr
-        rows["checkpointing", ""] = result["comparisons"][0]
-        a, b = rows["checkpointing", ""]["counters"]["peak_bytes"]
-        assert b < 0.9 * a, (a, b)
-        a, b = rows["checkpointing", ""]["counters"]["flops"]
-        assert b > a, (a, b)
-        a, b = rows["bias_removal", "64 filters 3x3 on 32x64x64x64"]["counters"]["flops"]
-        assert a == b == 3 * 2 * 32 * 64 * 64 * 64 * 64 * 9, (a, b)  # forward, gradients of input and of weight
-        ok("operations")
-
+        names_and_refusals(ablate, report, folder)
+        two_ranks(ablate, report, folder)
+        replaced_components(ablate, report, folder)
+        operations(ablate, report, folder)
         data = small_data(ablate, folder)
         everything(ablate, folder, data)
         designs(ablate, report, folder)
         converge(ablate, report, folder, data)
-
-        # Rounding grows from step to step, so after enough of them no promise of closeness holds: the gate must notice,
-        # and no time is taken.
-        done, result, _ = measure(
-            ablate, folder, 1, "optimizer",
-            settings=["ablate.gate_steps=80", "train.schedule.lr=0.05", "train.schedule.warmup_steps=0"])
-        assert done.returncode == 5 and result["verdict"] == "incorrect" and "optimizer, foreach" in result["reason"], (
-            done.returncode, done.stderr)
-        row = next(r for r in result["comparisons"] if r["variant"] == "foreach")
-        assert row["status"] == "promise_broken" and row["samples"]["step"] == [] and row["gate"][
-            "largest_difference"] > row["gate"]["promised_difference"]
-        # A training that blows up is a row, and what comes after it is measured all the same.
-        hot = ["train.schedule.lr=1e6", "train.schedule.warmup_steps=0", "ablate.gate_steps=8"]
-        done, result, _ = measure(ablate, folder, 1, "zero_grad", "record_checksums", settings=hot)
-        assert done.returncode == 5 and "not finite" in result["reason"], (done.returncode, done.stderr)
-        assert [r["status"] for r in result["comparisons"]] == ["incorrect", "incorrect",
-                                                                "measured"], result["comparisons"]
-        ok("a broken promise")
-
-        done, _, _ = measure(ablate, folder, 1, "null", settings=["ablate.builds=7"])
-        assert done.returncode == 2 and "multiple of four" in done.stderr, done.stderr
-        done, result, _ = measure(os.path.join(os.path.dirname(ablate), "ablate_null"), folder, 1,
-                                  settings=["ablate.repetitions=2", "ablate.builds=8", "ablate.min_rounds=1"])
-        assert done.returncode == 0 and "too few for a proof" in result["reason"], (done.returncode, done.stderr)
-        assert len(result["comparisons"]) == 2 and result["comparisons"][1]["repetition"] == 1
-        for row in result["comparisons"]:
-            s = row["samples"]
-            mean = sum(math.log(v / b) for v, b in zip(s["variant_s"], s["baseline_s"])) / len(s["step"])
-            assert abs(mean) < 0.2, mean
-            assert sorted(set(s["build"])) == list(range(max(s["build"]) + 1)) and len(set(s["build"])) >= 8, s["build"]
-        ok("null")
+        broken_promises(ablate, report, folder)
+        null(ablate, report, folder)
         interrupt(ablate, folder)
     return 0
 

@@ -68,6 +68,10 @@ HOMES = [
     (r"(gtest|gmock)/.*", []),
 ]
 
+# What no room of the loop may name: a workload's network, losses, boxes.
+NEUTRAL = ["src/train", "src/run", "src/measure", "src/checkpoint", "src/telemetry", "src/health", "src/faults"]
+WORKLOAD = re.compile(r"(?i)mask_?rcnn|mask r-cnn|_ap\b|bbox|segm\b|\brpn\b|roi_|objectness")
+
 CODE = {".h", ".cc", ".cu", ".cuh", ".inc", ".c"}
 TEXT = CODE | {".py", ".sh", ".cmake", ".txt", ".md", ".toml", ".json", ".in", ""}
 LONGEST = 480  # lines of a code file or script, unless one of its lines says "Long file: why"
@@ -150,6 +154,8 @@ def check_file(root, path):
                 yield number, what
         if path.suffix not in CODE:
             continue
+        if WORKLOAD.search(line) and any(inside(where, room) for room in NEUTRAL):
+            yield number, "names a workload: it belongs under src/models, src/eval or benchmarks/train"
         match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
         if match:
             quoted, name = match[1] == '"', match[2]

@@ -61,6 +61,8 @@ BAD = [
     ("benchmarks/a.cc", '#include "tests/helper.h"\n', "(of tests)"),
     ("src/core/long.cc", "// row\n" * 481, "481 lines"),
     ("scripts/long", "#!/bin/bash\n" + "# row\n" * 480, "481 lines"),
+    ("src/run/a.cc", "double target_box_ap;\n", "names a workload"),
+    ("src/train/f.cc", "model::MaskRcnn& model;\n", "names a workload"),
     ("README.md", "see /" + "root/.cache\n", "names a folder of one machine"),
     ("cmake/a.cmake", "set(x /" + "work/main/x)\n", "names a folder of one machine"),
     ("scripts/a.sh", "curl https://files.python" + "hosted.org/x\n", "names a package registry's host"),

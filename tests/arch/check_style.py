@@ -76,18 +76,20 @@ def long_lines(root):
 
 
 def comments(text):
-    """First line and text of every comment; lines that follow each other are one."""
-    number, words = 0, []
+    """First line and text of every comment: lines that follow each other and begin in one column. An indented line (of
+    a table or an example) and an empty one are none of it."""
+    number, column, words = 0, 0, []
     for at, line in enumerate(text.splitlines(), 1):
-        match = re.search(r"(?:^|\s)//+ ?(.*)", line)
-        alone = match and line.lstrip().startswith("//")
-        if words and not (alone and at == number + len(words)):
+        match = re.search(r"(?:^|\s)(//+) ?(.*)", line)
+        goes_on = match and words and at == number + len(words) and match.start(1) == column
+        goes_on = goes_on and not line[:column].strip() and all(re.match(r"\S", text) for text in (words[0], match[2]))
+        if words and not goes_on:
             yield number, " ".join(words)
             words = []
         if match:
             if not words:
-                number = at
-            words.append(match[1])
+                number, column = at, match.start(1)
+            words.append(match[2])
     if words:
         yield number, " ".join(words)
 

@@ -1,4 +1,4 @@
-// The communicator over NCCL on calls that are made up (fake_nccl.h): the exchange of the id, the order of streams and
+// The communicator over NCCL on calls that are made up (fake_nccl.h). The exchange of the id, the order of streams and
 // events, the time limit, and the failure of every single call. What the real libraries do with the calls is
 // nccl_test's matter.
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Graphs recorded by calls that are made up, each of which fails once. They keep the books that LibTorch 2.11 and CUDA
-// keep: which pool is recorded to, who holds it, whether a stream records, which error waits for the next call; and
+// keep: which pool is recorded to, who holds it, whether a stream records, which error waits for the next call. And
 // leave them as those do where they fail.
 #include "cuda/recorded_graphs.h"
 

@@ -136,7 +136,7 @@ TEST_F(ShardFuzz, MutatedArraysWithARightChecksum) {
   EXPECT_GT(refused, 60 * rounds);
 }
 
-// Each file once made a reader print more than its one sentence: HDF5 complains when a process ends after it met a
+// Each file once made a reader print more than its one sentence. HDF5 complains when a process ends after it met a
 // damaged header ("infinite loop closing library"), and a damaged root was taken for another kind of file.
 TEST(ShardCorpus, WhatWasFoundStaysFixed) {
   int files = 0;

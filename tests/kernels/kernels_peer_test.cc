@@ -79,8 +79,8 @@ TEST_F(Peer, RoiAlignForward) {
     for (int l = 0; l < p.levels; ++l) features.push_back(c.f("feature" + std::to_string(l)));
     Guarded<float> out(c.numel("out"));
     host::roi_align_forward(p, features.data(), c.f("rois"), c.i("image"), out.get());
-    // A bin is a convex combination of at most 4 grid^2 values; either side sums them with n rounding errors of at
-    // most the largest value (|randn| < 6), and the weights carry 4 more. The largest adaptive grid here is 12.
+    // A bin is a convex combination of at most 4 grid^2 values. Either side sums them with n rounding errors of at most
+    // the largest value (|randn| < 6), and the weights carry 4 more. The largest adaptive grid here is 12.
     const double grid = p.sampling_ratio > 0 ? p.sampling_ratio : 12, tolerance = 2 * (4 * grid * grid + 4) * kUnit * 6;
     for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], c.f("out")[i], tolerance) << i;
   });
@@ -101,7 +101,7 @@ TEST_F(Peer, RoiAlignBackward) {
       const std::string key = std::to_string(l);
       // Both sides sum the same terms in another order: at most n units of the sum of absolute terms (which the peer
       // gives), n the terms at one pixel. A RoI of one bin size 0.2 pixels puts all its 4 * 14 * 14 * 4 samples there,
-      // and a few such RoIs meet; rounding errors do not all point the same way, so n = 1024 is already generous.
+      // and a few such RoIs meet. Rounding errors do not all point the same way, so n = 1024 is already generous.
       const float *expected = c.f("grad" + key), *absolute = c.f("abs" + key);
       for (std::int64_t i = 0; i < c.numel("grad" + key); ++i)
         ASSERT_NEAR((*grads[l])[i], expected[i], 1024 * kUnit * absolute[i]) << "level " << l << " at " << i;
@@ -227,7 +227,7 @@ TEST_F(Peer, MaskTargetsBitmap) {
         {c.data<std::uint8_t>("bytes"), c.data<std::int64_t>("offset"), c.i("box"), c.i("object"), c.f("rois"),
             height.data(), width.data()},
         out.get());
-    // Averages of at most n = 4 grid^2 values in [0, 1]; the peer adds them in one chain before it divides, so up to n
+    // Averages of at most n = 4 grid^2 values in [0, 1]. The peer adds them in one chain before it divides, so up to n
     // units; ours in two short ones. grid <= ceil(800 / 28).
     const double grid = std::ceil(std::max(height[0], width[0]) / double(p.size));
     for (std::int64_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], c.f("target")[i], 4 * grid * grid * kUnit) << i;

@@ -152,7 +152,7 @@ TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
   EXPECT_GT(ended.confidence, 0.96);
 }
 
-// As many builds as a busy machine needs, whose effects differ by 5 %: intervals of 95 % looked at after every four
+// As many builds as a busy machine needs, whose effects differ by 5 %. Intervals of 95 % looked at after every four
 // builds miss in 60 of 1,000 (another program says, in numpy). Here 50 may by the guarantee; half of the 60 are asked
 // for.
 TEST(Paired, EndingWhenPreciseDoesNotMakeIntervalsMiss) {
@@ -232,7 +232,7 @@ TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
   };
   EXPECT_LE(missed(8), 20);  // 5 % of 400; the held-up steps make the rounds skew
   // Of one build, the interval reaches 0.5 % to either side, and the two sides' luck has a standard deviation of 0.5 %
-  // about a shift of 0.35 %: four in ten miss (172 of 400). Half of that is asked for.
+  // about a shift of 0.35 %. Four in ten miss (172 of 400). Half of that is asked for.
   EXPECT_GT(missed(1), 80);
 }
 

@@ -5,10 +5,9 @@
 //
 // Weights, before and after, travel in the files of models/weights.h; INPUT and OUTPUT are dictionaries of tensors as
 // torch.save and torch.load know them.
-// INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box",
-// "gt_label", "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr", "loss_scale" (of the loss in
-// backward; gradients are those without it). OUTPUT: losses of each step, the gradients and chosen samples of the
-// first, predictions.
+// INPUT: "config.<key>" numbers of the model (see Configure), "steps", "lr", and the tensors of model::DeviceBatch.
+// "loss_scale" multiplies the loss in backward; gradients are those without it.
+// OUTPUT: losses of each step, the gradients and chosen samples of the first, predictions.
 #include <ATen/Context.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
@@ -75,6 +74,19 @@ class Configure {
   std::string prefix_;
 };
 
+template <class Placed> ttt::model::DeviceBatch batch_of(const Placed& placed) {
+  const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"),
+      .bitmap_offset = placed("bitmap_offset"),
+      .bitmap_bytes = placed("bitmap_bytes")};
+  return {.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast),
+      .image_size = placed("image_size"),
+      .image_id = placed("image_id"),
+      .gt_box = placed("gt_box"),
+      .gt_label = placed("gt_label"),
+      .gt_count = placed("gt_count"),
+      .masks = masks};
+}
+
 int run(const char* input, const char* weights, const char* output, const char* trained, const char* device) {
   const ttt::train::Accelerator place = ttt::train::open_accelerator(device, ttt::comm::alone(), nullptr);
   at::globalContext().setAllowTF32CuDNN(false);  // torch's default is yes
@@ -85,16 +97,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   ttt::model::ModelConfig::fields(config, Configure(in));
   ttt::model::MaskRcnn model(config, place.ops, 1, place.device, nullptr);
   ttt::model::load_weights(weights, model.parameters());
-  const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"),
-      .bitmap_offset = placed("bitmap_offset"),
-      .bitmap_bytes = placed("bitmap_bytes")};
-  ttt::model::DeviceBatch batch{.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast),
-      .image_size = placed("image_size"),
-      .image_id = placed("image_id"),
-      .gt_box = placed("gt_box"),
-      .gt_label = placed("gt_label"),
-      .gt_count = placed("gt_count"),
-      .masks = masks};
+  ttt::model::DeviceBatch batch = batch_of(placed);
   Tensors out;
   const ttt::model::Prediction prediction = model.predict(batch);
   out["detected.boxes"] = prediction.detected.boxes;

@@ -346,7 +346,7 @@ def compare_predictions(report, out, model, batch):
         start += count
 
 
-def main():
+def arguments():
     p = argparse.ArgumentParser()
     p.add_argument("probe"), p.add_argument("data")
     p.add_argument("--arch", choices=["small", "resnet50"], default="small")
@@ -355,23 +355,23 @@ def main():
     p.add_argument("--images", type=int, default=2), p.add_argument("--steps", type=int, default=10)
     p.add_argument("--lr", type=float, default=2e-4)
     p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    a = p.parse_args()
+    return p.parse_args()
+
+
+def missing(a):
+    """What this machine lacks, empty: nothing."""
     if not os.path.isdir(a.data):
-        print(f"skipped: no folder {a.data}")
-        return 77
-    if a.device == "cuda":
-        if not torch.cuda.is_available():
-            print("skipped: torch sees no GPU")
-            return 77
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        return f"no folder {a.data}"
+    if a.device == "cuda" and not torch.cuda.is_available():
+        return "torch sees no GPU"
     if a.device == "cpu" and a.precision != "fp32":
         name, there = instructions(a.precision)
         if not there:
-            print(
-                f"skipped: this CPU has no instructions for {a.precision} ({name}), and would multiply them one by one")
-            return 77
-    torch.manual_seed(0)
-    detections = 20
+            return f"this CPU has no instructions for {a.precision} ({name}), and would multiply them one by one"
+    return ""
+
+
+def torchvision_model(a, detections):
     model = small_model(a.size, detections) if a.arch == "small" else maskrcnn_resnet50_fpn(
         weights=None, weights_backbone=None, num_classes=CLASSES, min_size=a.size, max_size=a.size,
         box_detections_per_img=detections, box_score_thresh=0.005)
@@ -381,10 +381,11 @@ def main():
     # at its initial 0.01 all logits are nearly equal, and which 100 proposals are the highest hangs on the last bit
     with torch.no_grad():
         model.rpn.head.cls_logits.weight.mul_(30)
-    images, targets, ids = load(a.data, a.images)
-    data, batch, scaled = probe_input(model, config_of(a.arch, detections, a.precision), images, targets, ids, a.steps,
-                                      a.lr)
-    data["loss_scale"] = torch.tensor(LOSS_SCALES.get(a.precision, 1.0), dtype=torch.float64)
+    return model
+
+
+def probed(a, data, model):
+    """What the probe computes of `data`, and the weights that it trained."""
     with tempfile.TemporaryDirectory() as folder:
         torch.save(data, folder + "/in.pt")
         torch.save(model.state_dict(), folder + "/model.pth")
@@ -394,7 +395,24 @@ def main():
             check=True)
         out = torch.load(folder + "/out.pt", weights_only=False)  # our own file; C++ pickles carry a type tag
         with h5py.File(folder + "/trained.h5") as f:
-            trained = {name: torch.from_numpy(f[name][()]).to(a.device) for name in f}
+            return out, {name: torch.from_numpy(f[name][()]).to(a.device) for name in f}
+
+
+def main():
+    a = arguments()
+    if reason := missing(a):
+        print("skipped: " + reason)
+        return 77
+    if a.device == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    detections = 20
+    model = torchvision_model(a, detections)
+    images, targets, ids = load(a.data, a.images)
+    data, batch, scaled = probe_input(model, config_of(a.arch, detections, a.precision), images, targets, ids, a.steps,
+                                      a.lr)
+    data["loss_scale"] = torch.tensor(LOSS_SCALES.get(a.precision, 1.0), dtype=torch.float64)
+    out, trained = probed(a, data, model)
     out = {name: value.to(a.device) for name, value in out.items()}
     model, batch = model.to(a.device), batch.to(a.device)
     scaled = [{name: value.to(a.device) for name, value in t.items()} for t in scaled]

@@ -1,4 +1,4 @@
-// What holds of every report: the order of files does not matter where no file is the first among them, units are kept,
+// What holds of every report. The order of files does not matter where no file is the first among them, units are kept,
 // and what is missing never becomes a zero.
 #include <gtest/gtest.h>
 

@@ -29,7 +29,7 @@ class Normal {
   Stream random_;
 };
 
-// Norms every ten steps of a growth that falls slowly, as weights' does, and from step `decay` on is a tenth; each pair
+// Norms every ten steps of a growth that falls slowly, as weights' does, and from step `decay` on is a tenth. Each pair
 // of samples with noise of a tenth of the growth.
 struct Series {
   std::vector<std::int64_t> step;

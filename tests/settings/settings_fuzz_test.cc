@@ -1,6 +1,6 @@
-// Mutated recipes: whatever the bytes, the reader either sets the fields or throws UsageError and leaves them alone,
-// and what it accepts is printed and read back to the same values. Sanitizer builds run it too. `settings_fuzz_test
-// SEED ROUNDS` searches longer; an input that found something goes into corpus/.
+// Mutated recipes: whatever the bytes, the reader sets the fields, or throws UsageError and leaves them alone. What it
+// accepts is printed and read back to the same values. Sanitizer builds run it too. `settings_fuzz_test SEED ROUNDS`
+// searches longer; an input that found something goes into corpus/.
 #include <gtest/gtest.h>
 
 #include <filesystem>

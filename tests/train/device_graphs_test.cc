@@ -297,7 +297,7 @@ TEST(Graphs, ANumberThatARecordingKeepsIsSeen) {
   EXPECT_FALSE(same_bits(eager.weights, full.weights));
 }
 
-// Powers of two change no bit of what stays in range, so a scaled loss gives the same training; and in a replay the
+// Powers of two change no bit of what stays in range, so a scaled loss gives the same training. And in a replay the
 // scale grows, shrinks and skips as it does without.
 TEST(Graphs, TheLossScaleLivesInTheReplay) {
   const train::LossScaleConfig growing{.initial = 256, .interval = 2};

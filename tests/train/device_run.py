@@ -80,6 +80,34 @@ def check_same(device, device_weights, host, host_weights):
         assert np.array_equal(values.view(np.uint32), device_weights[name].view(np.uint32)), name
 
 
+def over_ranks_too(double, program, data, folder, alone):
+    """`alone`: losses where each rank keeps its own statistics."""
+    # Statistics and counts over all ranks, which the ranks exchange within the step.
+    over_ranks = ["model.backbone.norm=sync", "model.loss_mean=global"]
+    for graphs in ("none", "parts"):
+        device, device_weights = run(double, data, folder, f"double-sync-{graphs}", 2, graphs=graphs,
+                                     settings=[*over_ranks, "train.strict_sync=true"])
+        if graphs == "none":
+            host, host_weights = run(program, data, folder, "host-sync", 2, settings=over_ranks)
+            assert host["steps"]["loss"] != alone
+        else:
+            parts = {p["part"]: p for p in device["built"]["graphs"]["shapes"][0]["parts"]}
+            assert "through the host (mpi)" in parts["backbone"]["not_recorded"] and parts["optimizer"][
+                "replays"] > 0, parts
+        check_same(device, device_weights, host, host_weights)
+    print("2 ranks, statistics and counts over both: the CPU's bits")
+
+
+def waits_are_seen(double, data, folder):
+    # A step that waits is seen as one.
+    dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic", settings=["train.cudnn_deterministic=false"])
+    assert not dynamic["built"]["device"]["cudnn_deterministic"], dynamic["built"]["device"]
+    assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]
+    failed = run(double, data, folder, "strict", 1, "dynamic", settings=["train.strict_sync=true"], expected=1)
+    assert "step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed
+    print("the classical step: one wait in each of 7 steps (nonzero)")
+
+
 def main():
     double, program = sys.argv[1:3]
     build = os.path.dirname(program)
@@ -123,27 +151,8 @@ def main():
                 f"{ranks} ranks, graphs {graphs}: {len(device['steps']['step'])} steps and {len(device['accuracy'])} "
                 f"evaluations on the double of a device: the CPU's bits, "
                 + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
-        # Statistics and counts over all ranks, which the ranks exchange within the step.
-        over_ranks = ["model.backbone.norm=sync", "model.loss_mean=global"]
-        for graphs in ("none", "parts"):
-            device, device_weights = run(double, data, folder, f"double-sync-{graphs}", 2, graphs=graphs,
-                                         settings=[*over_ranks, "train.strict_sync=true"])
-            if graphs == "none":
-                host, host_weights = run(program, data, folder, "host-sync", 2, settings=over_ranks)
-                assert host["steps"]["loss"] != hosts[2, False][0]["steps"]["loss"]
-            else:
-                parts = {p["part"]: p for p in device["built"]["graphs"]["shapes"][0]["parts"]}
-                assert "through the host (mpi)" in parts["backbone"]["not_recorded"] and parts["optimizer"][
-                    "replays"] > 0, parts
-            check_same(device, device_weights, host, host_weights)
-        print("2 ranks, statistics and counts over both: the CPU's bits")
-        # A step that waits is seen as one.
-        dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic", settings=["train.cudnn_deterministic=false"])
-        assert not dynamic["built"]["device"]["cudnn_deterministic"], dynamic["built"]["device"]
-        assert dynamic["built"]["waits"] == {"nonzero": 7}, dynamic["built"]["waits"]
-        failed = run(double, data, folder, "strict", 1, "dynamic", settings=["train.strict_sync=true"], expected=1)
-        assert "step 1 " in failed and "nonzero" in failed and "train.strict_sync" in failed, failed
-        print("the classical step: one wait in each of 7 steps (nonzero)")
+        over_ranks_too(double, program, data, folder, hosts[2, False][0]["steps"]["loss"])
+        waits_are_seen(double, data, folder)
 
 
 if __name__ == "__main__":

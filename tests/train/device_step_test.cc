@@ -100,8 +100,8 @@ TEST(DeviceStep, AsksTheDeviceNothing) {
   }
 }
 
-// In lower precision too, by torch's own lists for CUDA of what is computed in it: no wait, no sum in any order, and
-// losses that are those of float32 but for what 8 or 11 bits lose; in fp16 the loss is scaled, and the scale grows with
+// In lower precision too, by torch's own lists for CUDA of what is computed in it. No wait, no sum in any order, and
+// losses that are those of float32 but for what 8 or 11 bits lose. In fp16 the loss is scaled, and the scale grows with
 // each step.
 TEST(DeviceStep, AsksTheDeviceNothingInLowerPrecision) {
   const std::vector<float> exact = steps_on(test::fake_device(), small_model(), 3).losses;

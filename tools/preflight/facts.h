@@ -31,7 +31,7 @@ struct Place {
 result::Json rank_facts(const Place& place, const std::string& result_folder,
     const std::map<std::string, result::LibraryVersion>& libraries);
 
-// This rank's share of its node's shards, in `data` or ("") of the generated data set, against the manifest: {"folder"
+// This rank's share of its node's shards, in `data` or ("") of the generated data set, against the manifest. {"folder"
 // ("" where there is nothing to check yet), "manifest_sha256", "bytes" (of all shards), "read_bytes" and "read_s" (of
 // this rank), "problems": [sentence, ...]}.
 result::Json shard_facts(const Place& place, const std::string& data, const Settings& settings);

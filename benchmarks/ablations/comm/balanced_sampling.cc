@@ -7,7 +7,7 @@
 namespace ttt::ablations {
 namespace {
 
-// The same global batches, dealt out to the ranks by cost: the dearest image first, each to the rank that has the least
+// The same global batches, dealt out to the ranks by cost. The dearest image first, each to the rank that has the least
 // so far and room left (longest processing time first, Graham 1969). What differs between images of one size is the
 // number of objects, which the mask branch follows.
 class BalancedOrder final : public data::BatchOrder {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kImages = 64;  // of a step
 // Where a decoder's few buffers happen to lie in memory is worth some per cent of its time, which no repetition within
-// a process would show: so each side has many of them, as the loader's ring has, and takes them in turns.
+// a process would show. So each side has many of them, as the loader's ring has, and takes them in turns.
 constexpr std::size_t kDecoders = 16;
 
 // Reads records of the training shards by pread, as the loader does, with or without the check, and decodes them.

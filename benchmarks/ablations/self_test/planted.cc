@@ -2,7 +2,7 @@
 
 namespace ttt::ablations {
 
-// Both sides wait, so that what waiting does besides (a clock that is read, units that fall asleep) is on both; the
+// Both sides wait, so that what waiting does besides (a clock that is read, units that fall asleep) is on both. The
 // variant's steps take 1.02 times the baseline's: 1.02 * 1.02 = 1.0404.
 Ablation ablate_planted() {
   return {.name = "planted",

@@ -10,7 +10,7 @@
 namespace ttt::ablations {
 namespace {
 
-// One 3x3 convolution and the normalisation after it, forward and backward: [N, C, S / 4, S / 4] with the recipe's
+// One 3x3 convolution and the normalisation after it, forward and backward. [N, C, S / 4, S / 4] with the recipe's
 // images a rank, stem width and image side, which is the shape of the first residual stage.
 class ConvNorm {
  public:

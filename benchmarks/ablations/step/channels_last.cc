@@ -12,7 +12,7 @@ namespace ttt::ablations {
 namespace {
 
 // A residual block's work (two times 3x3 convolution, batch normalisation, ReLU), forward and backward, in ATen's own
-// operators, which take both formats: [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
+// operators, which take both formats. [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
 class Block {
  public:
   Block(const train::Recipe& r, std::int64_t images, at::MemoryFormat format) {

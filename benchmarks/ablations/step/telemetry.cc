@@ -24,7 +24,7 @@ Variant sampled(const char* name, std::int64_t every, std::int64_t histograms, i
 
 }  // namespace
 
-// Where every tenth step is sampled, a block has ten, so that each has a sample: one now and then would be an outlier,
+// Where every tenth step is sampled, a block has ten, so that each has a sample. One now and then would be an outlier,
 // which the estimate of the effect is made to ignore. Histograms, ten times as rare, are in every tenth block, and so
 // in the last variant alone with their whole cost. Pictures belong to evaluations, of which there are none here.
 Ablation ablate_telemetry() {

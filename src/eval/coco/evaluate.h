@@ -4,7 +4,7 @@
 //   const Evaluation box = evaluate(truth, detections, IouType::kBbox);
 //   box.stats[0];                                            // AP
 //
-// Any number of threads gives the same bits. Differences to pycocotools, all where it stops: an empty list of
+// Any number of threads gives the same bits. Differences to pycocotools, all where it stops. An empty list of
 // detections is evaluated (recall 0, and AP 0 where there are objects), and an overlap of 0 / 0 (areas that underflow)
 // is none.
 #pragma once

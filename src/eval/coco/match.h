@@ -19,7 +19,7 @@ struct Match {
   bool alone = true;  // overlaps no object by 0.5: matched is 0, and ignored is the same at all thresholds of an area
 };
 
-// pycocotools' order: an object already taken is skipped unless it is a crowd; one that counts is preferred to one that
+// pycocotools' order: an object already taken is skipped unless it is a crowd. One that counts is preferred to one that
 // is ignored; then the larger overlap, and of equal ones the later object.
 class Matcher {
  public:

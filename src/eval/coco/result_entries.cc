@@ -83,6 +83,20 @@ void EntryReader::read(simdjson::padded_string_view text, AreaRule rule, json::P
   }
 }
 
+// Run lengths into `mask`, polygons into `polygons`; false for null.
+bool EntryReader::read_mask(
+    value v, json::Place& place, ttt::coco::RleView& mask, std::vector<ttt::coco::Polygon>& polygons) {
+  mask_.clear(), polygons.clear();
+  if (v.type() == json::ondemand::json_type::null) return false;
+  if (v.type() == json::ondemand::json_type::object) {
+    const json::Size size = json::read_rle(v.get_object(), mask_, place);
+    mask = {size.height, size.width, mask_.runs()};
+  } else {
+    polygons = std::get<std::vector<ttt::coco::Polygon>>(json::read_segmentation(v, mask_, place));
+  }
+  return true;
+}
+
 void EntryReader::read_entry(object o, AreaRule rule, json::Place& place, Output& out) {
   DetectionView d;
   bool has_image = false, has_category = false, has_score = false, has_box = false, has_mask = false;
@@ -107,23 +121,16 @@ void EntryReader::read_entry(object o, AreaRule rule, json::Place& place, Output
       has_box = read_optional_box(f.value(), place, d.bbox);
     } else if (key == std::string_view("segmentation") && wants_mask) {
       place.at("segmentation", "polygons, or {\"size\": [height, width], \"counts\": \"...\" or [...]}");
-      value v = f.value();
-      mask_.clear(), polygons.clear();
-      has_mask = v.type() != json::ondemand::json_type::null;
-      if (v.type() == json::ondemand::json_type::object) {
-        const json::Size size = json::read_rle(v.get_object(), mask_, place);
-        d.mask = {size.height, size.width, mask_.runs()};
-      } else if (has_mask) {
-        polygons = std::get<std::vector<ttt::coco::Polygon>>(json::read_segmentation(v, mask_, place));
-      }
+      has_mask = read_mask(f.value(), place, d.mask, polygons);
     }
   }
-  const char* missing = !has_image                              ? "image_id"
-                        : !has_category                         ? "category_id"
-                        : !has_score                            ? "score"
-                        : rule == AreaRule::kBoxes && !has_box  ? "bbox"
-                        : rule == AreaRule::kMasks && !has_mask ? "segmentation"
-                                                                : nullptr;
+  const bool has_area = rule == AreaRule::kBoxes ? has_box : rule != AreaRule::kMasks || has_mask;
+  const char* missing = !has_image                 ? "image_id"
+                        : !has_category            ? "category_id"
+                        : !has_score               ? "score"
+                        : has_area                 ? nullptr
+                        : rule == AreaRule::kBoxes ? "bbox"
+                                                   : "segmentation";
   if (missing) {
     json::fail_missing(
         place, missing, "image_id, category_id and score, and what the first entry has of bbox and segmentation");

@@ -28,6 +28,8 @@ class EntryReader {
 
  private:
   void read_entry(ttt::coco::json::ondemand::object object, AreaRule rule, ttt::coco::json::Place& place, Output& out);
+  bool read_mask(ttt::coco::json::ondemand::value value, ttt::coco::json::Place& place, ttt::coco::RleView& mask,
+      std::vector<ttt::coco::Polygon>& polygons);
 
   const GroundTruth& truth_;
   bool masks_;

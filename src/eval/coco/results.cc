@@ -59,7 +59,7 @@ struct Piece {
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // The first "} , {" in the text: where the one entry ends and the next begins. It may be a wrong one (inside a string,
-// or in a list of objects within an entry); then a piece is no list of entries, and the file is read as a whole.
+// or in a list of objects within an entry). Then a piece is no list of entries, and the file is read as a whole.
 std::optional<Piece> border_in(std::string_view text) {
   for (std::size_t close = text.find('}'); close != std::string_view::npos; close = text.find('}', close + 1)) {
     std::size_t i = close + 1;

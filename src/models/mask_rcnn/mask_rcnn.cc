@@ -59,6 +59,16 @@ std::vector<Section> MaskRcnn::sections() const {
   return {{"backbone", backbone}, {"heads", heads}};
 }
 
+std::string MaskRcnn::layer_group(const std::string& parameter) const {
+  static constexpr std::pair<const char*, const char*> kGroups[] = {{"backbone.body.layer1.", "layer1"},
+      {"backbone.body.layer2.", "layer2"}, {"backbone.body.layer3.", "layer3"}, {"backbone.body.layer4.", "layer4"},
+      {"backbone.body.", "stem"}, {"backbone.fpn.", "fpn"}, {"rpn.", "rpn"}, {"roi_heads.box_", "box_head"},
+      {"roi_heads.mask_", "mask_head"}};
+  for (const auto& [prefix, group] : kGroups)
+    if (parameter.starts_with(prefix)) return group;
+  return "other";
+}
+
 result::Json MaskRcnn::describe() const {
   return {
       {"classes", config_.classes}, {"shapes", config_.shapes}, {"precision", config_.precision}, {"ops", ops_.name}};

@@ -38,6 +38,7 @@ class MaskRcnn final : public Model {
   bool buffers_per_rank() const override { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
   std::string not_capturable() const override;  // where ranks exchange numbers through the host within a pass
+  std::string layer_group(const std::string& parameter) const override;  // stem, layer1, ..., mask_head
   result::Json describe() const override;
 
  private:

@@ -171,7 +171,7 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
       .weight = all.weight.index_select(0, keep)};
 }
 
-// Picked by a product with ones and zeros: an index_select's bits (but in tf32, and where another class's weights are
+// Picked by a product with ones and zeros. An index_select's bits (but in tf32, and where another class's weights are
 // not finite), and a gradient that a matrix product sums in a fixed order. An index_select's is added row by row with
 // atomics on a GPU, where rows of one class meet in any order.
 std::array<at::Tensor, 2> RoiHeads::mask_predictors(const at::Tensor& label) const {

@@ -14,7 +14,7 @@
 
 namespace {
 
-// Memory locked for the process's device. Returned blocks are kept for the next request of their size: freeing waits
+// Memory locked for the process's device. Returned blocks are kept for the next request of their size. Freeing waits
 // for the whole device, which a step must not, and memory that is never unmapped can still be read by a copy in flight.
 class PinnedMemory final : public std::pmr::memory_resource {
  public:

@@ -2,7 +2,7 @@
 // the kernels run: tests/support/emulator executes them thread by thread on any machine, tests/kernels/gpu on a GPU.
 //
 // A backend has, in ttt::kernels: DeviceBuffer<T>, whose get() is for kernels and whose values the host reads by [] and
-// values(); Kind, and input(), output(), in_out() and scratch(), which make one; from_device() and to_device(), which
+// values(). Kind, and input(), output(), in_out() and scratch(), which make one; from_device() and to_device(), which
 // copy; and under_all_schedules(test), which runs test() under every order of threads that it has.
 #pragma once
 

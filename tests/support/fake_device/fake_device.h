@@ -1,8 +1,8 @@
-// A device for tests on machines without one: tensors on it obey torch's rules for devices, their memory is the
+// A device for tests on machines without one. Tensors on it obey torch's rules for devices, their memory is the
 // emulation's (tests/emulation), and whenever the host must wait for a value of theirs it is counted. Operations are
 // computed by torch's CPU kernels, so their bits are a CPU's.
 //
-// What counts as a wait is what stops the host on a CUDA device: reading a number (item()), blocking copies, copies
+// What counts as a wait is what stops the host on a CUDA device. Reading a number (item()), blocking copies, copies
 // between the device and memory that is not pinned, and operations with a data-dependent shape. Such are nonzero,
 // masked_select and indexing by a mask. Waiting for an event does not count: it is how the host asks for the step
 // before (its losses, its batch's memory).
