@@ -10,7 +10,7 @@
 
 namespace ttt::reports {
 
-// A file that could not be read, and why: the report says so and goes on with the others.
+// A file that could not be read, and why: the report says so and continues with the others.
 struct LeftOut {
   std::string name, reason;
   int exit_code = 0;

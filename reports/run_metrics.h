@@ -19,7 +19,7 @@ struct TimeFactors {
   double training_s = 0;  // sum of the steps' times
   double evaluation_s = 0;
   double checkpoint_s = 0;  // stalls
-  double lost_s = 0;        // from checkpoints that the run went on from to its going on
+  double lost_s = 0;        // from checkpoints that the run resumed from to its resumption
   double after_s = 0;       // from the target (or the run's end) to the writing of the result
   double total_s = 0;
   double time_to_target_s = 0;

@@ -247,7 +247,7 @@ train() {
   if [ -e "$checkpoint/REQUEUE" ]; then # the program stopped as asked, whatever became of its launcher
     rm "$checkpoint/REQUEUE"
     ! is_submission "$name" ||
-      die "$name did not reach its end in the time of this job, and a run to be submitted cannot go on in another:" \
+      die "$name did not reach its end in the time of this job, and a run to be submitted is not resumed:" \
         "give it more (sbatch --time)"
     requeue "the run stopped at a checkpoint before the time limit"
   fi

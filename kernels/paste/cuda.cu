@@ -38,7 +38,7 @@ class Column {
   }
 
   // Calls note(position) where the bit differs from the pixel before, up to the box's last row; a run that reaches the
-  // image's last row goes on into the next column. `before`: the last pixel of the column before. Returns the last
+  // image's last row continues into the next column. `before`: the last pixel of the column before. Returns the last
   // pixel of this column.
   template <class Note> __device__ bool changes(bool before, const Note& note) {
     const std::int64_t first = x_ * height_;

@@ -136,7 +136,7 @@ Earlier find_earlier(const CheckpointConfig& config) {
   if (!config.from.empty()) {
     found.checkpoint = read_checkpoint(config.from);
     if (found.folder)
-      refuse_newer(*found.folder, found.checkpoint->state.step, "the run is to go on from " + quote(config.from));
+      refuse_newer(*found.folder, found.checkpoint->state.step, "the run is to resume from " + quote(config.from));
     return found;
   }
   if (!found.folder) return found;

@@ -37,12 +37,12 @@ class CheckpointFolder {
 // What a run finds before it begins, on rank 0; empty on the others and where recipe and folder give nothing.
 struct Earlier {
   std::shared_ptr<CheckpointFolder> folder;  // null where no checkpoints are to be written
-  std::optional<Checkpoint> checkpoint;      // from which the run goes on
+  std::optional<Checkpoint> checkpoint;      // from which the run continues
   std::vector<std::string> warnings;         // damaged checkpoints that were left out, and why
 };
 
 // As the recipe's resume and from say. A damaged checkpoint is put aside under its name and ".damaged", and the one
-// before it is taken (auto). Throws UsageError: keys that contradict each other, nothing to go on from (required), a
+// before it is taken (auto). Throws UsageError: keys that contradict each other, nothing to resume from (required), a
 // folder with checkpoints that this run would mix with its own (never, from). DataError: the file that was named, or
 // the newest of those required, is damaged.
 Earlier find_earlier(const CheckpointConfig& config);

@@ -195,7 +195,7 @@ void Checkpoints::finish() {
   } else if (!failed_) {
     const auto there = folder_->list();
     warn("The checkpoint of step " + std::to_string(sample_.step) + " was not written: " + outcome.error +
-         " The run goes on, " +
+         " The run continues, " +
          (there.empty() ? std::string("without any checkpoint.")
                         : "with " + there.back().filename().string() + " as the newest checkpoint."));
   }

@@ -1,4 +1,4 @@
-// When a run saves its state, where, and whether it goes on from one that is there.
+// When a run saves its state, where, and whether it resumes from one that is there.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct CheckpointConfig {
     v("every_s", s.every_s, "also where so many seconds have passed since the last one [s]; 0: no", between(0, 1e9));
     v("keep", s.keep, "newest checkpoints that stay in the folder", between(1, 1e6));
     v("resume", s.resume,
-        "auto: go on from the folder's newest whole checkpoint, where there is one (the same command again after a "
+        "auto: resume from the folder's newest whole checkpoint, where there is one (the same command again after a "
         "requeue); required: end where the newest is missing or damaged; never: start anew, in a folder without any",
         one_of({"never", "auto", "required"}));
-    v("from", s.from, "go on from this checkpoint file instead; empty: from the folder's newest");
+    v("from", s.from, "resume from this checkpoint file instead; empty: from the folder's newest");
   }
 };
 

@@ -47,7 +47,7 @@ void decode_box(
     const RleView& rle, std::int64_t x0, std::int64_t y0, std::int64_t w, std::int64_t h, std::uint8_t* out);
 
 std::uint64_t area(const RleView& rle);
-// x, y, width, height. A run that goes on into the next column counts with its full height, as in pycocotools. Zeros
+// x, y, width, height. A run that continues into the next column counts with its full height, as in pycocotools. Zeros
 // for a mask without object pixels. There pycocotools wraps around 2^32 where the mask has an empty object run; no box
 // overlaps it either way.
 std::array<double, 4> bounding_box(const RleView& rle);

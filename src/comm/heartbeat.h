@@ -13,12 +13,12 @@
 
 namespace ttt::comm {
 
-// Values of Place::stage: the phases of a step (result::Phase) from 0, and these.
+// Values of RankState::stage: the phases of a step (result::Phase) from 0, and these.
 inline constexpr std::int32_t kEvaluationStage = 100;
 inline constexpr std::int32_t kDeviceStage = 101;  // the host waits for the device: often for a collective in its queue
 
 // Where the thread that takes the steps stands. It writes, the heartbeat reads; what the numbers mean is their owner's.
-struct Place {
+struct RankState {
   std::atomic<std::int64_t> step = 0;
   std::atomic<std::int32_t> stage = 0;
   std::atomic<std::int64_t> count = 0;  // pieces of work done, where a stage has several

@@ -65,7 +65,7 @@ double thread_cpu_s() {
 
 class MpiHeartbeat final : public Heartbeat {
  public:
-  MpiHeartbeat(const Channel& channel, const Place& place)
+  MpiHeartbeat(const Channel& channel, const RankState& place)
       : channel_(channel), place_(place), interval_s_(kInterval * std::max(1.0, channel.size / 128.0)),
         known_(static_cast<std::size_t>(channel.size)), inbox_(known_.size()) {
     for (Known& k : known_) k.heard_s = k.moved_s = now_s();
@@ -229,7 +229,7 @@ class MpiHeartbeat final : public Heartbeat {
   }
 
   Channel channel_;
-  const Place& place_;
+  const RankState& place_;
   const double interval_s_;
   const std::uint64_t space_ = process_space();
   mutable std::mutex mutex_;
@@ -250,7 +250,7 @@ class MpiHeartbeat final : public Heartbeat {
 
 }  // namespace
 
-std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const Place& place) {
+std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const RankState& place) {
   return std::make_unique<MpiHeartbeat>(channel, place);
 }
 

@@ -9,6 +9,6 @@
 namespace ttt::comm {
 
 // Takes over `channel.comm` (null for one rank: no messages) and frees it. `place` outlives it.
-std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const Place& place);
+std::unique_ptr<Heartbeat> make_heartbeat(const Channel& channel, const RankState& place);
 
 }  // namespace ttt::comm

@@ -140,7 +140,7 @@ std::unique_ptr<Communicator> World::communicator(const MpiOptions& options) con
   return make_mpi(state_->channel(options.timeout_s));
 }
 
-std::unique_ptr<Heartbeat> World::heartbeat(const Place& place) const {
+std::unique_ptr<Heartbeat> World::heartbeat(const RankState& place) const {
   if (state_->size == 1) return make_heartbeat({.lock = state_->lock, .collective = state_->collective}, place);
   return make_heartbeat(state_->channel(MpiOptions{}.timeout_s), place);
 }

@@ -60,7 +60,7 @@ class World {
   std::unique_ptr<Communicator> communicator(const MpiOptions& options = {}) const;
 
   // Collective. Begins to tell all ranks where this one stands; `place` outlives it.
-  std::unique_ptr<Heartbeat> heartbeat(const Place& place) const;
+  std::unique_ptr<Heartbeat> heartbeat(const RankState& place) const;
 
   // All ranks of the launch.
   Team team() const {

@@ -7,7 +7,7 @@
 namespace ttt::cuda {
 namespace {
 
-// Torch's errors go on with a trace of the stack.
+// Torch's errors continue with a trace of the stack.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // What takes something back may find that it is back already.

@@ -41,7 +41,7 @@ class Loader {
   // The next batch, or null after the last. It stays valid and untouched until the next call. Throws what a worker
   // threw (of several the batch's first image's), again on every later call.
   const HostBatch* next();
-  // Holds the workers after the image at hand, or lets them go on. While they are held, next() has what is ready
+  // Holds the workers after the image at hand, or lets them continue. While they are held, next() has what is ready
   // already. Without workers: nothing.
   void pause(bool on);
   // batches handed out plus first_batch: where a resumed run starts

@@ -1,13 +1,13 @@
 #include "eval/detector.h"
 
 #include "data/image_batch.h"
-#include "models/image_placer.h"
+#include "models/preprocessor.h"
 
 namespace ttt::eval {
 namespace {
 
 // What a prediction reads of it.
-model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device, const model::ImagePlacer& place) {
+model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& device, const model::Preprocessor& place) {
   model::DeviceBatch b = model::view_of(host);
   b = {.images = b.images, .image_size = b.image_size, .image_id = b.image_id, .raw = b.raw};
   const auto move = [&](at::Tensor* t) { *t = t->to(device); };
@@ -23,7 +23,7 @@ model::DeviceBatch on_device(const data::HostBatch& host, const at::Device& devi
 
 std::vector<coco::Detection> Detector::operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const {
   const model::Prediction prediction =
-      model.predict(on_device(batch, device, model::ImagePlacer(data, model.ops(), device)));
+      model.predict(on_device(batch, device, model::Preprocessor(data, model.ops(), device)));
   return detections_of(prediction, batch, model.ops(), category_of, legacy_boxes);
 }
 

@@ -4,7 +4,7 @@
 namespace ttt::train {
 
 // Makes creating files, making folders and writing to regular files fail with ENOSPC in every thread of this process.
-// It is a seccomp filter and cannot be removed. Pipes, sockets and the standard streams go on. Throws NotSupported
+// It is a seccomp filter and cannot be removed. Pipes, sockets and the standard streams continue. Throws NotSupported
 // where the kernel forbids it.
 void fill_disks();
 

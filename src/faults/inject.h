@@ -23,7 +23,7 @@ class Injector final : public Listener {
   // The order whose batch never comes, where a fault asks for it; null: the loader may stay as it is.
   std::shared_ptr<const data::BatchOrder> hanging(std::shared_ptr<const data::BatchOrder> order) const;
 
-  // A run that goes on from a checkpoint is left in peace: else a job that is started again after a fault would meet it
+  // A run that resumes from a checkpoint is left in peace: else a job that is started again after a fault would meet it
   // again.
   void run_started(const Position& at) override { armed_ = at.step == 0; }
   void step_starts(const Position& at) override;

@@ -1,5 +1,5 @@
 // Checks that all ranks still train one model. A reduction that goes wrong on one rank, or a bit that flips in its
-// memory, lets the replicas drift apart without any other sign. Every rank goes on with finite losses.
+// memory, lets the replicas drift apart without any other sign. Every rank continues with finite losses.
 //
 // Every so many steps each rank hashes its weights and momentum, and one all-reduce of four numbers compares the
 // hashes.
@@ -27,7 +27,7 @@ class ReplicaCheck final : public Listener {
   // tensor that does. Before an evaluation too, so that no accuracy is reported of a run whose ranks have different
   // models.
   void step_ended(const Position&, const result::StepSample&) override;
-  bool looks_at(const Position& at) const override { return every_ > 0 && at.step % every_ == 0; }
+  bool needs_sync(const Position& at) const override { return every_ > 0 && at.step % every_ == 0; }
   void evaluation_started(const Position&) override;
   void run_ended(const Ending&) override;  // health.replica_checks: how often, and what it cost
 

@@ -93,7 +93,7 @@ std::string describe_stand(
   return text;
 }
 
-Watchdog::Watchdog(Settings settings, comm::Heartbeat& heartbeat, comm::Place& place)
+Watchdog::Watchdog(Settings settings, comm::Heartbeat& heartbeat, comm::RankState& place)
     : settings_(std::move(settings)), heartbeat_(heartbeat), place_(place) {}
 
 Watchdog::~Watchdog() { end(); }
@@ -154,7 +154,7 @@ void Watchdog::watch() {
     if (before > 0 && (!wait(2 + 0.01 * before) || !stands_still())) continue;
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", settings_.limit_s);
-    settings_.give_up("No rank has got on for train.watchdog_s = " + std::string(limit) +
+    settings_.give_up("No rank has made progress for train.watchdog_s = " + std::string(limit) +
                       " s: " + describe_stand(signs, settings_.nodes, silent_s) +
                       ". Look at the first that is named, or raise train.watchdog_s where it is only slow.");
     return;

@@ -37,7 +37,7 @@ class Watchdog final : public Listener {
     std::function<void(const std::string&)> give_up;
   };
   // Watches from run_started() to run_ended() (or its own end). `heartbeat` and `place` outlive it.
-  Watchdog(Settings settings, comm::Heartbeat& heartbeat, comm::Place& place);
+  Watchdog(Settings settings, comm::Heartbeat& heartbeat, comm::RankState& place);
   ~Watchdog() override;
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -63,7 +63,7 @@ class Watchdog final : public Listener {
 
   Settings settings_;
   comm::Heartbeat& heartbeat_;
-  comm::Place& place_;
+  comm::RankState& place_;
   std::mutex mutex_;
   std::condition_variable ended_changed_;
   bool ended_ = false;

@@ -23,7 +23,8 @@ void RunEvents::tell(const result::Event& event) {
 }
 
 void RunEvents::add(EventKind kind, const Position& at, result::Json values) {
-  if (at.step >= last_.step) last_ = at;  // of an evaluation that training went on beside: its own place, not the run's
+  if (at.step >= last_.step)
+    last_ = at;  // of an evaluation that training continued beside: its own place, not the run's
   events_.add(kind, at.step, at.epoch, std::move(values));
 }
 
@@ -43,8 +44,8 @@ void RunEvents::epoch_ended(const Position& at) {
 
 void RunEvents::evaluation_started(const Position& at) { add(EventKind::kEvaluationStart, at); }
 
-void RunEvents::evaluation_predicted(const Position& at, bool training_goes_on) {
-  if (training_goes_on) add(EventKind::kEvaluationPredicted, at);
+void RunEvents::evaluation_predicted(const Position& at, bool training_continues) {
+  if (training_continues) add(EventKind::kEvaluationPredicted, at);
 }
 
 void RunEvents::evaluated(const Position& at, const result::Evaluation& e) {

@@ -24,7 +24,7 @@ class RunEvents final : public Listener {
   void step_ended(const Position& at, const result::StepSample&) override { last_ = at; }
   void epoch_ended(const Position& at) override;
   void evaluation_started(const Position& at) override;
-  void evaluation_predicted(const Position& at, bool training_goes_on) override;
+  void evaluation_predicted(const Position& at, bool training_continues) override;
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
   void checkpoint_started(const Position& at) override { add(result::EventKind::kCheckpointStart, at); }
   void checkpoint_ended(const Position& at) override { add(result::EventKind::kCheckpointStop, at); }

@@ -30,7 +30,7 @@ struct RawImages {
 };
 
 struct DeviceBatch {
-  at::Tensor images;      // [N, 3, H, W] channels last; undefined where `raw` is not (ImagePlacer)
+  at::Tensor images;      // [N, 3, H, W] channels last; undefined where `raw` is not (Preprocessor)
   at::Tensor image_size;  // [N, 2] int32 height, width before padding
   at::Tensor image_id;    // [N] int64
   at::Tensor gt_box;      // [N, G, 4]

@@ -22,7 +22,7 @@ struct CheckpointSample {
 struct Resume {
   std::int64_t step = 0;  // steps finished in the checkpoint
   std::int64_t ranks_before = 1, ranks = 1;
-  // from the moment whose state the checkpoint holds to the run's going on, by the calendar's clock
+  // from the moment whose state the checkpoint holds to the run's resumption, by the calendar's clock
   double lost_s = 0;
   std::string checkpoint;        // the file's name
   std::string signal;            // that the checkpoint answered; "" where the run was killed or ended
@@ -30,7 +30,7 @@ struct Resume {
   Json changed = Json::array();  // settings: [{"key": "train.threads", "before": 4, "value": 2}]
 };
 
-// The run was asked to end, and its state was saved: the same command goes on from there.
+// The run was asked to end, and its state was saved: the same command resumes from there.
 struct Interruption {
   std::string signal;
   std::int64_t step = 0;   // steps finished

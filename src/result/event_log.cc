@@ -61,7 +61,7 @@ std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events
     if (e.kind == EventKind::kRunStart && e.step == 0) start = e.clock_s;
     if (!start || stop) continue;
     if (e.kind == EventKind::kEvaluationStart || e.kind == EventKind::kCheckpointStart) pause(e.clock_s, +1);
-    // Of an evaluation beside which training went on the end is no end of a pause.
+    // Of an evaluation beside which training continued the end is no end of a pause.
     if (e.kind == EventKind::kEvaluationStart) beside = false;
     if (e.kind == EventKind::kEvaluationStop && beside) continue;
     if (e.kind == EventKind::kEvaluationPredicted) beside = true;

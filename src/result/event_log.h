@@ -46,7 +46,7 @@ struct BenchmarkClocks {
   double mlperf_s = 0;     // run start to run stop, evaluation included, initialisation not (MLPerf training rules)
   double dawnbench_s = 0;  // the same without evaluation and checkpoints, which DAWNBench lets a submission leave out
 };
-// Nothing where the run did not start or did not stop, and where it went on from an earlier one: what came before is
+// Nothing where the run did not start or did not stop, and where it resumed from an earlier one: what came before is
 // not in its events.
 std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events);
 

@@ -94,7 +94,7 @@ class RunClock {
   using Now = double (*)();
   explicit RunClock(double start_s = now_s(), Now now = now_s) : now_(now), start_(start_s) {}
 
-  // Of a run that goes on with an earlier one. What its clocks showed at the moment whose state the checkpoint holds,
+  // Of a run that resumes an earlier one. What its clocks showed at the moment whose state the checkpoint holds,
   // and the seconds since then by the calendar's clock. They are lost until start_run(), and part of the run. Never
   // less than this process has lived: a calendar's clock may be set back.
   void go_on(const Clocks& earlier, double since_s) {

@@ -96,14 +96,14 @@ template <class Max, class Sum> void reduce_over_ranks(StepSeries& s, int world_
   s.phase_ranks = s.loss_ranks = "mean";
 }
 
-// Durations on rank 0's monotonic clock. Of a run that was interrupted and went on, all count from its very first
+// Durations on rank 0's monotonic clock. Of a run that was interrupted and was resumed, all count from its very first
 // start, and the calendar's clock tells what passed in between.
 struct Clocks {
   double total_s = 0;  // start of the process to the writing of the result
   double init_s = 0;   // start of the process to the start of the run
   double run_s = 0;    // start of the run to its end, with evaluation: what "time to target" counts
   double train_s = 0;  // run_s without evaluation and lost_s
-  double lost_s = 0;   // of run_s: from checkpoints that a run went on from to its going on
+  double lost_s = 0;   // of run_s: from checkpoints that a run resumed from to its resumption
 };
 
 // The settings as they were resolved.
@@ -133,7 +133,7 @@ struct RunRecord {
   Json built = Json::object();  // describe() of every part, by the part's name
   Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
   Clocks clocks;
-  std::optional<Interruption> interrupted;    // the run is to go on: nothing in this record is final
+  std::optional<Interruption> interrupted;    // the run is to be resumed: nothing in this record is final
   std::vector<Resume> resumes;                // starts from a checkpoint, in their order
   std::vector<CheckpointSample> checkpoints;  // those whose writing had ended
   std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them

@@ -50,11 +50,11 @@ class RunRecorder {
   }
 
   RunRecord snapshot() const;
-  // What a run that goes on from here needs of this one's record, apart from its steps: evaluations, numbers that were
+  // What a run that resumes from here needs of this one's record, apart from its steps: evaluations, numbers that were
   // not finite, warnings, checkpoints, resumes.
   RunRecord past() const;
   StepSeries steps_from(std::size_t first) const;
-  // The samples of the run that this one goes on with, before its own: all that past() gives, and steps that are
+  // The samples of the run that this one resumes, before its own: all that past() gives, and steps that are
   // reduced over ranks.
   void restore(const RunRecord& past);
 

@@ -127,22 +127,16 @@ void open_data(Run& run, const harness::RunContext& context) {
   if (recipe.train.trace_steps > 0)
     run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
-  run.place = std::make_unique<comm::Place>();
+  run.place = std::make_unique<comm::RankState>();
   run.parts.place = run.place.get();
 }
 
-void make_model(Run& run, const Components& components) {
+void add_model(Run& run, const Components& components) {
   const train::Recipe& recipe = run.recipe;
   train::Parts& parts = run.parts;
-  // What ranks add up within the step lies where the gradients do.
-  comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
-  const std::unique_ptr<model::DetectionOps> ops = components.ops.make(run);
-  parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, *ops, parts.device);
-  parts.model = recipe.workload->make_model({.settings = recipe.model,
-      .ops = std::move(*ops),
-      .seed = static_cast<std::uint64_t>(recipe.seed),
-      .device = parts.device,
-      .sync = sync});
+  run.ops = components.ops.make(run);
+  parts.preprocessor = std::make_unique<model::Preprocessor>(recipe.data, *run.ops, parts.device);
+  parts.model = components.model.make(run);
   if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
   if (!recipe.train.weights_backbone.empty())
     model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
@@ -186,7 +180,7 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
           .trace = parts.trace,
           .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
           .hold = recipe.mlperf.division != "none"});
-  make_model(run, components);
+  add_model(run, components);
   parts.step = components.step.make(run);
   parts.set_reducer(components.reducer.make(run));
   parts.optimizer = components.optimizer.make(run);

@@ -19,8 +19,9 @@ namespace ttt {
 struct Run {
   train::Recipe recipe;                    // resolved: classes, batch and threads are numbers, not "automatic"
   std::unique_ptr<trace::Recorder> trace;  // where the parts record; null without train.trace_steps
-  std::unique_ptr<comm::Place> place;      // where this rank stands, for its heartbeat
+  std::unique_ptr<comm::RankState> place;  // where this rank stands, for its heartbeat
   train::Accelerator accelerator;
+  std::unique_ptr<model::DetectionOps> ops;     // that the model is made with
   std::unique_ptr<comm::Communicator> control;  // carries host memory
   // under `gradients`, where the accelerator's memory needs one of its own; else null
   std::unique_ptr<comm::Communicator> host_of_gradients;

@@ -15,6 +15,16 @@ std::unique_ptr<train::Reducer> make_reducer(const train::ReducerConfig& config,
       config, {.gradients = gradients, .offsets = offsets, .comm = *run.gradients, .trace = run.parts.trace});
 }
 
+std::unique_ptr<model::Model> make_model(Run& run) {
+  const train::Recipe& recipe = run.recipe;
+  return recipe.workload->make_model({.settings = recipe.model,
+      .ops = *run.ops,
+      .seed = static_cast<std::uint64_t>(recipe.seed),
+      .device = run.parts.device,
+      // What ranks add up within the step lies where the gradients do.
+      .sync = run.host_of_gradients ? run.gradients.get() : run.control.get()});
+}
+
 std::unique_ptr<eval::Evaluator> make_evaluator(Run& run) {
   eval::EvaluationInputs inputs = run.evaluation_inputs();
   inputs.batches_done = &run.place->count;
@@ -30,6 +40,7 @@ Components components_of(const train::Recipe& recipe) {
                 return std::make_unique<data::TrainOrder>(*run.train_images, run.recipe.data, run.order_settings());
               }},
       .ops = {"ops", [](Run& run) { return std::make_unique<model::DetectionOps>(run.accelerator.ops); }},
+      .model = {"model", make_model},
       .step = {"step",
           [](Run& run) {
             return std::make_unique<train::EagerStep>(
@@ -57,7 +68,7 @@ std::vector<std::string> Components::replaced() const {
   const auto note = [&](const auto& slot) {
     if (!slot.owner().empty()) names.push_back(slot.name());
   };
-  note(order), note(ops), note(step), note(reducer), note(optimizer), note(schedule), note(evaluator);
+  note(order), note(ops), note(model), note(step), note(reducer), note(optimizer), note(schedule), note(evaluator);
   return names;
 }
 

@@ -43,6 +43,7 @@ template <class T> class Slot {
 struct Components {
   Slot<data::BatchOrder> order;
   Slot<model::DetectionOps> ops;
+  Slot<model::Model> model;
   Slot<train::Step> step;
   Slot<train::Reducer> reducer;
   Slot<train::Optimizer> optimizer;

@@ -42,7 +42,8 @@ struct TrainSettings : TrainConfig {
     v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", between(1e-3, 1e6));
     v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", between(1, 4096));
     v("eval_overlap", s.eval_overlap,
-        "training goes on while a thread of rank 0 computes AP from an evaluation's detections; a run that has reached "
+        "training continues while a thread of rank 0 computes AP from an evaluation's detections; a run that has "
+        "reached "
         "its target ends when that is known, after more steps, with the weights of the last");
     v("", s.targets, "the workload's targets");
     v("threads", s.threads, "threads of a rank's tensor operations; 0: cores of the node / ranks on it",
@@ -95,9 +96,9 @@ struct TrainSettings : TrainConfig {
         between(0, 10000));
     v("trace_from", s.trace_from, "the first of them, from 0; the very first steps of a run are unlike the others",
         between(0, 1e9));
-    v("checkpoint", s.checkpoint, "saving the run's state, and going on from it");
+    v("checkpoint", s.checkpoint, "saving the run's state, and resuming from it");
     v("watchdog_s", s.watchdog_s,
-        "the run ends where no rank gets on for so long, and says which one the others wait for; 0: never [s]",
+        "the run ends where no rank makes progress for so long, and says which one the others wait for; 0: never [s]",
         between(0, 1e6));
     v("check_replicas_every", s.check_replicas_every,
         "steps after which the weights and momentum of all ranks are compared (and before each evaluation); 0: never, "

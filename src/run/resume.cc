@@ -19,7 +19,7 @@ Start start_of(const train::Earlier& earlier, const harness::RunContext& context
   if (text.empty()) return {};
   std::size_t end = 0;
   const std::int64_t step = std::stoll(text, &end);
-  return {.goes_on = true, .step = step, .seed = std::stoll(text.substr(end))};
+  return {.resumed = true, .step = step, .seed = std::stoll(text.substr(end))};
 }
 
 }  // namespace ttt

@@ -1,4 +1,4 @@
-// How a program goes on with the run that a checkpoint is of.
+// How a program resumes the run that a checkpoint is of.
 #pragma once
 
 #include "app/app.h"
@@ -13,9 +13,9 @@ void find_earlier_run(harness::App<train::Recipe>& app, train::Earlier& earlier)
 
 // Where a run starts, as every rank knows it.
 struct Start {
-  bool goes_on = false;  // from a checkpoint
+  bool resumed = false;  // from a checkpoint
   std::int64_t step = 0;
-  std::int64_t seed = 0;  // of the run that it goes on with
+  std::int64_t seed = 0;  // of the run that it resumes
 };
 // Collective; `earlier` is rank 0's.
 Start start_of(const train::Earlier& earlier, const harness::RunContext& context);

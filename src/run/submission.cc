@@ -45,7 +45,7 @@ train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, h
   if (!recipe.mlperf.draw_seed) return own;
   std::random_device entropy;
   // as other logs' seeds: 31 bits
-  own.seed = start.goes_on ? start.seed : std::stoll(context.launch.from_root(std::to_string(entropy() & 0x7fffffff)));
+  own.seed = start.resumed ? start.seed : std::stoll(context.launch.from_root(std::to_string(entropy() & 0x7fffffff)));
   record_seed(own, recipe.seed, context.recorder);
   return own;
 }
@@ -53,13 +53,13 @@ train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, h
 std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& start, harness::RunContext& context) {
   const train::MlperfConfig& m = run.recipe.mlperf;
   if (!m.writes_log()) return nullptr;
-  if (start.goes_on && m.division != "none")
+  if (start.resumed && m.division != "none")
     throw UsageError("mlperf.division = \"" + m.division +
-                     "\": the clock of a run to be submitted does not pause, and this one would go on from step " +
+                     "\": the clock of a run to be submitted does not pause, and this one would resume from step " +
                      std::to_string(start.step) +
                      " of an earlier one. Name another train.checkpoint.folder, or set mlperf.division=none.");
-  if (start.goes_on) {
-    context.recorder.warn("A run that goes on from a checkpoint has no MLPerf log: its clock would have paused.");
+  if (start.resumed) {
+    context.recorder.warn("A run that resumes from a checkpoint has no MLPerf log: its clock would have paused.");
     return nullptr;
   }
   const train::RunFacts facts{.seed = run.recipe.seed,

@@ -15,7 +15,7 @@ namespace ttt {
 train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, harness::RunContext& context);
 
 // Checks the rules of mlperf.division (throws UsageError naming each broken one), writes into the result which are
-// relaxed, and opens the log on rank 0. Null on other ranks, where no log is asked for, and of a run that goes on:
+// relaxed, and opens the log on rank 0. Null on other ranks, where no log is asked for, and of a run that is resumed:
 // MLPerf's clock does not pause (with a division that is refused).
 std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& start, harness::RunContext& context);
 

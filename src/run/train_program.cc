@@ -46,7 +46,7 @@ class Terminal final : public train::Listener {
   harness::ProgressState state_;
 };
 
-// `earlier`: what rank 0 found to go on from.
+// `earlier`: what rank 0 found to resume from.
 harness::Outcome train_run(const TrainProgram& program, const train::Recipe& recipe, harness::RunContext& context,
     const comm::World& world, train::Earlier earlier) {
   const Start start = start_of(earlier, context);

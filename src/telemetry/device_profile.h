@@ -21,7 +21,7 @@ class DeviceProfile final : public Listener {
   void step_ended(const Position& at, const result::StepSample&) override;
   // So that the device has ended the last step before its records are asked for, and the one before the first before
   // they begin.
-  bool looks_at(const Position& at) const override { return at.step == from_ || at.step == from_ + steps_; }
+  bool needs_sync(const Position& at) const override { return at.step == from_ || at.step == from_ + steps_; }
   // collective: health.profile, and a warning where the run ended before the steps did
   void run_ended(const Ending&) override;
 

@@ -33,7 +33,7 @@ struct Summary {
 struct EventMessage {
   std::int64_t step = 0;
   std::vector<Summary> values;
-  // without values: the run goes on here, so what earlier files say of this step and later ones is void (SessionLog
+  // without values: the run continues here, so what earlier files say of this step and later ones is void (SessionLog
   // START)
   bool starts_again = false;
   double wall_time_s = unix_s();

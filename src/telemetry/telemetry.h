@@ -34,7 +34,7 @@ struct TelemetrySources {
 class SampledSteps final : public Listener {
  public:
   explicit SampledSteps(const TelemetryConfig& config) : every_(config.every_steps) {}
-  bool looks_at(const Position& at) const override { return (at.step - 1) % every_ == 0; }
+  bool needs_sync(const Position& at) const override { return (at.step - 1) % every_ == 0; }
 
  private:
   std::int64_t every_;
@@ -53,8 +53,8 @@ class Telemetry final : public Listener {
   void restore(const Sections& sections) override;
   void step_starts(const Position& at) override;
   void step_ended(const Position& at, const result::StepSample& sample) override;
-  bool looks_at(const Position& at) const override { return is_sampled(at.step - 1); }
-  void evaluation_predicted(const Position& at, bool training_goes_on) override;
+  bool needs_sync(const Position& at) const override { return is_sampled(at.step - 1); }
+  void evaluation_predicted(const Position& at, bool training_continues) override;
   void evaluated(const Position& at, const result::Evaluation& evaluation) override;
 
  private:

@@ -13,7 +13,7 @@ namespace {
 // For the watchdog: this rank is not what the others wait for.
 class DeviceWait {
  public:
-  explicit DeviceWait(comm::Place* place)
+  explicit DeviceWait(comm::RankState* place)
       : place_(place), before_(place ? place->stage.exchange(comm::kDeviceStage) : 0) {}
   ~DeviceWait() {
     if (place_) place_->stage = before_;
@@ -22,7 +22,7 @@ class DeviceWait {
   DeviceWait& operator=(const DeviceWait&) = delete;
 
  private:
-  comm::Place* place_;
+  comm::RankState* place_;
   std::int32_t before_;
 };
 
@@ -33,8 +33,8 @@ c10::Stream current_stream(const at::Device& device) {
 }  // namespace
 
 Uploader::Uploader(
-    const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream)
-    : device_(device), placer_(std::move(placer)), packed_(2, memory) {
+    const at::Device& device, std::pmr::memory_resource* memory, model::Preprocessor preprocessor, bool own_stream)
+    : device_(device), preprocess_(std::move(preprocessor)), packed_(2, memory) {
   if (device.is_cpu()) return;
   stream_ =
       own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
@@ -48,13 +48,13 @@ void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
       .rates = {
           .lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
   inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
-  if (!stream_) return placer_(inputs_->batch);
+  if (!stream_) return preprocess_(inputs_->batch);
   const c10::StreamGuard guard(*stream_);
   const auto copy = [&](at::Tensor& t, bool = false) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); };
   if (model::RawImages& raw = inputs_->batch.raw; raw.defined()) {
     for (at::Tensor* t : raw.tensors()) copy(*t);
     copy(inputs_->batch.image_size);
-    placer_(inputs_->batch);
+    preprocess_(inputs_->batch);
   }
   inputs_->for_each_tensor(copy);
   copied_->record(*stream_);

@@ -12,7 +12,7 @@
 #include "comm/heartbeat.h"
 #include "data/host_batch.h"
 #include "models/batch.h"
-#include "models/image_placer.h"
+#include "models/preprocessor.h"
 #include "train/optimizers/optimizer.h"
 
 namespace ttt::train {
@@ -38,9 +38,10 @@ struct StepInputs {
 // before.
 class Uploader {
  public:
-  // `memory`: of the host, from which the device copies without waiting; outlives the uploader. `placer`: of images
-  // that come as bytes. `own_stream`: false: by the stream of the step.
-  Uploader(const at::Device& device, std::pmr::memory_resource* memory, model::ImagePlacer placer, bool own_stream);
+  // `memory`: of the host, from which the device copies without waiting; outlives the uploader. `preprocessor`: of
+  // images that come as bytes. `own_stream`: false: by the stream of the step.
+  Uploader(
+      const at::Device& device, std::pmr::memory_resource* memory, model::Preprocessor preprocessor, bool own_stream);
 
   // Starts the copies, which wait() awaits; a destructor does not: memory that a device copies from is never unmapped.
   // The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until
@@ -57,7 +58,7 @@ class Uploader {
     float rates[2];
   };
   at::Device device_;
-  model::ImagePlacer placer_;
+  model::Preprocessor preprocess_;
   std::optional<c10::Stream> stream_;  // none on a CPU, as the next
   std::optional<c10::Event> copied_;
   // of this step and of the next in turn: on a CPU an update reads them when the next batch is there already
@@ -71,7 +72,7 @@ class LossQueue {
  public:
   // `memory`: of the host, from which a device copies without waiting; outlives the queue. `place`: where a wait is
   // shown (kDeviceStage), null: nowhere.
-  LossQueue(const at::Device& device, std::pmr::memory_resource* memory, comm::Place* place = nullptr)
+  LossQueue(const at::Device& device, std::pmr::memory_resource* memory, comm::RankState* place = nullptr)
       : device_(device), memory_(memory), place_(place) {}
 
   // On a device the losses of a step are there when the next one runs; on a CPU at once.
@@ -88,7 +89,7 @@ class LossQueue {
   };
   at::Device device_;
   std::pmr::memory_resource* memory_;
-  comm::Place* place_;
+  comm::RankState* place_;
   std::deque<Flight> flights_;
 };
 

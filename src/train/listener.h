@@ -15,7 +15,7 @@ namespace ttt::train {
 struct Ending {
   result::Verdict verdict = result::Verdict::kNotConverged;
   std::string reason;
-  bool to_be_resumed = false;  // interrupted as asked, with all saved: the same command goes on
+  bool to_be_resumed = false;  // interrupted as asked, with all saved: the same command resumes
 };
 
 // Where a run stands. Epochs count from 1, as MLPerf's rules do; steps and images are those done.
@@ -37,23 +37,23 @@ class Listener {
   virtual void epoch_started(const Position&) {}  // also of an epoch that a resumed run enters half-way
   virtual void step_starts(const Position&) {}
   // The weights are updated and all ranks agree that the losses are finite. On a device the next step may run already,
-  // unless looks_at() said that the weights, the momentum or the gradients of this one will be looked at. Then reduced
-  // gradients still lie in the parameters (a sum over ranks).
+  // unless needs_sync() said that the weights, the momentum or the gradients of this one will be looked at. Then
+  // reduced gradients still lie in the parameters (a sum over ranks).
   virtual void step_ended(const Position&, const result::StepSample&) {}
-  virtual bool looks_at(const Position& /*of step_ended*/) const { return false; }  // the same on every rank
+  virtual bool needs_sync(const Position& /*of step_ended*/) const { return false; }  // the same on every rank
   virtual void epoch_ended(const Position&) {}  // before the evaluation that follows it
   virtual void evaluation_started(const Position&) {}
   // the model is still the one that was evaluated; AP is not known yet
-  virtual void evaluation_predicted(const Position&, bool /*training_goes_on*/) {}
+  virtual void evaluation_predicted(const Position&, bool /*training_continues*/) {}
   virtual void evaluated(const Position& /*of evaluation_started*/, const result::Evaluation&) {}
   virtual void checkpoint_started(const Position&) {}  // training stands still from here
-  virtual void checkpoint_ended(const Position&) {}    // and goes on, while the file is written
+  virtual void checkpoint_ended(const Position&) {}    // and continues, while the file is written
   // the clock has stopped; not after an exception, nor where the run is to be resumed
   virtual void run_ended(const Ending&) {}
-  // Between two steps or after an evaluation: what this listener needs to go on from here. Rank 0's sections are kept.
+  // Between two steps or after an evaluation: what this listener needs to resume from here. Rank 0's sections are kept.
   // Training stands still.
   virtual void save(Sections&) {}
-  // Of a run that goes on from there, before run_started: rank 0's sections, on every rank.
+  // Of a run that resumes from there, before run_started: rank 0's sections, on every rank.
   virtual void restore(const Sections&) {}
 };
 

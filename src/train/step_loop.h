@@ -33,12 +33,12 @@ struct Parts {
   std::function<void(bool)> forbid_waits;  // Accelerator's, where the host may not wait within a step; else empty
   trace::Recorder* trace = nullptr;        // where the steps are recorded, null: nowhere; outlives the parts
   // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
-  comm::Place* place = nullptr;
+  comm::RankState* place = nullptr;
   std::int64_t seed = 1;  // of the random draws of the steps
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::Model> model;
-  std::unique_ptr<model::ImagePlacer> placer;  // of images that come as bytes
-  std::unique_ptr<LossScaler> scaler;          // of step and optimiser; null where the loss is not scaled
+  std::unique_ptr<model::Preprocessor> preprocessor;  // of images that come as bytes
+  std::unique_ptr<LossScaler> scaler;                 // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
   std::unique_ptr<Reducer> reducer;
   std::unique_ptr<model::GradientHooks> hooks;  // of the reducer, where it overlaps backward
@@ -59,7 +59,7 @@ struct Parts {
 
 class StepLoop {
  public:
-  // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on
+  // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one resumes
   // with; the loader begins there.
   StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done = 0);
 

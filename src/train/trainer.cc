@@ -61,7 +61,7 @@ Ending Trainer::train() {
   if (observer_.checkpoints) observer_.checkpoints->resumed(observer_.listeners);
   if (const auto& evaluations = observer_.recorder.past().accuracy; !evaluations.empty()) last_ = evaluations.back();
   tell(&Listener::run_started, loop_.step() > 0 ? after_step() : before_step());
-  // The first one, so that also what a run loses before its first interval has passed is known when it goes on.
+  // The first one, so that also what a run loses before its first interval has passed is known when it is resumed.
   if (observer_.checkpoints) save_checkpoint(before_step());
   loop_.phases().start_step();
   std::optional<Ending> ending = evaluate_where_due();  // a checkpoint is made before the evaluation of its step
@@ -87,7 +87,7 @@ Trainer::Agreement Trainer::train_step() {
   const bool stays = loop_.late() && loop_.step() < total_steps_ && loop_.step() % steps_per_epoch_ != 0 &&
                      !evaluation_is_due() &&
                      std::none_of(observer_.listeners.begin(), observer_.listeners.end(),
-                         [&](const Listener* l) { return l->looks_at(after_step()); });
+                         [&](const Listener* l) { return l->needs_sync(after_step()); });
   return settle(stays ? 1 : 0, true);
 }
 
@@ -154,7 +154,7 @@ std::optional<Ending> Trainer::answer(const Agreement& agreed) {
   if (!observer_.checkpoints) throw Interrupted(what + "Start the run again to repeat it.");
   const auto saved = observer_.checkpoints->interrupt(after_step(), observer_.listeners, agreed.interrupted);
   if (!saved) throw Interrupted(what + "No checkpoint of it was written: start the run again to repeat it.");
-  const std::string remedy = what + "The same command again goes on from " + saved->checkpoint + ".";
+  const std::string remedy = what + "The same command again resumes from " + saved->checkpoint + ".";
   if (!saved->requeue) throw Interrupted(remedy);
   return Ending{.verdict = result::Verdict::kFailed, .reason = remedy, .to_be_resumed = true};
 }

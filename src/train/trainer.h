@@ -83,7 +83,7 @@ class Trainer {
   std::int64_t images_ = 0;
   std::vector<result::StepSample> open_;  // steps taken whose losses are not on the host yet
   std::optional<OpenEvaluation> evaluation_;
-  std::optional<result::Evaluation> last_;  // evaluation, also of the run that this one goes on with
+  std::optional<result::Evaluation> last_;  // evaluation, also of the run that this one resumes
 };
 
 }  // namespace ttt::train

@@ -249,14 +249,14 @@ TEST_F(App, AHangingRunSaysWhatItKnowsOfTheOthers) {
 TEST_F(App, AWatchdogEndsTheRun) {
   const CommandResult r = toy("--quiet --set mode=give_up");
   EXPECT_EQ(r.status, 1);
-  EXPECT_EQ(r.output, "toy: No rank has got on. Look at rank 7.\n");
+  EXPECT_EQ(r.output, "toy: No rank has made progress. Look at rank 7.\n");
   EXPECT_EQ(record().verdict, Verdict::kFailed);
-  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
+  EXPECT_EQ(record().reason, "No rank has made progress. Look at rank 7.");
   EXPECT_EQ(record().steps.size(), 5u);
   const CommandResult ranks = toys(3, "--quiet --force --set mode=give_up --set rank=1");
   EXPECT_NE(ranks.status, 0);
-  EXPECT_NE(ranks.output.find("toy: rank 1 of 3: No rank has got on"), std::string::npos) << ranks.output;
-  EXPECT_EQ(record().reason, "No rank has got on. Look at rank 7.");
+  EXPECT_NE(ranks.output.find("toy: rank 1 of 3: No rank has made progress"), std::string::npos) << ranks.output;
+  EXPECT_EQ(record().reason, "No rank has made progress. Look at rank 7.");
 }
 
 TEST_F(App, AKilledRunIsRecoveredFromItsJournal) {

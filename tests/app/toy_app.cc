@@ -102,7 +102,7 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
       std::filesystem::remove_all(std::filesystem::path(context.options.out).parent_path());
     // A collective that waits for a rank that is gone. Bounded, so that a broken test leaves nothing behind.
     if (recipe.mode == "give_up" && mine)
-      std::thread([&] { context.give_up("No rank has got on. Look at rank 7."); }).detach();
+      std::thread([&] { context.give_up("No rank has made progress. Look at rank 7."); }).detach();
     if (recipe.mode == "hang" || recipe.mode == "witness" || recipe.mode == "give_up" || recipe.mode == "kill" ||
         (recipe.mode == "throw" && !mine))
       sleep_s(30);

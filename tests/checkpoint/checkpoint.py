@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
+"""Runs that are killed, asked to end, given other ranks or damaged checkpoints, and resume; looked at from outside.
 
   checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at
   the end, every time
@@ -60,7 +60,7 @@ def case_kill(place, times, seed):
 
 
 def case_overlap(place, times, seed):
-    """With train.eval_overlap training goes on while AP is computed: the same run to the bit, also when it is killed,
+    """With train.eval_overlap training continues while AP is computed: the same run to the bit, also when it is killed,
     that ends later where it has passed."""
     overlapping = [*SMALL, "train.eval_overlap=true"]
     reference, run = place.run(), place.run(settings=overlapping)
@@ -244,14 +244,14 @@ def case_signals(place, *_):
         said = process.communicate(timeout=60)[1]
         result = run.result()
         assert process.returncode == (130 if code is None else code), (process.returncode, said)
-        assert result["verdict"] == "failed" and name in result["reason"] and "goes on from step-" in result[
+        assert result["verdict"] == "failed" and name in result["reason"] and "resumes from step-" in result[
             "reason"], result["reason"]
         stopped = result["interrupted"]
         assert stopped["signal"] == name and stopped["requeue"] == (code == 0) and stopped["step"] == len(
             result["steps"]["step"]), stopped
         assert stopped["checkpoint"] == run.saved()[-1] == f"step-{stopped['step']:08d}.h5", run.saved()
         assert ("REQUEUE" in run.files()) == (code == 0), run.files()
-        assert not os.path.exists(run.weights), "a run that is to go on writes no final weights"
+        assert not os.path.exists(run.weights), "a run that is to be resumed writes no final weights"
         done = len(result["accuracy"])
         run.finish()  # the same command, no --force
         same_training(run, reference)
@@ -262,7 +262,7 @@ def case_signals(place, *_):
         assert "interrupted" not in again and "REQUEUE" not in run.files() and not os.path.exists(run.out + ".earlier")
         print(
             f"{name} during {when}: stopped at step {stopped['step']} with {done} evaluations, exit code "
-            f"{process.returncode}; went on to the same weights"
+            f"{process.returncode}; continued to the same weights"
         )
     assert subprocess.run(run.command(), capture_output=True).returncode == 2, "a result that is finished stays"
     unsaved = place.run()
@@ -308,7 +308,7 @@ def case_damaged(place, *_):
         assert result["resumes"][0]["checkpoint"] == before and any(newest in w
                                                                     for w in result["warnings"]), result["warnings"]
         same_training(run, reference)
-        print(f"{harm}: refused by name with exit code 3; auto went on from {before} to the same weights")
+        print(f"{harm}: refused by name with exit code 3; auto resumed from {before} to the same weights")
 
 
 def stopped_run(place):
@@ -346,7 +346,7 @@ def case_refusals(place, *_):
     assert first.returncode == 0 and "REQUEUE" in run.files()
     empty = place.run(settings=[*SMALL, "train.checkpoint.resume=required"])
     assert "holds no checkpoint" in empty.finish(2)
-    print("ok: other settings, another data set, a shorter run, a second run in the folder, nothing to go on from")
+    print("ok: other settings, another data set, a shorter run, a second run in the folder, nothing to resume from")
 
 
 def case_full_disk(place, *_):

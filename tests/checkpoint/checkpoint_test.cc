@@ -291,7 +291,7 @@ TEST(CheckpointFile, ThatHasNoRoomLeavesTheOneBefore) {
   EXPECT_NE(while_writing.find("step-00000012.h5"), std::string::npos) << while_writing;
   EXPECT_EQ(CheckpointFolder(folder.path()).list(), std::vector<fs::path>{folder / "step-00000008.h5"});
   EXPECT_FALSE(fs::exists(folder / "step-00000012.h5.tmp"));
-  write_toy(folder / "step-00000012.h5", 12);  // HDF5 goes on after its failure
+  write_toy(folder / "step-00000012.h5", 12);  // HDF5 continues after its failure
   EXPECT_EQ(read_checkpoint(folder / "step-00000012.h5").state.step, 12);
 }
 

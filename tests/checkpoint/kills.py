@@ -32,7 +32,7 @@ def aim(run, process, where, draw):
 
 
 def newest(run):
-    """Name and inode of the newest checkpoint: a run that goes on writes the one that it read anew, under the same
+    """Name and inode of the newest checkpoint: a run that is resumed writes the one that it read anew, under the same
     name."""
     return [(name, os.stat(f"{run.checkpoints}/{name}").st_ino) for name in run.saved()[-1:]]
 

@@ -81,7 +81,7 @@ TEST(EncodeBox, EqualsRunsOfThePastedMask) {
     const std::int64_t height = 1 + rng() % 150, width = 1 + rng() % 40;
     std::int64_t w = rng() % 45, h = rng() % 160, x0 = static_cast<int>(rng() % 50) - 8,
                  y0 = static_cast<int>(rng() % 160) - 8;
-    if (i % 3 == 0) y0 = 0, h = height;  // runs go on from column to column
+    if (i % 3 == 0) y0 = 0, h = height;  // runs continue from column to column
     if (i % 5 == 0) x0 = 0, w = width;
     const Bits bits = random_bits(rng, w * h, i % 8);
     Bits image(height * width);

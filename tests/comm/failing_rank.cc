@@ -15,7 +15,7 @@ using namespace ttt::comm;
 
 // The bad rank stands still as a whole: only the others' heartbeats tell.
 void wait_for_silence(const World& world, bool bad) {
-  Place place;
+  RankState place;
   const auto heartbeat = world.heartbeat(place);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   if (bad) raise(SIGSTOP);

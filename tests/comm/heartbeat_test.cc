@@ -25,7 +25,7 @@ bool soon(const std::function<bool()>& condition) {
 
 TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
   const auto comm = test_world().communicator();
-  Place place;
+  RankState place;
   const auto heartbeat = test_world().heartbeat(place);
   for (const std::int64_t round : {1, 2, 3}) {
     place.step = 100 * round + comm->rank(), place.stage = comm->rank() % 6;
@@ -38,7 +38,7 @@ TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
       return static_cast<int>(signs.size()) == comm->size();
     });
     EXPECT_TRUE(all_known) << "round " << round;
-    comm->barrier();  // nobody goes on to the next place before all have seen this one
+    comm->barrier();  // nobody proceeds to the next place before all have seen this one
   }
   heartbeat->stop();
 }
@@ -47,7 +47,7 @@ TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
 TEST(Heartbeat, TellsWhoWaitsInACollectiveFromWhoDoesNot) {
   const auto comm = test_world().communicator();
   if (comm->size() == 1) return;
-  Place place;
+  RankState place;
   const auto heartbeat = test_world().heartbeat(place);
   if (comm->rank() == 0) {
     std::vector<Sign> seen;
@@ -66,7 +66,7 @@ TEST(Heartbeat, TellsWhoWaitsInACollectiveFromWhoDoesNot) {
 }
 
 TEST(Heartbeat, TakesLittleTime) {
-  Place place;
+  RankState place;
   const auto heartbeat = test_world().heartbeat(place);
   sleep_s(1);
   heartbeat->stop();

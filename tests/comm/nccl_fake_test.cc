@@ -1,4 +1,4 @@
-// The communicator over NCCL on calls that are made up (fake_nccl.h). The exchange of the id, the order of streams and
+// The communicator over NCCL on fake calls (fake_nccl.h). The exchange of the id, the order of streams and
 // events, the time limit, and the failure of every single call. What the real libraries do with the calls is
 // nccl_test's matter.
 #include <gtest/gtest.h>
@@ -191,7 +191,7 @@ TEST_F(NcclCalls, TheFailureOfEachCallIsAnErrorOrOfNoAccount) {
       EXPECT_NO_THROW(use());
     } else {
       const std::string said = test::message_of(use);
-      EXPECT_NE(said.find("made up"), std::string::npos) << said;
+      EXPECT_NE(said.find("fake"), std::string::npos) << said;
     }
     EXPECT_LT(now_s() - begin, 10);
   }

@@ -70,7 +70,7 @@ result::RunRecord run_of(FakeLog& log, std::int64_t count, std::vector<std::int6
   for (std::int64_t step = 0; step < count; ++step) {
     profile.step_starts({.step = step});
     EXPECT_EQ(log.started > 0, step >= 3);
-    if (profile.looks_at({.step = step + 1})) looked_at.push_back(step);
+    if (profile.needs_sync({.step = step + 1})) looked_at.push_back(step);
     profile.step_ended({.step = step + 1}, {});
   }
   profile.run_ended({});

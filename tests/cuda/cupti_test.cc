@@ -1,4 +1,4 @@
-// The activity log over CUPTI, whose functions are made up: what it asks of them, what it makes of their records, and
+// The activity log over CUPTI, with fake functions: what it asks of them, what it makes of their records, and
 // what it says where they fail.
 #include <cupti.h>
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, std::uint32_t, std::siz
   return CUPTI_SUCCESS;
 }
 CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
-  *text = "CUPTI_ERROR_MADE_UP";
+  *text = "CUPTI_ERROR_FAKE_RUN";
   return CUPTI_SUCCESS;
 }
 
@@ -125,7 +125,7 @@ TEST_F(Cupti, WhatFailsIsNamed) {
     fake.failing = function;
     const std::string text = test::message_of([&] { log.start(), log.stop(); });
     EXPECT_NE(text.find(function), std::string::npos) << text;
-    EXPECT_NE(text.find("CUPTI_ERROR_MADE_UP"), std::string::npos) << text;
+    EXPECT_NE(text.find("CUPTI_ERROR_FAKE_RUN"), std::string::npos) << text;
     fake.failing.clear();
   }
 }

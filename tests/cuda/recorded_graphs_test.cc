@@ -1,4 +1,4 @@
-// Graphs recorded by calls that are made up, each of which fails once. They keep the books that LibTorch 2.11 and CUDA
+// Graphs recorded by fake calls, each of which fails once. They keep the books that LibTorch 2.11 and CUDA
 // keep: which pool is recorded to, who holds it, whether a stream records, which error waits for the next call. And
 // leave them as those do where they fail.
 #include "cuda/recorded_graphs.h"
@@ -49,7 +49,7 @@ struct Machine {
   }
   void fail(const std::string& name) {
     error_waits = true;
-    throw std::runtime_error("made up: " + name + "\nat a place of the stack");
+    throw std::runtime_error("fake: " + name + "\nat a place of the stack");
   }
   void expect_idle() const {
     EXPECT_TRUE(device.recording.empty());
@@ -193,7 +193,7 @@ struct Failure {
   bool work_throws = false, work_spoils = false;
 };
 
-void fails_and_goes_on(const Failure& f, const std::string& said) {
+void fails_and_recovers(const Failure& f, const std::string& said) {
   SCOPED_TRACE(f.name);
   Machine m;
   const auto device = graphs(m);
@@ -223,20 +223,20 @@ void fails_and_goes_on(const Failure& f, const std::string& said) {
 }
 
 TEST(RecordedGraphs, AfterTheFailureOfEachCallTheNextRecordingSucceeds) {
-  for (const std::string& call : kRecording) fails_and_goes_on({call, {call}}, "made up: " + call);
+  for (const std::string& call : kRecording) fails_and_recovers({call, {call}}, "fake: " + call);
 }
 
 TEST(RecordedGraphs, AfterWorkThatFailsTheNextRecordingSucceeds) {
-  fails_and_goes_on({.name = "work that throws", .calls = {}, .work_throws = true}, "the work cannot be recorded");
-  fails_and_goes_on({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true},
-      "made up: an operation that is not permitted");
+  fails_and_recovers({.name = "work that throws", .calls = {}, .work_throws = true}, "the work cannot be recorded");
+  fails_and_recovers({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true},
+      "fake: an operation that is not permitted");
 }
 
 TEST(RecordedGraphs, WithoutAPoolNothingIsBegun) {
   Machine m;
   m.fails = {"new_pool"};
   const auto device = graphs(m);
-  EXPECT_EQ(test::message_of<NotCapturable>([&] { device->capture([] {}); }), "made up: new_pool");
+  EXPECT_EQ(test::message_of<NotCapturable>([&] { device->capture([] {}); }), "fake: new_pool");
   EXPECT_EQ(m.calls, std::vector<std::string>{"new_pool"});
   m.fails.clear(), m.error_waits = false;
   device->capture([] {})->replay();
@@ -250,7 +250,7 @@ TEST(RecordedGraphs, WhatTakesBackMayFailToo) {
     Machine m;
     m.fails = {"begin of the stream", call};
     const auto device = graphs(m);
-    EXPECT_EQ(test::message_of<NotCapturable>([&] { device->capture([] {}); }), "made up: begin of the stream");
+    EXPECT_EQ(test::message_of<NotCapturable>([&] { device->capture([] {}); }), "fake: begin of the stream");
     EXPECT_EQ(std::vector<std::string>(m.calls.end() - std::ssize(kTakingBack), m.calls.end()), kTakingBack);
     EXPECT_EQ(m.device.recording.empty(), call != "end_device_allocations");
     EXPECT_EQ(m.host.recording.empty(), call != "end_host_allocations");

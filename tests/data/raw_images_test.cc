@@ -61,7 +61,7 @@ void expect_same_pixels(const ShardSet& set, const DataSettings& s) {
   }
 }
 
-TEST(RawImages, PlacedByTheKernelsTwinHaveTheWorkersBits) {
+TEST(RawImages, PreprocessedByReference_HaveWorkersBits) {
   const TinySet tiny(18);
   const ShardSet set(tiny.shards(), "train");
   for (const std::int64_t side : {48, 64, 31, 100})

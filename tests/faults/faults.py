@@ -37,8 +37,10 @@ def gone(rank, where="step after step 19"):
 
 
 def still(rank, where):
-    return (rf"No rank has got on for train\.watchdog_s = {WATCHDOG_S} s: rank {rank} {NODE} has been in {where} for "
-            rf"[\d.]+ s; ranks .* wait in ")
+    return (
+        rf"No rank has made progress for train\.watchdog_s = {WATCHDOG_S} s: rank {rank} {NODE} has been in {where} "
+        rf"for "
+        rf"[\d.]+ s; ranks .* wait in ")
 
 
 def slow_check(run):
@@ -94,7 +96,7 @@ CHECKPOINTS = ["train.checkpoint.folder={folder}/saved", "train.checkpoint.every
 
 
 def torn_checkpoint(folder, program):
-    """A run of thirty steps that is to go on, with the last third of its newest checkpoint gone."""
+    """A run of thirty steps that is to be resumed, with the last third of its newest checkpoint gone."""
     first = [
         program, "--out", f"{folder}/first.json",
         *[w for s in [*SMALL, *CHECKPOINTS, "train.max_steps=30"] for w in ("--set", s.format(folder=folder))]
@@ -174,8 +176,8 @@ CASES = [
         "node_lost", "a node is lost: its two ranks and the launcher's daemon are gone at once", [], "the others end",
         {205}, "failed",
         rf"Rank 2 {NODE} has given no sign of life for [\d.]+ s, .*; rank 3 {NODE} has given no sign of life for "
-        rf"[\d.]+ s, was last seen in ",
-        WATCHED, ["train.max_steps=100000", "train.epochs=1000"], rigging=two_nodes, strike=lose_second_node),
+        rf"[\d.]+ s, was last seen in ", WATCHED, ["train.max_steps=100000", "train.epochs=1000"], rigging=two_nodes,
+        strike=lose_second_node),
     Case("segfault", "a rank crashes (SIGSEGV)", ["rank=1,step=20,kind=segfault"], "the others end", {139}, "failed",
          gone(1)),
     Case("exit", "a rank ends by itself", ["rank=3,step=20,kind=exit"], "the others end", {3}, "failed", gone(3)),
@@ -198,17 +200,17 @@ CASES = [
     Case(
         "stop", "a rank stands still as a whole (SIGSTOP), like a node that hangs", ["rank=3,step=20,kind=stop"],
         "the watchdog ends all", {1}, "failed",
-        rf"No rank has got on for .* s: rank 3 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks 0-2 wait "
-        rf"in comm_exposed of step 20",
-        WATCHED, quick=True),
+        rf"No rank has made progress for .* s: rank 3 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks "
+        rf"0-2 wait "
+        rf"in comm_exposed of step 20", WATCHED, quick=True),
     Case(
         "stop_root", "rank 0 stands still as a whole", ["rank=0,step=20,kind=stop"], "the watchdog ends all", {1},
         "failed",
-        rf"No rank has got on for .* s: rank 0 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks 1-3 wait "
-        rf"in comm_exposed of step 20",
-        WATCHED),
+        rf"No rank has made progress for .* s: rank 0 {NODE} is stopped, since [\d.]+ s, was last seen in .*; ranks "
+        rf"1-3 wait "
+        rf"in comm_exposed of step 20", WATCHED),
     Case("slow", "a rank is slow (three times as long in forward and backward)", ["rank=2,step=20,kind=slow,factor=3"],
-         "the run goes on and names it", {0}, "smoke", r"^stopped at train.max_steps", 120, quick=True,
+         "the run continues and names it", {0}, "smoke", r"^stopped at train.max_steps", 120, quick=True,
          check=slow_check),
     Case("nan", "a loss is not a number on one rank", ["rank=2,step=20,kind=nan"], "all end at that step", {5},
          "incorrect", r"^A loss of step 20 on rank 2 is not finite"),
@@ -216,8 +218,7 @@ CASES = [
         "corrupt", "one bit of a reduced gradient is wrong on one rank", ["rank=2,step=22,kind=corrupt"],
         "found by the next check, all end", {5}, "incorrect",
         rf"^The replicas differ after step 29 \(after 20 steps they were equal\): rank 2 {NODE} against the other 3 "
-        rf"ranks, first in \S+\. ",
-        settings=STEPS + ["train.check_replicas_every=10"], quick=True),
+        rf"ranks, first in \S+\. ", settings=STEPS + ["train.check_replicas_every=10"], quick=True),
     Case("disk", "the disk is full (result and journal)", ["rank=0,step=20,kind=disk_full"],
          "the run ends as asked, the result is printed", {1}, None, "", 60, quick=True, check=printed_result_check),
     Case("disk_other", "the disk of another rank's node is full (its journal)", ["rank=2,step=20,kind=disk_full"],
@@ -226,7 +227,7 @@ CASES = [
          "the run ends as asked, the checkpoints before stay", {1}, None, "", 60, settings=STEPS + CHECKPOINTS,
          check=unsaved_check),
     Case("torn_checkpoint", "the newest checkpoint is torn (its last third is missing)", [],
-         "the run goes on from the one before", {0}, "smoke", r"^stopped at train.max_steps", 60,
+         "the run resumes from the one before", {0}, "smoke", r"^stopped at train.max_steps", 60,
          settings=STEPS + CHECKPOINTS, rigging=torn_checkpoint, check=torn_check),
     Case("signal", "SIGTERM at one rank", ["rank=1,step=20,kind=signal"], "all end after that step", {130}, "failed",
          r"^Interrupted by SIGTERM after step 21 "),

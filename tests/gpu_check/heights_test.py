@@ -1,4 +1,4 @@
-"""heights_test.py: what judges a run of scripts/gpu_check (heights.py, bits.py, limits.py), on made-up results: good
+"""heights_test.py: what judges a run of scripts/gpu_check (heights.py, bits.py, limits.py), on fake results: good
 ones pass, each planted fault is found and named."""
 import copy, contextlib, io, json, os, sys, tempfile
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # rehearsal.sh SOURCE BUILD: scripts/gpu_check without a GPU. On the CPU: every part has an outcome, what was done is
-# not done again, and a program that is missing is seen. With --device cuda and made-up programs: what a GPU's parts are
+# not done again, and a program that is missing is seen. With --device cuda and fake programs: what a GPU's parts are
 # run with, in which order, and what is left when they are cut off.
 set -euo pipefail
 source=$1 build=$2
@@ -69,41 +69,41 @@ for wanted in 'global_batch = 12' 'precision = "bf16"' 'graphs = "full"' 'warmup
   grep -q "^$wanted" "$folder/settings.log" || fail "the GPU's settings lack $wanted"
 done
 
-# A GPU's parts with made-up programs.
-mkdir -p "$folder/made_up/bin"
-for program in make_shapes pack_coco report; do ln -s "$build/bin/$program" "$folder/made_up/bin/$program"; done
-printf '#!/bin/bash\nexec "${TTT_PYTHON:-python3}" "%s" "$@"\n' "$source/tests/support/made_up_run.py" \
-  > "$folder/made_up/bin/ttt_maskrcnn"
-chmod +x "$folder/made_up/bin/ttt_maskrcnn"
-export MADE_UP_LOG=$folder/runs.log
+# A GPU's parts with fake programs.
+mkdir -p "$folder/fake_programs/bin"
+for program in make_shapes pack_coco report; do ln -s "$build/bin/$program" "$folder/fake_programs/bin/$program"; done
+printf '#!/bin/bash\nexec "${TTT_PYTHON:-python3}" "%s" "$@"\n' "$source/tests/support/fake_run.py" \
+  > "$folder/fake_programs/bin/ttt_maskrcnn"
+chmod +x "$folder/fake_programs/bin/ttt_maskrcnn"
+export FAKE_RUN_LOG=$folder/runs.log
 # gpu NAME ARGUMENTS...: into a folder of that name, which gets the drawn images of the first one.
 gpu() {
   local out=$folder/$1
   shift
   mkdir -p "$out/scratch"
   if [ -d "$folder/all/scratch/shards" ]; then cp -rn "$folder/all/scratch/shards" "$out/scratch/"; fi
-  "$source/scripts/gpu_check" --device cuda --build "$folder/made_up" --out "$out" "$@"
+  "$source/scripts/gpu_check" --device cuda --build "$folder/fake_programs" --out "$out" "$@"
 }
 times='--set model.precision=\([a-z0-9]*\).*--set train.global_batch=\([0-9]*\) .*--set train.graphs=\([a-z]*\).*'
 # All combinations, each with the strict setting and once; and the ones that the heights are of before all others.
 gpu all --only matrix > "$folder/all.log" || { cat "$folder/all/matrix.log"; fail "all combinations"; }
-[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | sort -u | wc -l)" = 60 ] ||
-  fail "$(wc -l < "$MADE_UP_LOG") runs for 60 combinations"
-[ "$(grep -c 'strict_sync=true' "$MADE_UP_LOG")" = 60 ] || fail "runs without train.strict_sync"
-: > "$MADE_UP_LOG"
+[ "$(sed "s/.*$times/\1 \2 \3/" "$FAKE_RUN_LOG" | sort -u | wc -l)" = 60 ] ||
+  fail "$(wc -l < "$FAKE_RUN_LOG") runs for 60 combinations"
+[ "$(grep -c 'strict_sync=true' "$FAKE_RUN_LOG")" = 60 ] || fail "runs without train.strict_sync"
+: > "$FAKE_RUN_LOG"
 gpu speed --only speed > "$folder/speed.log" && fail "without torchvision's times all heights were reached"
-[ "$(sed "s/.*$times/\1 \2 \3/" "$MADE_UP_LOG" | head -4 |
+[ "$(sed "s/.*$times/\1 \2 \3/" "$FAKE_RUN_LOG" | head -4 |
   tr '\n' ',')" = 'bf16 12 full,bf16 12 none,bf16 1 full,bf16 1 none,' ] ||
-    fail "other runs come first: $(cat "$MADE_UP_LOG")"
+    fail "other runs come first: $(cat "$FAKE_RUN_LOG")"
 grep -q '^MISSED times torchvision.s step with one image' "$folder/speed/speed.txt" ||
   fail "$(cat "$folder/speed/speed.txt")"
 # Steps that wait are found, and their time is taken all the same.
-if MADE_UP_WAITS=train.graphs=parts gpu waits --only matrix > "$folder/waits.log"; then
+if FAKE_RUN_WAITS=train.graphs=parts gpu waits --only matrix > "$folder/waits.log"; then
   fail "steps that wait passed"; fi
 grep -q '^MISSED 12 images, bf16, graphs parts: the host waited' "$folder/waits/speed.txt" ||
   fail "$(cat "$folder/waits/speed.txt")"
 [ -e "$folder/waits/speed_bf16_parts_12.json" ] || fail "no time of a step that waits"
-if MADE_UP_WAITS=epochs=200 gpu fit --only fit > "$folder/fit.log" && ! grep -q skipped "$folder/fit/fit.state"; then
+if FAKE_RUN_WAITS=epochs=200 gpu fit --only fit > "$folder/fit.log" && ! grep -q skipped "$folder/fit/fit.state"; then
   fail "a training whose steps wait passed"; fi
 if ! grep -q skipped "$folder/fit/fit.state" && [ ! -s "$folder/fit/fit.json" ]; then
   fail "nothing of a training that waits"; fi
@@ -113,10 +113,10 @@ if "${TTT_PYTHON:-python3}" -c 'import h5py, numpy' 2> /dev/null; then
   [ -z "$(find "$folder/bits/scratch" -name 'bits_*.h5')" ] || fail "weights are left"
 fi
 # Cut off: by its time, and by a signal in the middle of a run. What was done is there, with an index; the same command
-# goes on; nothing is left running.
-if MADE_UP_S=7 gpu short --minutes 1 --only matrix --only fit > "$folder/short.log"; then
+# resumes; nothing is left running.
+if FAKE_RUN_S=7 gpu short --minutes 1 --only matrix --only fit > "$folder/short.log"; then
   fail "a run that was cut off passed"; fi
-grep -q '^cut off after [0-9]* s: the same command goes on' "$folder/short/matrix.state" ||
+grep -q '^cut off after [0-9]* s: the same command resumes' "$folder/short/matrix.state" ||
   fail "$(cat "$folder/short/matrix.state")"
 grep -q '^not begun: the 1 minutes were over' "$folder/short/fit.state" || fail "$(cat "$folder/short/fit.state")"
 grep -Eq '^ +12 +bf16 +full +200.0' "$folder/short/speed.txt" ||
@@ -124,24 +124,24 @@ grep -Eq '^ +12 +bf16 +full +200.0' "$folder/short/speed.txt" ||
 grep -q '^| matrix | .* | cut off after' "$folder/short/index.md" || fail "$(cat "$folder/short/index.md")"
 done_before=$(find "$folder/short" -name 'speed_*.json' | wc -l)
 [ "$done_before" -ge 1 ] && [ "$done_before" -lt 12 ] || fail "$done_before runs in one minute"
-: > "$MADE_UP_LOG"
-gpu short --only matrix > "$folder/short.log" || fail "it did not go on: $(cat "$folder/short/matrix.log")"
-[ "$(wc -l < "$MADE_UP_LOG")" = $((60 - done_before)) ] || fail "$(wc -l < "$MADE_UP_LOG") runs after $done_before"
-: > "$MADE_UP_LOG"
+: > "$FAKE_RUN_LOG"
+gpu short --only matrix > "$folder/short.log" || fail "it did not resume: $(cat "$folder/short/matrix.log")"
+[ "$(wc -l < "$FAKE_RUN_LOG")" = $((60 - done_before)) ] || fail "$(wc -l < "$FAKE_RUN_LOG") runs after $done_before"
+: > "$FAKE_RUN_LOG"
 mkdir -p "$folder/stopped/scratch"
 cp -r "$folder/all/scratch/shards" "$folder/stopped/scratch/"
-MADE_UP_S=1000 "$source/scripts/gpu_check" --device cuda --build "$folder/made_up" --out "$folder/stopped" \
+FAKE_RUN_S=1000 "$source/scripts/gpu_check" --device cuda --build "$folder/fake_programs" --out "$folder/stopped" \
   --only matrix > "$folder/stopped.log" &
 stopped=$!
-for ((i = 0; i < 300; i++)); do [ ! -s "$MADE_UP_LOG" ] || break; sleep 0.1; done
-[ -s "$MADE_UP_LOG" ] || fail "no run began"
+for ((i = 0; i < 300; i++)); do [ ! -s "$FAKE_RUN_LOG" ] || break; sleep 0.1; done
+[ -s "$FAKE_RUN_LOG" ] || fail "no run began"
 kill "$stopped"
 rc=0
 wait "$stopped" || rc=$?
 [ "$rc" = 143 ] || fail "exit code $rc after SIGTERM"
 grep -q '^cut off by a signal' "$folder/stopped/matrix.state" || fail "$(cat "$folder/stopped/matrix.state")"
 grep -q '^| matrix | .* | cut off by a signal' "$folder/stopped/index.md" || fail "no index after SIGTERM"
-if grep -als "$folder/stopped/scratch/run.json" /proc/[0-9]*/cmdline; then fail "a run goes on after SIGTERM"; fi
+if grep -als "$folder/stopped/scratch/run.json" /proc/[0-9]*/cmdline; then fail "a run continues after SIGTERM"; fi
 
 if "$source/scripts/gpu_check" --only nothing > /dev/null 2> "$folder/error.log"; then
   fail "an unknown part was taken"; fi

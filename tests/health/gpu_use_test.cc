@@ -1,4 +1,4 @@
-// What a run records of its GPUs, with a driver that is made up (fake_nvml.c).
+// What a run records of its GPUs, with a fake driver (fake_nvml.c).
 #include "health/gpu_use.h"
 
 #include <gtest/gtest.h>

@@ -177,7 +177,7 @@ struct Watched {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   Told heart;
-  comm::Place place;
+  comm::RankState place;
   std::atomic<bool> given_up = false;
   std::string reason;
   double gave_up_s = 0;
@@ -195,8 +195,9 @@ TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
   w.heart.stand_still(0.51);
   w.wait(20);
   ASSERT_TRUE(w.given_up);
-  EXPECT_EQ(w.reason.find("No rank has got on for train.watchdog_s = 0.5 s: rank 1 (node b) has been in data_wait of "
-                          "step 40 for 0.5 s"),
+  EXPECT_EQ(
+      w.reason.find("No rank has made progress for train.watchdog_s = 0.5 s: rank 1 (node b) has been in data_wait of "
+                    "step 40 for 0.5 s"),
       0u)
       << w.reason;
 }

@@ -1,4 +1,4 @@
-// A run that was interrupted and goes on: its record, its recorder, its clock.
+// A run that was interrupted and continues: its record, its recorder, its clock.
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -66,7 +66,7 @@ TEST(RunRecorder, GoesOnWithTheSamplesOfAnEarlierProcess) {
 }
 
 // First process: 5 s of start-up, 20 s of run with 2 s of evaluation up to the checkpoint. 100 s later the second is
-// about to go on.
+// about to be resumed.
 TEST(RunClock, GoesOnAfterAnInterruption) {
   const Clocks earlier{.init_s = 5, .run_s = 20, .train_s = 18};
   fake_now_s = 1000;

@@ -274,7 +274,7 @@ def case_staging(source, bin_folder):
 
 
 def steps_taken(folder, name="maskrcnn"):
-    """Of the run that is going on."""
+    """Of the run that is under way."""
     try:
         with open(f"{folder}/{name}.json.journal/rank00000.jsonl") as f:
             return sum('"step"' in line for line in f)
@@ -323,7 +323,7 @@ def case_requeue(source, bin_folder):
 
 
 def case_submission(source, bin_folder):
-    """A run to be submitted does not go on: put back into the queue it starts anew, with a log of its own, and what the
+    """A run to be submitted is not resumed: put back into the queue it starts anew, with a log of its own, and what the
     time limit interrupts has failed."""
     rules = ("data_set,preprocessing,image_size,data_order,model,initial_weights,base_learning_rate,decay_steps,"
              "num_image_candidates,quality_target,evaluation,optimizer")
@@ -360,14 +360,14 @@ def case_submission(source, bin_folder):
                                                                for line in lines) in stops, (log, lines[-3:])
                 print("ok: put back into the queue, a run to be submitted starts anew")
             else:
-                assert state[
-                    "JobState"] == "FAILED" and ("a run to be submitted cannot go on in another: give it more (sbatch "
-                                                 "--time)") in said, said
+                assert state["JobState"] == "FAILED" and (
+                    "a run to be submitted is not resumed: give it more (sbatch "
+                    "--time)") in said, said
                 print("ok: what the time limit interrupts is not started again")
 
 
 def case_node_failure(source, bin_folder):
-    """A node of a running job dies: the job comes back without it and goes on from its checkpoint. The script as it is,
+    """A node of a running job dies: the job comes back without it and resumes from its checkpoint. The script as it is,
     eight nodes of four ranks and the default recipe, loses one by a crash; a small one by a loss of power."""
     for how, nodes, flags, steps, checkpoint_s, recipe in (("kill", 8, [], 24, 5, []),
                                                            ("unplug", 3, ["--nodes=3",

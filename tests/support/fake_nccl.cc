@@ -102,7 +102,7 @@ using fake::number;
 extern "C" {
 
 cudaError_t cudaSetDevice(int device) { return cuda("cudaSetDevice", std::to_string(device)); }
-const char* cudaGetErrorString(cudaError_t) { return "made up"; }
+const char* cudaGetErrorString(cudaError_t) { return "fake"; }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = fake::handle<cudaEvent_t>(fake::next_event++);
   return cuda("cudaEventCreateWithFlags");
@@ -175,7 +175,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
 ncclResult_t ncclCommFinalize(ncclComm_t) { return nccl("ncclCommFinalize", "the communicator"); }
 ncclResult_t ncclCommDestroy(ncclComm_t) { return nccl("ncclCommDestroy", "the communicator"); }
 ncclResult_t ncclCommAbort(ncclComm_t) { return nccl("ncclCommAbort", "the communicator"); }
-const char* ncclGetErrorString(ncclResult_t) { return "made up"; }
+const char* ncclGetErrorString(ncclResult_t) { return "fake"; }
 ncclResult_t ncclBroadcast(
     const void*, void*, size_t bytes, ncclDataType_t, int root, ncclComm_t, cudaStream_t stream) {
   return nccl("ncclBroadcast",

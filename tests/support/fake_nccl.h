@@ -1,6 +1,6 @@
-// NCCL and the CUDA run time as src/comm/nccl.cc calls them, made up. Calls are written down and counted, and any of
-// them can be told to fail, to stay under way, or never to end. Linked instead of the libraries, whose headers declare
-// them.
+// NCCL and the CUDA run time as src/comm/nccl.cc calls them. These are fakes: calls are written down and counted, and
+// any of them can be told to fail, to stay under way, or never to end. Linked instead of the libraries, whose headers
+// declare them.
 #pragma once
 
 #include <map>

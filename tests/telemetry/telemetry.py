@@ -208,7 +208,7 @@ def case_pictures(program, folder):
 
 
 def case_resumed(program, folder):
-    """A run that is killed and goes on: TensorBoard shows what it shows of a run in one piece."""
+    """A run that is killed and continues: TensorBoard shows what it shows of a run in one piece."""
     place = Place(os.path.dirname(os.path.dirname(program)), folder)
     shown, steps = [], []
     for kill in ((), ("--inject", "rank=0,step=7,kind=kill")):  # after the checkpoint at step 4

@@ -42,7 +42,7 @@ struct Outcome {
 struct Trial {
   std::string graphs = "none";
   model::ModelConfig model = test::small_model();
-  cuda::GraphDevice* device = &test::graph_double();
+  cuda::GraphDevice* device = &test::fake_graphs();
   std::function<void(train::Parts&)> change = nullptr;
   std::optional<train::LossScaleConfig> scale = std::nullopt;
   std::size_t not_numbers = 1000;  // the step whose images are not
@@ -182,9 +182,9 @@ class Failing final : public cuda::GraphDevice {
  public:
   Failing(std::int64_t capture, std::int64_t replay) : capture_(capture), replay_(replay) {}
   std::unique_ptr<cuda::Graph> capture(const std::function<void()>& work) override {
-    if (captures_++ != capture_) return std::make_unique<Replayed>(*this, test::graph_double().capture(work));
+    if (captures_++ != capture_) return std::make_unique<Replayed>(*this, test::fake_graphs().capture(work));
     // As CUDA does it: the work runs, something of it is refused, and nothing of it is done.
-    EXPECT_THROW(test::graph_double().capture([&] {
+    EXPECT_THROW(test::fake_graphs().capture([&] {
       work();
       throw Error("planted");
     }),
@@ -309,7 +309,7 @@ TEST(Graphs, TheLossScaleLivesInTheReplay) {
   expect_same(eager, parts);
   for (const Outcome* o : {&eager, &full, &parts})
     EXPECT_EQ(o->scale, (result::Json{{"scale", 256.0 * 8}, {"skipped_steps", 0}})) << o->scale;
-  // Gradients that are not finite, in a replay: the step is skipped and the scale halved, and training goes on.
+  // Gradients that are not finite, in a replay: the step is skipped and the scale halved, and training continues.
   const Trial spoilt{.scale = growing, .not_numbers = 4};
   Trial replayed = spoilt;
   replayed.graphs = "full";

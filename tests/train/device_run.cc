@@ -1,4 +1,4 @@
-// ttt_maskrcnn on the double of a device (fake_device.h), its kernels executed by tests/emulation.
+// ttt_maskrcnn on the fake device (fake_device.h), its kernels executed by tests/emulation.
 // tests/train/device_run.py compares what comes out with a run on the CPU. In the result: built.waits, how often the
 // training steps made the host wait, by operation; the first, which makes the anchors, does not count.
 #include "embedded_recipes.h"
@@ -11,12 +11,12 @@ namespace {
 
 using namespace ttt;
 
-train::Accelerator open_double(const std::string&, const comm::Team&, std::shared_ptr<ThreadPool>) {
+train::Accelerator open_fake(const std::string&, const comm::Team&, std::shared_ptr<ThreadPool>) {
   return {.device = test::fake_device(),
       .name = "double",
       .ops = test::ops_on(test::fake_device()),
       .parameters = test::parameter_kernels_on(test::fake_device()),
-      .graphs = &test::graph_double(),
+      .graphs = &test::fake_graphs(),
       .forbid_waits = test::forbid_waits,
       .memory = test::locked_memory(),
       .communicator = {}};
@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
           .summary = "Trains on the fake device.",
           .workload = eval::mask_rcnn(),
           .recipes = embedded_recipes(),
-          .open = open_double,
+          .open = open_fake,
           .listeners = {&waits},
           .record = [&](result::RunRecord& r) { r.built["waits"] = waits.all; }});
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A whole run on the double of a device, with the device's kernels, against the same run on the CPU: losses, accuracy
+"""A whole run on the fake device, with the device's kernels, against the same run on the CPU: losses, accuracy
 and weights, to the bit.
 
   device_run.py DOUBLE_RUN TTT_MASKRCNN
@@ -149,7 +149,7 @@ def main():
             check_same(device, device_weights, host, host_weights)
             print(
                 f"{ranks} ranks, graphs {graphs}: {len(device['steps']['step'])} steps and {len(device['accuracy'])} "
-                f"evaluations on the double of a device: the CPU's bits, "
+                f"evaluations on the fake device: the CPU's bits, "
                 + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         over_ranks_too(double, program, data, folder, hosts[2, False][0]["steps"]["loss"])
         waits_are_seen(double, data, folder)

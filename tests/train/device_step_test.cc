@@ -261,7 +261,7 @@ TEST(DeviceMasks, FillersOfABatchGiveNothing) {
 // nothing.
 TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
   const at::Device device = test::fake_device();
-  comm::Place place;
+  comm::RankState place;
   place.step = 7, place.stage = static_cast<std::int32_t>(result::Phase::kOther);
   train::LossQueue queue(device, test::locked_memory(), &place);
   const auto push = [&](float first) {

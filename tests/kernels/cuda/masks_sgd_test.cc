@@ -137,8 +137,8 @@ TEST(MaskChanges, OddBoxes_EqualEncodedBitmaps) {
   for (const int size : {28, 1, 5})
     for (const std::int64_t masks : {20, 0}) {
       std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
-      // Full masks too: their runs go on from one column into the next where a box reaches from the image's top to its
-      // bottom.
+      // Full masks too: their runs continue from one column into the next where a box reaches from the image's top to
+      // its bottom.
       if (masks > 0) std::fill(mask.begin(), mask.begin() + 8 * size * size, 1.0f);
       std::vector<float> boxes = boxes_in(s, masks, 37, 51, 0.5);
       const float odd[] = {-30, -20, 100, 90, 0, 0, 51, 37, 10, -5, 20, 60, 30, 20, 80, 60, 10, 20, 30, 50, 60, 60, 70,

@@ -1,5 +1,5 @@
-// On the double a step in lower precision is what it is on CUDA: torch's own lists of the operators that compute in it,
-// and of those that must not.
+// A step in lower precision is on the fake device what it is on CUDA. The lists of operators that compute in it, and of
+// those that must not, are torch's own.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>

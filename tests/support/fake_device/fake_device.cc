@@ -167,7 +167,7 @@ void write(const at::Tensor& to, const at::Tensor& values) {
   if (to.defined()) on_cpu(to).copy_(values);
 }
 
-at::Tensor on_double(const at::Tensor& t) {
+at::Tensor on_fake(const at::Tensor& t) {
   if (!t.defined()) return t;
   const at::Tensor out = at::empty_like(t, t.options().device(fake_device()));
   on_cpu(out).copy_(t);
@@ -212,7 +212,7 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std:
     const std::optional<at::Tensor> b = bias && bias->defined() ? std::optional(on_cpu(*bias)) : std::nullopt;
     return at::convolution(on_cpu(x), on_cpu(weight), b, stride, padding, dilation, transposed, output_padding, groups);
   };
-  const at::Tensor out = on_double(compute());
+  const at::Tensor out = on_fake(compute());
   record([compute, out] { write(out, compute()); });
   return out;
 }
@@ -226,7 +226,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Te
         groups, mask);
   };
   const auto [gx, gw, gb] = compute();
-  const std::array<at::Tensor, 3> out = {on_double(gx), on_double(gw), on_double(gb)};
+  const std::array<at::Tensor, 3> out = {on_fake(gx), on_fake(gw), on_fake(gb)};
   record([compute, out] {
     const auto [x, w, b] = compute();
     write(out[0], x), write(out[1], w), write(out[2], b);
@@ -352,7 +352,7 @@ class GraphsDouble final : public cuda::GraphDevice {
 
 }  // namespace
 
-cuda::GraphDevice& graph_double() {
+cuda::GraphDevice& fake_graphs() {
   static GraphsDouble all;
   return all;
 }

@@ -43,6 +43,6 @@ void forbid_waits(bool forbidden);
 // Records operations and kernels as CUDA does: captured work is not executed, so memory stays as before. A replay
 // executes it on the same memory with the host's numbers of the capture. Operations that would make the host wait
 // cannot be captured.
-cuda::GraphDevice& graph_double();
+cuda::GraphDevice& fake_graphs();
 
 }  // namespace ttt::test

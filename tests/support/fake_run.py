@@ -1,7 +1,7 @@
 """Stands in for ttt_maskrcnn on a GPU, so that scripts/gpu_check can be rehearsed with --device cuda: takes the same
 arguments, trains nothing, and writes the parts of a result that the check reads. What it was started with goes to
-MADE_UP_LOG, a line each. MADE_UP_WAITS: a word of the settings with which a step waits for the device; MADE_UP_S: how
-long a run takes. The steps' losses follow from precision and learning rate, as in a run whose bits repeat.
+FAKE_RUN_LOG, a line each. FAKE_RUN_WAITS: a word of the settings with which a step waits for the device; FAKE_RUN_S:
+how long a run takes. The steps' losses follow from precision and learning rate, as in a run whose bits repeat.
 """
 import json, os, sys, time
 
@@ -13,11 +13,11 @@ while arguments:
         settings[key] = value
     elif word in ("--out", "--data", "--device", "--recipe"):
         options[word[2:]] = arguments.pop(0)
-with open(os.environ["MADE_UP_LOG"], "a") as f:
+with open(os.environ["FAKE_RUN_LOG"], "a") as f:
     print(" ".join(sys.argv[1:]), file=f)
-time.sleep(float(os.environ.get("MADE_UP_S", 0)))
+time.sleep(float(os.environ.get("FAKE_RUN_S", 0)))
 strict = settings.get("train.strict_sync") == "true"
-if strict and os.environ.get("MADE_UP_WAITS", "\0") in " ".join(sys.argv):
+if strict and os.environ.get("FAKE_RUN_WAITS", "\0") in " ".join(sys.argv):
     sys.exit(
         "error: In step 4 the host would wait for the device, which train.strict_sync forbids: called a synchronizing "
         "CUDA operation"
@@ -29,7 +29,7 @@ precision, lr = settings.get("model.precision", "fp32"), float(settings.get("tra
 loss = [lr * (len(precision) + 1) / (step + 1) for step in range(steps)]
 seconds = images / (200 if images > 1 else 100) * (2 if graphs == "none" else 1)
 result = {
-    "verdict": "smoke", "reason": "made up", "non_finite": [],
+    "verdict": "smoke", "reason": "fake", "non_finite": [],
     "recipe": {"settings": {"train": {"strict_sync": strict}}}, "built": {
         "graphs": "none" if graphs == "none" else {"shapes": [{"parts": [{"part": "step", "replays": steps - 4}]}]}
     },

@@ -7,10 +7,10 @@
 
 namespace ttt::model {
 
-class ImagePlacer {
+class Preprocessor {
  public:
   // Copies a table of 3 KB to `device`, for which the host waits.
-  ImagePlacer(const data::DataSettings& settings, const DetectionOps& ops, const at::Device& device);
+  Preprocessor(const data::DataSettings& settings, const DetectionOps& ops, const at::Device& device);
 
   // Makes batch.images of batch.raw, whose tensors lie on the device, and lets go of these; does nothing where there
   // are images already. On the current stream, without waiting.
