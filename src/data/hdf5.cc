@@ -49,6 +49,7 @@ class Handle {
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   operator hid_t() const { return id_; }  // NOLINT: used as the C API uses it
+  hid_t release() { return std::exchange(id_, -1); }
 
  private:
   hid_t id_;
@@ -192,12 +193,11 @@ File File::open(const std::string& path) {
 #if H5_VERSION_GE(1, 10, 7)
   H5Pset_file_locking(access, 0, 1);  // immutable files, often on file systems without locks
 #endif
-  const hid_t id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access);
+  Handle id(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);  // no File yet: its destructor takes the lock
   if (id < 0)
     throw DataError(path + " is not an HDF5 file or is cut short (HDF5: " + innermost_error() + "): copy or pack it again.");
-  File file(id, path);
   refuse_foreign_data(id, path);
-  return file;
+  return {id.release(), path};
 }
 
 File::~File() {
