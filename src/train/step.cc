@@ -43,7 +43,7 @@ std::vector<Stage> stages_of(Step& step, Reducer& reducer, Optimizer& optimizer,
   std::vector<Stage> all = step.stages(s);  // backbone, heads, heads_backward, backbone_backward
   const ReducerTraits traits = reducer.traits();
   // Buckets have already left from backward's hooks: launch sends the others.
-  if (!traits.idle) all.push_back({"launch", Phase::kBackward, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
+  if (!traits.idle) all.push_back({"launch", Phase::kOther, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
   all.push_back({kNextBatch, Phase::kDataWait, [next = std::move(next_batch)](bool) { next(); }});
   if (!traits.idle) all.push_back({kAllReduce, Phase::kCommExposed, [&reducer](bool) { reducer.finish(); }, "", traits.not_capturable});
   all.push_back({"optimizer", Phase::kOptimizer, [&optimizer, &s](bool) { optimizer.step(s.inputs.rates); }, "", optimizer.not_capturable()});
