@@ -22,7 +22,8 @@ std::vector<std::size_t> buckets_of(const RecipeName& which, comm::Communicator&
   std::vector<std::int64_t> offsets;
   for (const model::Parameter* p : model->parameters().trainable()) offsets.push_back(p->offset);
   at::Tensor& flat = model->parameters().flat_gradients();
-  const auto reducer = train::make_reducer(recipe.train.reducer, {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}, offsets, comm);
+  const auto reducer = train::make_reducer(
+      recipe.train.reducer, {.gradients = {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())}, .offsets = offsets, .comm = comm});
   const result::Json built = reducer->describe();
   std::vector<std::size_t> counts;
   if (!built.contains("bucket_bytes")) return {static_cast<std::size_t>(flat.numel())};  // one rank reduces nothing

@@ -4,7 +4,7 @@
 #include <ATen/ops/native_batch_norm_backward.h>
 
 #include "bench.h"
-#include "kernels/batch_norm/host.h"
+#include "kernels/batch_norm/batch_norm.h"
 #include "torch_peer.h"
 
 namespace ttt::micro {
@@ -24,10 +24,13 @@ struct Case {
         mean(s.channels), variance(s.channels), rstd(s.channels), grad_weight(s.channels), grad_bias(s.channels) {}
   at::Tensor nchw(const Values& v) const { return view(v, {shape.images, shape.height, shape.width, shape.channels}).permute({0, 3, 1, 2}); }
   at::Tensor row(const Values& v) const { return view(v, {shape.channels}); }
-  void forward() { kernels::host::batch_norm_forward(p, x.data(), weight.data(), bias.data(), nullptr, y.data(), mean.data(), variance.data(), rstd.data()); }
+  void forward() {
+    kernels::host::batch_norm_forward(p, {x.data(), weight.data(), bias.data(), nullptr},
+                                      {y.data(), mean.data(), variance.data(), rstd.data()});
+  }
   void backward() {
-    kernels::host::batch_norm_backward(p, grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data(), grad_x.data(), nullptr, grad_weight.data(),
-                                       grad_bias.data());
+    kernels::host::batch_norm_backward(p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
+                                       {grad_x.data(), nullptr, grad_weight.data(), grad_bias.data()});
   }
   void forward_aten() { std::tie(their_y, their_mean, their_rstd) = at::native_batch_norm(nchw(x), row(weight), row(bias), {}, {}, true, 0.1, p.eps); }
   void backward_aten() {
@@ -47,7 +50,7 @@ struct Case {
   double items() const { return static_cast<double>(size * static_cast<std::int64_t>(sizeof(float))); }  // of the activations, once
   static constexpr const char* kItems = "bytes/s";
   const Shape& shape;
-  kernels::host::BatchNormParams p;
+  kernels::BatchNormParams p;
   std::int64_t size;
   Values x, grad, weight, bias, y, grad_x, mean, variance, rstd, grad_weight, grad_bias;
   at::Tensor their_y, their_mean, their_rstd, their_grad_x, their_grad_weight, their_grad_bias;

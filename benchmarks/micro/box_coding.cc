@@ -3,7 +3,7 @@
 #include <ATen/ops/stack.h>
 
 #include "bench.h"
-#include "kernels/common/host.h"
+#include "kernels/box_coder/box_coder.h"
 #include "torch_peer.h"
 
 namespace ttt::micro {

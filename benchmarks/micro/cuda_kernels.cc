@@ -1,12 +1,23 @@
-// micro_cuda: each CUDA kernel at the sizes of the recipes, on the first GPU: the names and inputs of micro, so that compare_kernels.py --device cuda puts
-// torchvision's operators on the same GPU beside them. bytes/s counts what must be read and written at least once; the context's copy_bytes_per_s is
-// what a copy within the device's memory reaches.
+// micro_cuda: each CUDA kernel at the sizes of the recipes, on the first GPU. Names and inputs are micro's, so that
+// compare_kernels.py --device cuda compares with torchvision's operators on the same GPU. bytes/s counts each byte that
+// must be read or written once; the context's copy_bytes_per_s is the rate of a copy within the device's memory.
 #include <cstring>
 
 #include "context.h"
 #include "cuda_timing.h"
-#include "kernels/batch_norm/cuda.h"
-#include "kernels/common/cuda.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/box_coder/box_coder.h"
+#include "kernels/detections/detections.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/match/match.h"
+#include "kernels/nms/nms.h"
+#include "kernels/paste/paste.h"
+#include "kernels/preprocess/preprocess.h"
+#include "kernels/proposals/proposals.h"
+#include "kernels/roi_align/roi_align.h"
+#include "kernels/sample/sample.h"
+#include "kernels/sgd/sgd.h"
+#include "kernels/squared_norms/squared_norms.h"
 #include "rpn_inputs.h"
 
 namespace ttt::micro {
@@ -70,7 +81,7 @@ struct OnDevice {
     std::copy(host.anchors.level_start.begin(), host.anchors.level_start.end(), proposals.level_start);
     scratch = workspace(std::max({cuda::match_workspace(match), cuda::sample_workspace(sample), cuda::proposals_workspace(proposals)}));
   }
-  void match_anchors() { cuda::match(match, gt, gt_count, anchors, nullptr, matched, scratch, nullptr); }
+  void match_anchors() { cuda::match(match, {gt, gt_count, anchors, nullptr}, matched, scratch, nullptr); }
 
   RpnInputs host;
   Device<float> gt, logits, deltas, anchors;
@@ -91,12 +102,12 @@ void add_rpn(const Detector& s) {
     OnDevice made(s);
     made.match_anchors();
     return owning(std::move(made), [](OnDevice& d) {
-      cuda::sample(d.sample, d.key, d.matched, d.id, d.sampled, d.counts, d.counts + d.sample.images, d.scratch, nullptr);
+      cuda::sample(d.sample, {d.key, d.matched, d.id}, {d.sampled, d.counts, d.counts + d.sample.images}, d.scratch, nullptr);
     });
   });
   add_kernel(std::string("proposals/") + s.name, {images, "images/s", images * anchors * 4}, [&s] {
     return owning(OnDevice(s), [](OnDevice& d) {
-      cuda::proposals(d.proposals, d.logits, d.deltas, d.anchors, d.size, d.boxes, d.scores, d.counts, d.scratch, nullptr);
+      cuda::proposals(d.proposals, {d.logits, d.deltas, d.anchors, d.size}, {d.boxes, d.scores, d.counts}, d.scratch, nullptr);
     });
   });
 }
@@ -153,7 +164,7 @@ struct Pasting {
     for (std::int64_t i = 0; i < s.detections; ++i) sizes.insert(sizes.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
     size = Device<std::int32_t>::of(sizes);
   }
-  cuda::MaskChangesParams p;
+  kernels::MaskChangesParams p;
   Device<float> masks, boxes;
   Device<std::int32_t> size, begin, changes;  // of a column no more than its probabilities cross the threshold
 };
@@ -162,19 +173,20 @@ void add_heads(const Detector& s) {
   const double images = static_cast<double>(s.images);
   add_kernel(std::string("detections/") + s.name, {images, "images/s", 4 * images * static_cast<double>(s.rois * s.classes)}, [&s] {
     return owning(Head(s), [](Head& d) {
-      cuda::detections(d.p, d.probability, d.deltas, d.rois, d.roi_count, d.size, d.boxes, d.score, d.label, d.count, d.scratch, nullptr);
+      cuda::detections(d.p, {d.probability, d.deltas, d.rois, d.roi_count, d.size}, {d.boxes, d.score, d.label, d.count}, d.scratch, nullptr);
     });
   });
   const double rois = static_cast<double>(s.images * s.positive_rois);
   add_kernel(std::string("mask_targets/") + s.name, {rois, "RoIs/s", rois * 4 * Masks::kSize * Masks::kSize}, [&s] {
     return owning(Masks(s), [](Masks& m) {
-      cuda::mask_targets_bitmap({.rois = m.rois_n, .size = Masks::kSize}, std::max(m.h, m.w), m.bits, m.offset, m.box, m.object, m.rois, m.height, m.width, m.out, nullptr);
+      cuda::mask_targets_bitmap({.rois = m.rois_n, .size = Masks::kSize, .longest_side = std::max(m.h, m.w)},
+                                {m.bits, m.offset, m.box, m.object, m.rois, m.height, m.width}, m.out, nullptr);
     });
   });
   add_kernel(std::string("paste_mask/") + s.name, {static_cast<double>(s.detections), "masks/s", static_cast<double>(s.detections) * 4 * Masks::kSize * Masks::kSize}, [&s] {
     return owning(Pasting(s), [](Pasting& d) {
-      cuda::count_mask_changes(d.p, d.masks, d.boxes, d.size, d.begin, nullptr);
-      cuda::write_mask_changes(d.p, d.masks, d.boxes, d.size, d.begin, d.changes, nullptr);
+      cuda::count_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, nullptr);
+      cuda::write_mask_changes(d.p, {d.masks, d.boxes, d.size}, d.begin, d.changes, nullptr);
     });
   });
 }
@@ -252,28 +264,31 @@ void add_norms() {
   const kernels::BatchNormParams p{.rows = 2 * 200 * 336, .channels = 256};
   const double array = 4.0 * static_cast<double>(p.rows * p.channels);
   add_kernel("scale_offset_relu/resnet50_res2", {1, "calls/s", 3 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu<float>(d.p, d.x, d.row(0), d.row(1), d.residual, d.y, nullptr); });
+    return owning(Inputs(p), [](Inputs& d) { cuda::scale_offset_relu<float>(d.p, {d.x, d.row(0), d.row(1), d.residual}, d.y, nullptr); });
   });
   add_kernel("scale_offset_relu/resnet50_res2_bf16", {1, "calls/s", 3 * array / 2}, [p] {
     return owning(Inputs(p), [](Inputs& d) {  // the bits of float32 numbers, taken for two each: any will do
       const auto halves = [](float* v) { return reinterpret_cast<kernels::Bfloat16*>(v); };
-      cuda::scale_offset_relu<kernels::Bfloat16>(d.p, halves(d.x), nullptr, d.row(1), halves(d.residual), halves(d.y), nullptr);
+      cuda::scale_offset_relu<kernels::Bfloat16>(d.p, {halves(d.x), nullptr, d.row(1), halves(d.residual)}, halves(d.y), nullptr);
     });
   });
   add_kernel("batch_norm_forward/resnet50_res2", {1, "calls/s", 2 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) { cuda::batch_norm_forward(d.p, d.x, d.row(0), d.row(1), nullptr, d.y, d.row(2), d.row(3), d.row(4), d.scratch, nullptr); });
+    return owning(Inputs(p), [](Inputs& d) {
+      cuda::batch_norm_forward(d.p, {d.x, d.row(0), d.row(1), nullptr}, {d.y, d.row(2), d.row(3), d.row(4)}, d.scratch, nullptr);
+    });
   });
   add_kernel("batch_norm_backward/resnet50_res2", {1, "calls/s", 4 * array}, [p] {
     return owning(Inputs(p), [](Inputs& d) {
-      cuda::batch_norm_backward(d.p, d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4), d.grad, nullptr, d.row(5), d.row(6), d.scratch, nullptr);
+      cuda::batch_norm_backward(d.p, {d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4)}, {d.grad, nullptr, d.row(5), d.row(6)},
+                                d.scratch, nullptr);
     });
   });
 }
 
 // 12 images of 480 x 640, of the mlperf recipe's size.
-void add_place_images() {
+void add_preprocess() {
   struct Inputs {
-    kernels::PlaceImagesParams p{.images = 12, .height = 800, .width = 1344};
+    kernels::PreprocessParams p{.images = 12, .height = 800, .width = 1344};
     Device<std::uint8_t> bytes{12 * 480 * 640 * 3}, flipped = Device<std::uint8_t>::of(std::vector<std::uint8_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
     Device<std::int64_t> offset = Device<std::int64_t>::of([] {
       std::vector<std::int64_t> all;
@@ -288,8 +303,8 @@ void add_place_images() {
       return Device<std::int32_t>::of(all);
     }
   };
-  add_kernel("place_images/coco_800", {12, "images/s", 12.0 * (480 * 640 * 3 + 4.0 * 800 * 1344 * 3)}, [] {
-    return owning(Inputs(), [](Inputs& d) { cuda::place_images(d.p, {d.bytes, d.offset, d.size, d.placed, d.flipped}, d.values, d.images, nullptr); });
+  add_kernel("preprocess/coco_800", {12, "images/s", 12.0 * (480 * 640 * 3 + 4.0 * 800 * 1344 * 3)}, [] {
+    return owning(Inputs(), [](Inputs& d) { cuda::preprocess(d.p, {d.bytes, d.offset, d.size, d.placed, d.flipped}, d.values, d.images, nullptr); });
   });
 }
 
@@ -309,11 +324,11 @@ int run(int argc, char** argv) {
   int devices = 0;
   if (const cudaError_t e = cudaGetDeviceCount(&devices); e != cudaSuccess || devices == 0)
     throw NotSupported(std::string("micro_cuda times kernels on a GPU, and there is none here") + (e == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(e) + ")") +
-                       ". micro times their host twins.");
+                       ". micro times their reference implementations.");
   add_context(), add_device_context();
   add_roi_align();
   for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
-  add_nms(), add_sgd(), add_squared_norms(), add_norms(), add_place_images();
+  add_nms(), add_sgd(), add_squared_norms(), add_norms(), add_preprocess();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

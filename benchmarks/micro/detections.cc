@@ -5,7 +5,8 @@
 
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/detections/detections.h"
+#include "kernels/nms/nms.h"
 #include "shapes.h"
 
 namespace ttt::micro {
@@ -24,8 +25,8 @@ struct Case {
     for (std::int64_t i = 0; i < s.images; ++i) size.insert(size.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
   }
   void ours() {
-    kernels::host::detections(p, probability.data(), deltas.data(), rois.data(), roi_count.data(), size.data(), boxes.data(), score.data(), label_of.data(),
-                              count.data());
+    kernels::host::detections(p, {probability.data(), deltas.data(), rois.data(), roi_count.data(), size.data()},
+                              {boxes.data(), score.data(), label_of.data(), count.data()});
   }
   struct Found {
     float score;

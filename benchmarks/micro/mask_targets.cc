@@ -3,7 +3,8 @@
 // links: ttt_kernels_host
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/roi_align/roi_align.h"
 #include "shapes.h"
 
 namespace ttt::micro {
@@ -26,8 +27,9 @@ struct Case {
   }
   void ours() {
     const std::int64_t offset = 0;
-    kernels::host::mask_targets_bitmap({.rois = rois_n, .size = kSize}, bits.data(), &offset, box.data(), object.data(), rois.data(), height.data(), width.data(),
-                                       out.data());
+    kernels::host::mask_targets_bitmap(
+        {.rois = rois_n, .size = kSize},
+        {bits.data(), &offset, box.data(), object.data(), rois.data(), height.data(), width.data()}, out.data());
   }
   void roi_align() {
     kernels::RoiAlignParams p;

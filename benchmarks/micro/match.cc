@@ -7,7 +7,6 @@
 #include <ATen/ops/where.h>
 
 #include "bench.h"
-#include "kernels/common/host.h"
 #include "rpn_inputs.h"
 #include "torch_peer.h"
 

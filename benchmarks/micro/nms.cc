@@ -2,7 +2,7 @@
 // links: ttt_kernels_host
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/nms/nms.h"
 
 namespace ttt::micro {
 namespace {

@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "models.h"
 #include "torch_peer.h"
-#include "train/optimizers/optimizer.h"
+#include "train/optimizers/sgd.h"
 
 namespace ttt::micro {
 namespace {

@@ -5,7 +5,7 @@
 #include <ATen/ops/upsample_bilinear2d.h>
 
 #include "bench.h"
-#include "kernels/common/host.h"
+#include "kernels/paste/paste.h"
 #include "shapes.h"
 #include "torch_peer.h"
 

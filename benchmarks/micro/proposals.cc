@@ -9,6 +9,8 @@
 #include <ATen/ops/zeros.h>
 
 #include "bench.h"
+#include "kernels/nms/nms.h"
+#include "kernels/proposals/proposals.h"
 #include "rpn_inputs.h"
 #include "torch_peer.h"
 
@@ -21,7 +23,8 @@ struct Case : RpnInputs {
     std::copy(anchors.level_start.begin(), anchors.level_start.end(), p.level_start);
   }
   void ours() {
-    kernels::host::proposals(p, logits.data(), deltas.data(), anchors.boxes.data(), size.data(), boxes.data(), scores.data(), count.data());
+    kernels::host::proposals(p, {logits.data(), deltas.data(), anchors.boxes.data(), size.data()},
+                             {boxes.data(), scores.data(), count.data()});
   }
   void aten() {
     std::fill(theirs.begin(), theirs.end(), 0.0f);

@@ -10,7 +10,7 @@
 
 #include "bench.h"
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/roi_align/roi_align.h"
 #include "shapes.h"
 #include "torch_peer.h"
 

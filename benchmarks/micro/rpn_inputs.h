@@ -1,8 +1,8 @@
-// What the RPN gives and gets for one batch: anchors, ten objects an image, logits and deltas.
+// Inputs and outputs of the RPN for one batch: anchors, ten objects an image, logits and deltas.
 #pragma once
 
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/match/match.h"
 #include "shapes.h"
 
 namespace ttt::micro {
@@ -17,8 +17,9 @@ struct RpnInputs {
     for (std::int64_t i = 0; i < s.images; ++i) size.insert(size.end(), {static_cast<std::int32_t>(s.height), static_cast<std::int32_t>(s.width)});
   }
   void match_anchors() {
-    kernels::host::match({.images = shape.images, .candidates = n, .gt_capacity = kGtCapacity, .shared_candidates = true, .allow_low_quality = true},
-                         gt.data(), gt_count.data(), anchors.boxes.data(), nullptr, matched.data());
+    kernels::host::match({.images = shape.images, .candidates = n, .gt_capacity = kGtCapacity, .shared_candidates = true,
+                          .allow_low_quality = true},
+                         {gt.data(), gt_count.data(), anchors.boxes.data(), nullptr}, matched.data());
   }
   const Detector& shape;
   Anchors anchors;

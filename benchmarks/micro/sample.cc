@@ -1,6 +1,7 @@
 // Sampling of anchors for the RPN's loss. Peer: the definition, a full sort by the same random keys.
 // links: ttt_kernels_host
 #include "bench.h"
+#include "kernels/sample/sample.h"
 #include "rpn_inputs.h"
 
 namespace ttt::micro {
@@ -13,8 +14,8 @@ struct Case : RpnInputs {
   }
   void ours() {
     constexpr std::int64_t kKey[] = {0, 0};
-    kernels::host::sample({.images = shape.images, .candidates = n, .size = shape.rpn_sample}, kKey, matched.data(), id.data(), index.data(), positives.data(),
-                          total.data());
+    kernels::host::sample({.images = shape.images, .candidates = n, .size = shape.rpn_sample}, {kKey, matched.data(), id.data()},
+                          {index.data(), positives.data(), total.data()});
   }
   void full_sort() {
     std::vector<std::pair<std::uint64_t, std::int32_t>> keyed;

@@ -22,7 +22,7 @@
 #include "app/app.h"
 #include "measure/op_costs.h"
 #include "run/launch.h"
-#include "train/optimizers/optimizer.h"
+#include "train/optimizers/sgd.h"
 #include "run/assemble.h"
 #include "train/step.h"
 

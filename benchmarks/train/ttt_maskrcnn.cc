@@ -50,7 +50,8 @@ class Terminal final : public train::Listener {
 // `earlier`: what rank 0 found to go on from.
 harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
   const Start start = start_of(earlier, context);
-  Run run = build_run(with_drawn_seed(recipe, start, context), world.team(), context, start.step);
+  const train::Recipe drawn = with_drawn_seed(recipe, start, context);
+  Run run = assemble(drawn, components_of(drawn), world.team(), context, start.step);
   context.recorder.update([&](result::RunRecord& r) {
     r.target = result::Target{recipe.train.target_box_ap, recipe.train.target_mask_ap};
     r.built = describe(run);
@@ -68,7 +69,7 @@ harness::Outcome train_run(const train::Recipe& recipe, harness::RunContext& con
   observer.listeners.insert(observer.listeners.end(), {&events, &terminal});
   for (const auto* more : {&telemetry, &gpus, &profile})
     if (*more) observer.listeners.push_back(more->get());
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },

@@ -1,7 +1,7 @@
-// Batch normalisation over channels-last rows. Neighbouring threads own neighbouring channels and walk down 256 rows: reads are
-// coalesced, and every sum has the host twin's order. Memory-bound: x is read three times forward, three arrays twice backward.
-#include "kernels/batch_norm/cuda.h"
-
+// Batch normalisation over channels-last rows. Neighbouring threads own neighbouring channels and walk down 256 rows:
+// reads are coalesced, and every sum has the reference implementation's order. Memory-bound: forward reads x three
+// times, backward reads three arrays twice.
+#include "kernels/batch_norm/batch_norm.h"
 #include "kernels/common/launch.h"
 
 namespace ttt::kernels::cuda {
@@ -10,30 +10,28 @@ namespace {
 constexpr int kThreads = 128, kRows = 256;
 
 struct Work {
-  float *first, *second;    // [blocks of rows, channels] sums
-  float *a, *b, *d;         // [channels] scale and offset; a * g + b * x + d
-  // What is added up over ranks. Forward: rows * mean, and the squares about zero, which become those about the mean. Backward: the sums over a row's
-  // gradients. And the rows.
-  double *first_sums, *second_sums, *rows;  // [channels], [channels], [1], one behind the other
+  float *first, *second;  // [blocks of rows, channels] sums
+  float *a, *b, *d;       // [channels] scale and offset; a * g + b * x + d
+  // Sums over ranks. Forward: rows * mean, and the squares about zero, which become those about the mean. Backward: the
+  // sums of the gradients. And the number of rows.
+  double *first_sums, *second_sums, *rows;  // [channels], [channels], [1], contiguous
 };
 
-Work work_in(const BatchNormParams& p, void* workspace, std::size_t* bytes = nullptr) {
-  Parts parts(workspace);
+Work work_in(const BatchNormParams& p, Workspace&& memory) {
   Work w{};
   const std::int64_t sums = blocks_for(p.rows, kRows) * p.channels;
-  w.first = parts.take<float>(sums);
-  w.second = parts.take<float>(sums);
-  w.a = parts.take<float>(p.channels);
-  w.b = parts.take<float>(p.channels);
-  w.d = parts.take<float>(p.channels);
-  w.first_sums = parts.take<double>(2 * p.channels + 1);
+  w.first = memory.take<float>(sums);
+  w.second = memory.take<float>(sums);
+  w.a = memory.take<float>(p.channels);
+  w.b = memory.take<float>(p.channels);
+  w.d = memory.take<float>(p.channels);
+  w.first_sums = memory.take<double>(2 * p.channels + 1);
   w.second_sums = w.first_sums == nullptr ? nullptr : w.first_sums + p.channels;
   w.rows = w.first_sums == nullptr ? nullptr : w.second_sums + p.channels;
-  if (bytes != nullptr) *bytes = parts.bytes();
   return w;
 }
 
-// What one thread sums: a channel of 256 rows.
+// One thread's part of a sum: a channel of 256 rows.
 struct Column {
   std::int64_t channel, begin, end, at;  // elements [begin, end) by steps of channels; at: of the sums
   bool exists;
@@ -46,7 +44,8 @@ struct Column {
 };
 
 template <bool kSquares>
-__global__ void __launch_bounds__(kThreads) sum_rows(BatchNormParams p, const float* x, const float* shift, float* sums) {
+__global__ void __launch_bounds__(kThreads)
+    sum_rows(BatchNormParams p, const float* x, const float* shift, float* sums) {
   const Column c(p);
   if (!c.exists) return;
   const float from = shift[c.channel];
@@ -60,7 +59,8 @@ __global__ void __launch_bounds__(kThreads) sum_rows(BatchNormParams p, const fl
 
 __device__ double total(const BatchNormParams& p, const float* sums, std::int64_t channel) {
   double sum = 0;
-  for (std::int64_t b = 0; b < (p.rows + kRows - 1) / kRows; ++b) sum += static_cast<double>(sums[b * p.channels + channel]);
+  for (std::int64_t b = 0; b < (p.rows + kRows - 1) / kRows; ++b)
+    sum += static_cast<double>(sums[b * p.channels + channel]);
   return sum;
 }
 
@@ -69,10 +69,11 @@ __device__ std::int64_t own_channel() { return static_cast<std::int64_t>(blockId
 // The first row is the shift: sums of differences keep their digits where the mean is large beside the spread.
 __global__ void __launch_bounds__(kThreads) finish_mean(BatchNormParams p, const float* x, Work w, float* mean) {
   const std::int64_t c = own_channel();
-  if (c < p.channels) mean[c] = static_cast<float>(static_cast<double>(x[c]) + total(p, w.first, c) / static_cast<double>(p.rows));
+  if (c < p.channels)
+    mean[c] = static_cast<float>(static_cast<double>(x[c]) + total(p, w.first, c) / static_cast<double>(p.rows));
 }
 
-// What ranks add up: about zero, since each has a mean of its own.
+// This rank's terms of the sums over ranks: about zero, since each rank has a mean of its own.
 __global__ void __launch_bounds__(kThreads) moments_of_rank(BatchNormParams p, const float* mean, Work w) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
@@ -90,9 +91,10 @@ __global__ void __launch_bounds__(kThreads) moments_of_all(BatchNormParams p, Wo
   w.second_sums[c] = squares > 0.0 ? squares : 0.0;
 }
 
-// over_ranks: the squares and rows of all ranks' instead of this one's.
+// over_ranks: squares and rows of all ranks instead of this one's.
 __global__ void __launch_bounds__(kThreads)
-    finish_variance(BatchNormParams p, bool over_ranks, const float* weight, const float* bias, const float* mean, Work w, float* variance, float* rstd) {
+    finish_variance(BatchNormParams p, bool over_ranks, const float* weight, const float* bias, const float* mean,
+                    Work w, float* variance, float* rstd) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
   const double v = over_ranks ? w.second_sums[c] / *w.rows : total(p, w.first, c) / static_cast<double>(p.rows);
@@ -104,10 +106,13 @@ __global__ void __launch_bounds__(kThreads)
   w.b[c] = bias[c] - mean[c] * scale;
 }
 
-__device__ float behind_relu(const BatchNormParams& p, float grad, float y) { return !p.relu || y > 0.0f ? grad : 0.0f; }
+__device__ float behind_relu(const BatchNormParams& p, float grad, float y) {
+  return !p.relu || y > 0.0f ? grad : 0.0f;
+}
 
 __global__ void __launch_bounds__(kThreads)
-    sum_gradients(BatchNormParams p, const float* grad_y, const float* x, const float* y, const float* mean, float* grad_residual, Work w) {
+    sum_gradients(BatchNormParams p, const float* grad_y, const float* x, const float* y, const float* mean,
+                  float* grad_residual, Work w) {
   const Column c(p);
   if (!c.exists) return;
   const float from = mean[c.channel];
@@ -122,7 +127,8 @@ __global__ void __launch_bounds__(kThreads)
   w.second[c.at] = sum_x;
 }
 
-__global__ void __launch_bounds__(kThreads) finish_gradients(BatchNormParams p, const float* rstd, Work w, float* grad_weight, float* grad_bias) {
+__global__ void __launch_bounds__(kThreads)
+    finish_gradients(BatchNormParams p, const float* rstd, Work w, float* grad_weight, float* grad_bias) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
   const double sum = total(p, w.first, c), sum_x = total(p, w.second, c);
@@ -133,7 +139,8 @@ __global__ void __launch_bounds__(kThreads) finish_gradients(BatchNormParams p, 
   if (c == 0) *w.rows = static_cast<double>(p.rows);
 }
 
-__global__ void __launch_bounds__(kThreads) slopes(BatchNormParams p, const float* weight, const float* mean, const float* rstd, Work w) {
+__global__ void __launch_bounds__(kThreads)
+    slopes(BatchNormParams p, const float* weight, const float* mean, const float* rstd, Work w) {
   const std::int64_t c = own_channel();
   if (c >= p.channels) return;
   const double sum = w.first_sums[c], sum_x = w.second_sums[c], r = static_cast<double>(rstd[c]), m = *w.rows;
@@ -144,49 +151,51 @@ __global__ void __launch_bounds__(kThreads) slopes(BatchNormParams p, const floa
   w.d[c] = static_cast<float>(-wr * sum / m - slope * static_cast<double>(mean[c]));
 }
 
-__global__ void __launch_bounds__(kThreads) apply_gradients(BatchNormParams p, const float* grad_y, const float* x, const float* y, Work w, float* grad_x) {
+__global__ void __launch_bounds__(kThreads)
+    apply_gradients(BatchNormParams p, const float* grad_y, const float* x, const float* y, Work w, float* grad_x) {
   const Column c(p);
   if (!c.exists) return;
   const float a = w.a[c.channel], b = w.b[c.channel], d = w.d[c.channel];
-  for (std::int64_t i = c.begin; i < c.end; i += p.channels) grad_x[i] = fmaf(a, behind_relu(p, grad_y[i], y[i]), fmaf(b, x[i], d));
+  for (std::int64_t i = c.begin; i < c.end; i += p.channels)
+    grad_x[i] = fmaf(a, behind_relu(p, grad_y[i], y[i]), fmaf(b, x[i], d));
 }
 
-Shape by_rows(const BatchNormParams& p) { return {.x = blocks_for(p.rows, kRows), .y = blocks_for(p.channels, kThreads), .threads = kThreads}; }
+Shape by_rows(const BatchNormParams& p) {
+  return {.x = blocks_for(p.rows, kRows), .y = blocks_for(p.channels, kThreads), .threads = kThreads};
+}
 Shape by_channels(const BatchNormParams& p) { return {.x = blocks_for(p.channels, kThreads), .threads = kThreads}; }
 
 }  // namespace
 
-std::size_t batch_norm_workspace(const BatchNormParams& p) {
-  std::size_t bytes = 0;
-  work_in(p, nullptr, &bytes);
-  return bytes;
-}
+std::size_t batch_norm_workspace(const BatchNormParams& p) { return workspace_bytes(work_in, p); }
 
-void batch_norm_forward(const BatchNormParams& p, const float* x, const float* weight, const float* bias, const float* residual, float* y, float* mean,
-                        float* variance, float* rstd, void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
-  const Work w = work_in(p, workspace);
+void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out, void* workspace,
+                        cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
+  const Work w = work_in(p, Workspace(workspace));
   const bool over_ranks = static_cast<bool>(sum_over_ranks);
-  launch("batch_norm_sum", sum_rows<false>, by_rows(p), stream, p, x, x, w.first);
-  launch("batch_norm_mean", finish_mean, by_channels(p), stream, p, x, w, mean);
-  launch("batch_norm_squares", sum_rows<true>, by_rows(p), stream, p, x, mean, w.first);
+  launch("batch_norm_sum", sum_rows<false>, by_rows(p), stream, p, in.x, in.x, w.first);
+  launch("batch_norm_mean", finish_mean, by_channels(p), stream, p, in.x, w, out.mean);
+  launch("batch_norm_squares", sum_rows<true>, by_rows(p), stream, p, in.x, out.mean, w.first);
   if (over_ranks) {
-    launch("batch_norm_moments_of_rank", moments_of_rank, by_channels(p), stream, p, mean, w);
+    launch("batch_norm_moments_of_rank", moments_of_rank, by_channels(p), stream, p, out.mean, w);
     sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
-    launch("batch_norm_moments_of_all", moments_of_all, by_channels(p), stream, p, w, mean);
+    launch("batch_norm_moments_of_all", moments_of_all, by_channels(p), stream, p, w, out.mean);
   }
-  launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, over_ranks, weight, bias, mean, w, variance, rstd);
-  scale_offset_relu(p, x, w.a, w.b, residual, y, stream);
+  launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, over_ranks, in.weight, in.bias, out.mean, w,
+         out.variance, out.rstd);
+  scale_offset_relu(p, {in.x, w.a, w.b, in.residual}, out.y, stream);
 }
 
-void batch_norm_backward(const BatchNormParams& p, const float* grad_y, const float* x, const float* y, const float* weight, const float* mean,
-                         const float* rstd, float* grad_x, float* grad_residual, float* grad_weight, float* grad_bias, void* workspace,
-                         cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
-  const Work w = work_in(p, workspace);
-  launch("batch_norm_gradient_sums", sum_gradients, by_rows(p), stream, p, grad_y, x, y, mean, grad_residual, w);
-  launch("batch_norm_gradients", finish_gradients, by_channels(p), stream, p, rstd, w, grad_weight, grad_bias);
+void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
+                         void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks) {
+  const Work w = work_in(p, Workspace(workspace));
+  launch("batch_norm_gradient_sums", sum_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, in.mean,
+         out.grad_residual, w);
+  launch("batch_norm_gradients", finish_gradients, by_channels(p), stream, p, in.rstd, w, out.grad_weight,
+         out.grad_bias);
   if (sum_over_ranks) sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
-  launch("batch_norm_slopes", slopes, by_channels(p), stream, p, weight, mean, rstd, w);
-  launch("batch_norm_apply_gradients", apply_gradients, by_rows(p), stream, p, grad_y, x, y, w, grad_x);
+  launch("batch_norm_slopes", slopes, by_channels(p), stream, p, in.weight, in.mean, in.rstd, w);
+  launch("batch_norm_apply_gradients", apply_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, w, out.grad_x);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -1,5 +1,4 @@
 #include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
 
 namespace ttt::kernels::host {
 

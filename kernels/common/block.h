@@ -1,6 +1,6 @@
-// What the threads of a block do together: sums, sorting, choosing the smallest keys. All threads of the block call with the
-// same arguments where nothing else is said, and blocks are whole warps. Own, small versions: cub's cannot be executed by the
-// emulation of the tests.
+// Sums, sorting and selection of the smallest keys by the threads of a block. All threads of the block call, with the
+// same arguments unless stated otherwise; blocks are whole warps. Own versions, because the tests' emulator cannot
+// execute cub's.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,8 +13,8 @@ namespace ttt::kernels::cuda {
 
 inline constexpr unsigned kAllLanes = 0xFFFFFFFFu;
 
-// Sum of `value` over the threads before this one; `total`, the sum over all. scratch: [33] in shared memory, free again
-// after the caller's next barrier.
+// Sum of `value` over the threads before this one; `total`, the sum over all. scratch: [33] in shared memory, free
+// again after the caller's next barrier.
 __device__ inline int block_exclusive_sum(int value, int* scratch, int& total) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
   int inclusive = value;
@@ -46,8 +46,8 @@ TTT_HD inline int power_of_two_from(int n) {
   return p;
 }
 
-// Sorts keys[0, n), n a power of two, ascending (Batcher's bitonic network: no data-dependent step). Begins and ends with a
-// barrier.
+// Sorts keys[0, n), n a power of two, ascending (Batcher's bitonic network: no data-dependent step). Begins and ends
+// with a barrier.
 __device__ inline void block_sort(std::uint64_t* keys, int n) {
   for (int run = 2; run <= n; run *= 2) {
     for (int step = run / 2; step > 0; step /= 2) {
@@ -74,8 +74,8 @@ struct SelectScratch {  // in shared memory
   int chosen, before, collected;
 };
 
-// Where the k-th smallest of n distinct keys lies, digit by digit from the top: at most k keys are <= the result, and exactly
-// k where there are as many. key(i, value) is false where i has no key.
+// A bound for the k-th smallest of n distinct keys, found digit by digit from the top: at most k keys are <= the
+// result, and exactly k where there are as many. key(i, value) is false where i has no key.
 template <class KeyOf>
 __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& key, SelectScratch& s) {
   std::uint64_t prefix = 0;  // the digits found so far
@@ -92,7 +92,8 @@ __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& 
       atomicAdd(&s.histogram[value >> low & ((1u << bits) - 1)], 1);
     }
     __syncthreads();
-    // Each thread sums some neighbouring digits; in one thread's range lies the digit at which the sum reaches `wanted`.
+    // Each thread sums some neighbouring digits; in one thread's range lies the digit at which the sum reaches
+    // `wanted`.
     const int per_thread = (kDigits + static_cast<int>(blockDim.x) - 1) / static_cast<int>(blockDim.x);
     const int first = static_cast<int>(threadIdx.x) * per_thread;
     int own = 0, total = 0;
@@ -113,8 +114,8 @@ __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& 
   }
 }
 
-// The min(k, how many there are) smallest keys, ascending, at keys[0 .. the result); the rest of keys, up to the power of two
-// from k, is overwritten. keys: shared memory, at least one.
+// Writes the k smallest keys (all, where there are fewer) to keys in shared memory, ascending, and returns how many.
+// The rest of keys, up to the power of two from k, is overwritten.
 template <class KeyOf>
 __device__ int select_smallest(std::int64_t n, int k, const KeyOf& key, SelectScratch& s, std::uint64_t* keys) {
   if (k <= 0) return 0;
@@ -128,7 +129,8 @@ __device__ int select_smallest(std::int64_t n, int k, const KeyOf& key, SelectSc
   }
   __syncthreads();
   const int count = s.collected, padded = power_of_two_from(count);
-  for (int i = count + static_cast<int>(threadIdx.x); i < padded; i += static_cast<int>(blockDim.x)) keys[i] = ~std::uint64_t{0};
+  for (int i = count + static_cast<int>(threadIdx.x); i < padded; i += static_cast<int>(blockDim.x))
+    keys[i] = ~std::uint64_t{0};
   block_sort(keys, padded);
   return count;
 }

@@ -1,6 +1,6 @@
-// Arithmetic of one box, shared by the kernels and their host twins. float32, in the order of torchvision's tensor
-// expressions, so that where no exp or log is involved the bits are equal to it. Those two are computed here, so that every
-// processor has the same bits: libraries differ in the last place.
+// Arithmetic of one box, shared by the kernels and their reference implementations. float32 in the order of
+// torchvision's tensor expressions: without exp and log the bits equal torchvision's. exp and log are computed here,
+// because libraries differ in the last place.
 //
 // A box is x1, y1, x2, y2. `extra` is 0 (continuous coordinates) or 1 (legacy: a box covers x2 - x1 + 1 pixels).
 #pragma once
@@ -9,8 +9,8 @@
 #include <cstdint>
 
 #include "core/host_device.h"
+#include "kernels/box_coder/box_coder.h"
 #include "kernels/common/bits.h"
-#include "kernels/common/params.h"
 
 namespace ttt::kernels {
 
@@ -29,8 +29,8 @@ TTT_HD inline float box_iou(const float* a, const float* b, float extra) {
   return iou > 0.0f ? iou : 0.0f;
 }
 
-// inter / union > threshold: whether greedy NMS drops `box` beside `kept`. A product rules out nearly all pairs before the
-// division; its slack of 1e-6 is above the rounding of both (3 x 2^-24).
+// inter / union > threshold: whether greedy NMS drops `box` beside `kept`. A product rules out nearly all pairs before
+// the division; its slack of 1e-6 is above the rounding of both (3 x 2^-24).
 TTT_HD inline bool suppresses(const float* kept, const float* box, float threshold, float extra) {
   const float w = upper(lower(kept[2], box[2]) - upper(kept[0], box[0]) + extra, 0.0f);
   const float h = upper(lower(kept[3], box[3]) - upper(kept[1], box[1]) + extra, 0.0f);
@@ -38,9 +38,10 @@ TTT_HD inline bool suppresses(const float* kept, const float* box, float thresho
   return inter > threshold * (1.0f - 1e-6f) * whole && inter / whole > threshold;
 }
 
-// e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0): reduced to
-// [-ln 2 / 2, ln 2 / 2] and to [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two parts, then the minimax polynomials of Cephes
-// (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is a call of a function on processors that may lack it.
+// e^x and the natural logarithm, within a unit in the last place (tests/kernels; e^x below e^-86: 0). Reduced to
+// [-ln 2 / 2, ln 2 / 2] and [sqrt(1/2), sqrt(2)) by Cody and Waite's ln 2 in two terms, then the minimax polynomials of
+// Cephes (Moshier 1989, expf and logf). Products and sums alone, each rounded: a fused one is a function call on
+// processors that may lack it.
 TTT_HD inline float exp_of(float x) {
   if (!(x > -86.0f)) return x != x ? x : 0.0f;
   if (x > 88.722839f) return HUGE_VALF;
@@ -54,7 +55,8 @@ TTT_HD inline float exp_of(float x) {
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = (y * (r * r) + r) + 1.0f;
-  return y * float_of(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 126) << 23) * 2.0f;  // 2^128 is no float32
+  return y * float_of(static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 126) << 23) *
+         2.0f;  // 2^128 is no float32
 }
 TTT_HD inline float log_of(float x) {
   if (!(x > 0.0f) || x == HUGE_VALF) return x == 0.0f ? -HUGE_VALF : (x > 0.0f ? x : NAN);
@@ -120,18 +122,6 @@ TTT_HD inline void clip_box(float* b, float height, float width, float extra) {
 // Both sides at least min_size; false for NaN.
 TTT_HD inline bool box_is_large(const float* b, float min_size, float extra) {
   return b[2] - b[0] + extra >= min_size && b[3] - b[1] + extra >= min_size;
-}
-
-// Pyramid level of a RoI counted from p.min_level, or -1 where it has none (NaN, or a negative area: such rows are
-// zero). torchvision adds its eps after the logarithm, maskrcnn-benchmark before it.
-TTT_HD inline int roi_level(const RoiAlignParams& p, const float* roi) {
-  if (p.levels == 1) return 0;
-  const float s = sqrtf(box_area(roi, p.legacy_area ? 1.0f : 0.0f)) / p.canonical_size;
-  const float canonical = static_cast<float>(p.canonical_level), eps = 1e-6f;
-  const float level = floorf(p.legacy_area ? canonical + log2f(s + eps) : canonical + log2f(s) + eps);
-  if (!(level == level)) return -1;
-  const float lo = static_cast<float>(p.min_level), hi = static_cast<float>(p.min_level + p.levels - 1);
-  return static_cast<int>(level < lo ? lo : (level > hi ? hi : level)) - p.min_level;
 }
 
 }  // namespace ttt::kernels

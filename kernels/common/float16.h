@@ -1,5 +1,5 @@
-// The 16-bit floating-point types of mixed precision, as they lie in memory. Arithmetic is done in float32: a kernel widens what it
-// reads, and rounds what it writes once.
+// The 16-bit floating-point types of mixed precision, as they lie in memory. Arithmetic is float32: a kernel widens its
+// inputs and rounds its outputs once.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +29,13 @@ TTT_HD inline float widen(Float16 v) {
   return __half2float(__ushort_as_half(v.bits));
 #else
   const std::uint32_t sign = static_cast<std::uint32_t>(v.bits & 0x8000) << 16, rest = v.bits & 0x7FFFu;
-  if (rest >= 0x7C00) return float_of(sign | 0x7F800000 | rest << 13);  // infinite or not a number
+  if (rest >= 0x7C00) return float_of(sign | 0x7F800000 | rest << 13);      // infinite or not a number
   if (rest >= 0x0400) return float_of(sign | ((rest << 13) + 0x38000000));  // 112 more in the exponent
   return float_of(sign | bits_of(static_cast<float>(rest) * 0x1p-24f));
 #endif
 }
 
-// To the nearest, ties to even; what is not a number stays so.
+// To the nearest, ties to even; a NaN stays one.
 template <class T>
 TTT_HD T narrow(float v);
 template <>
@@ -59,10 +59,14 @@ TTT_HD inline Float16 narrow<Float16>(float v) {
 #else
   const std::uint32_t bits = bits_of(v), sign = bits >> 16 & 0x8000, rest = bits & 0x7FFFFFFF;
   std::uint32_t half = 0;
-  if (rest > 0x7F800000) half = 0x7E00;
-  else if (rest >= 0x477FF000) half = 0x7C00;  // from 65520 on the nearest is infinite
-  else if (rest >= 0x38800000) half = (rest - 0x38000000 + 0xFFF + (rest >> 13 & 1)) >> 13;
-  else half = bits_of(float_of(rest) + 0.5f) - bits_of(0.5f);  // below 2^-14 the places are those of 0.5
+  if (rest > 0x7F800000)
+    half = 0x7E00;
+  else if (rest >= 0x477FF000)
+    half = 0x7C00;  // from 65520 on the nearest is infinite
+  else if (rest >= 0x38800000)
+    half = (rest - 0x38000000 + 0xFFF + (rest >> 13 & 1)) >> 13;
+  else
+    half = bits_of(float_of(rest) + 0.5f) - bits_of(0.5f);  // below 2^-14 the places are those of 0.5
   return {static_cast<std::uint16_t>(sign | half)};
 #endif
 }

@@ -1,4 +1,4 @@
-// The order of scores, shared by the kernels and their host twins.
+// The order of scores, shared by the kernels and their reference implementations.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Several neighbouring channels at a time, for kernels over channels-last memory.
+// Packs of neighbouring channels, for kernels over channels-last memory.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -36,7 +36,7 @@ __device__ inline void widen_all(const Pack<T, kWidth>& p, float (&v)[kWidth]) {
   for (int k = 0; k < kWidth; ++k) v[k] = widen(p.value[k]);
 }
 
-// Whether packs may be used: whole ones in the channels, and an address that the hardware takes. Null takes them.
+// Whether packs may be used: channels are whole packs, and the address is aligned to one. Null takes packs.
 template <class T, int kWidth>
 bool takes_packs(std::int64_t channels, const T* p) {
   return channels % kWidth == 0 && reinterpret_cast<std::uintptr_t>(p) % sizeof(Pack<T, kWidth>) == 0;

@@ -1,11 +1,11 @@
-// Detections without the host. Two launches: a block per image and class sorts its candidates, decodes them and suppresses; then
-// every survivor finds its place among those of all classes.
-#include "kernels/common/box_math.h"
+// Detections without the host, in two launches. A block per image and class sorts its candidates, decodes them and
+// applies NMS; then every survivor computes its rank among those of all classes.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/box_math.h"
 #include "kernels/common/launch.h"
-#include "kernels/nms/cuda.h"
 #include "kernels/common/score_key.h"
+#include "kernels/detections/detections.h"
+#include "kernels/nms/nms.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -22,30 +22,25 @@ struct Work {
   int most;
 };
 
-Work work_in(const DetectionParams& p, void* workspace, std::size_t* bytes = nullptr) {
-  Parts parts(workspace);
+Work work_in(const DetectionParams& p, Workspace&& memory) {
   Work w{};
   const std::int64_t lists = p.images * (p.classes - 1);
   w.most = static_cast<int>(p.detections < p.rois ? p.detections : p.rois);
-  w.box = parts.take<float>(4 * lists * p.rois);
-  w.alive = parts.take<std::int32_t>(lists * p.rois);
-  w.key = parts.take<std::uint64_t>(lists * w.most);
-  w.source = parts.take<std::int32_t>(lists * w.most);
-  w.count = parts.take<std::int32_t>(lists);
-  if (bytes != nullptr) *bytes = parts.bytes();
+  w.box = memory.take<float>(4 * lists * p.rois);
+  w.alive = memory.take<std::int32_t>(lists * p.rois);
+  w.key = memory.take<std::uint64_t>(lists * w.most);
+  w.source = memory.take<std::int32_t>(lists * w.most);
+  w.count = memory.take<std::int32_t>(lists);
   return w;
 }
 
-struct Inputs {
-  const float *probabilities, *deltas, *rois;
-  const std::int32_t *roi_count, *image_size;
-};
-
-// Decodes the candidates keys[0, found), best first, drops the small ones and returns how many are left; their keys move up.
-__device__ int decode_candidates(const DetectionParams& p, const Inputs& in, std::int64_t image, std::uint64_t* keys, int found, float* boxes,
-                                 int* sums) {
+// Decodes the candidates keys[0, found), best first, drops the small ones and returns how many are left; their keys
+// move up.
+__device__ int decode_candidates(const DetectionParams& p, const DetectionsIn& in, std::int64_t image,
+                                 std::uint64_t* keys, int found, float* boxes, int* sums) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
-  const auto height = static_cast<float>(in.image_size[2 * image]), width = static_cast<float>(in.image_size[2 * image + 1]);
+  const auto height = static_cast<float>(in.image_size[2 * image]),
+             width = static_cast<float>(in.image_size[2 * image + 1]);
   int left = 0;
   for (int first = 0; first < found; first += kThreads) {
     const int i = first + static_cast<int>(threadIdx.x);
@@ -64,7 +59,8 @@ __device__ int decode_candidates(const DetectionParams& p, const Inputs& in, std
       large = box_is_large(box, p.min_size, extra);
     }
     int here = 0;
-    const int at = left + block_exclusive_sum(large, sums, here);  // its barriers stand between reading keys and moving them
+    const int at =
+        left + block_exclusive_sum(large, sums, here);  // its barriers stand between reading keys and moving them
     left += here;
     if (!large) continue;
     keys[at] = key;
@@ -74,8 +70,9 @@ __device__ int decode_candidates(const DetectionParams& p, const Inputs& in, std
 }
 
 // Greedy NMS by rounds: the best box alive is kept, all others are tested against it at once. At most `most` rounds.
-__device__ int suppress(const DetectionParams& p, const std::uint64_t* keys, int n, const float* boxes, std::int32_t* alive, int most,
-                        std::uint64_t* key_out, std::int32_t* source_out, std::int32_t first_source) {
+__device__ int suppress(const DetectionParams& p, const std::uint64_t* keys, int n, const float* boxes,
+                        std::int32_t* alive, int most, std::uint64_t* key_out, std::int32_t* source_out,
+                        std::int32_t first_source) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
   for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads) alive[i] = 1;
   __syncthreads();
@@ -94,7 +91,7 @@ __device__ int suppress(const DetectionParams& p, const std::uint64_t* keys, int
   return kept;
 }
 
-__global__ void __launch_bounds__(kThreads) detect_class(DetectionParams p, Inputs in, Work w) {
+__global__ void __launch_bounds__(kThreads) detect_class(DetectionParams p, DetectionsIn in, Work w) {
   __shared__ SelectScratch scratch;
   auto* keys = dynamic_shared<std::uint64_t>();
   const std::int64_t label = blockIdx.x + 1, image = blockIdx.y, list = image * (p.classes - 1) + blockIdx.x;
@@ -109,8 +106,8 @@ __global__ void __launch_bounds__(kThreads) detect_class(DetectionParams p, Inpu
   float* boxes = w.box + 4 * list * p.rois;
   const int left = decode_candidates(p, in, image, keys, found, boxes, scratch.sums);
   __syncthreads();
-  const int kept = suppress(p, keys, left, boxes, w.alive + list * p.rois, w.most, w.key + list * w.most, w.source + list * w.most,
-                            static_cast<std::int32_t>(list * p.rois));
+  const int kept = suppress(p, keys, left, boxes, w.alive + list * p.rois, w.most, w.key + list * w.most,
+                            w.source + list * w.most, static_cast<std::int32_t>(list * p.rois));
   if (threadIdx.x == 0) w.count[list] = kept;
 }
 
@@ -127,7 +124,8 @@ __global__ void __launch_bounds__(kThreads)
       rank += count_below([=](int k) { return keys[k]; }, w.count[first + other], key);
     }
     if (rank >= p.detections) continue;
-    for (int k = 0; k < 4; ++k) boxes[4 * (out + rank) + k] = w.box[std::int64_t{4} * w.source[(first + own) * w.most + i] + k];
+    for (int k = 0; k < 4; ++k)
+      boxes[4 * (out + rank) + k] = w.box[std::int64_t{4} * w.source[(first + own) * w.most + i] + k];
     score[out + rank] = key_score(key);
     label[out + rank] = own + 1;
   }
@@ -145,24 +143,24 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-std::size_t detections_workspace(const DetectionParams& p) {
-  std::size_t bytes = 0;
-  work_in(p, nullptr, &bytes);
-  return bytes;
-}
+std::size_t detections_workspace(const DetectionParams& p) { return workspace_bytes(work_in, p); }
 
-void detections(const DetectionParams& p, const float* probabilities, const float* deltas, const float* rois, const std::int32_t* roi_count,
-                const std::int32_t* image_size, float* boxes, float* score, std::int32_t* label, std::int32_t* count, void* workspace,
+void detections(const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, void* workspace,
                 cudaStream_t stream) {
   if (!(p.nms_threshold >= 0.0f)) throw UsageError("NMS wants a threshold of at least 0. Correct nms_threshold.");
-  if (p.classes < 2) throw UsageError("Detections want the background and at least one class. Correct DetectionParams::classes.");
+  if (p.classes < 2)
+    throw UsageError("Detections want the background and at least one class. Correct DetectionParams::classes.");
   if (p.rois > kMostBoxes || p.images * (p.classes - 1) * p.rois > 0x7FFFFFFF)
-    throw UsageError("Detections on a GPU take at most " + std::to_string(kMostBoxes) + " RoIs an image and 2^31 candidates. Lower the number of proposals.");
-  const Work w = work_in(p, workspace);
-  const Shape shape{.x = p.classes - 1, .y = p.images, .threads = kThreads,
+    throw UsageError("Detections on a GPU take at most " + std::to_string(kMostBoxes) +
+                     " RoIs an image and 2^31 candidates. Lower the number of proposals.");
+  const Work w = work_in(p, Workspace(workspace));
+  const Shape shape{.x = p.classes - 1,
+                    .y = p.images,
+                    .threads = kThreads,
                     .shared = std::size_t(power_of_two_from(static_cast<int>(p.rois))) * sizeof(std::uint64_t)};
-  launch("detect_class", detect_class, shape, stream, p, Inputs{probabilities, deltas, rois, roi_count, image_size}, w);
-  launch("merge_classes", merge_classes, {.x = p.classes - 1, .y = p.images, .threads = kThreads}, stream, p, w, boxes, score, label, count);
+  launch("detect_class", detect_class, shape, stream, p, in, w);
+  launch("merge_classes", merge_classes, {.x = p.classes - 1, .y = p.images, .threads = kThreads}, stream, p, w,
+         out.boxes, out.score, out.label, out.count);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -1,18 +1,19 @@
-// Detections of a box head: torchvision's postprocess_detections. Every class but the background is its own candidate;
-// NMS within a class; then the best over all classes. Ties: lower RoI, then lower class, which is torchvision's order.
+// Detections: every class but the background is its own candidate; NMS within a class; then the best over all classes.
+// Ties: lower RoI, then lower class, which is torchvision's order.
 #include <algorithm>
 #include <vector>
 
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
-#include "kernels/nms/host.h"
+#include "kernels/common/score_key.h"
+#include "kernels/detections/detections.h"
+#include "kernels/nms/nms.h"
 
 namespace ttt::kernels::host {
 namespace {
 
-struct Inputs {
+struct ImageIn {
   const float* probabilities;  // [R, classes]
   const float* deltas;         // [R, classes, 4]
   const float* rois;           // [R, 4]
@@ -26,7 +27,7 @@ struct Detection {
 };
 
 // Candidates of one class, best first, after NMS.
-void detect_class(const DetectionParams& p, const Inputs& in, std::int64_t label, std::vector<Detection>& out) {
+void detect_class(const DetectionParams& p, const ImageIn& in, std::int64_t label, std::vector<Detection>& out) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
   std::vector<std::uint64_t> keys;
   for (std::int64_t r = 0; r < in.rois_n; ++r) {
@@ -56,33 +57,31 @@ void detect_class(const DetectionParams& p, const Inputs& in, std::int64_t label
 
 }  // namespace
 
-void detections(const DetectionParams& p, const float* probabilities, const float* deltas, const float* rois,
-                const std::int32_t* roi_count, const std::int32_t* image_size, float* boxes, float* score,
-                std::int32_t* label, std::int32_t* count, ThreadPool* pool) {
+void detections(const DetectionParams& p, const DetectionsIn& in, const DetectionsOut& out, ThreadPool* pool) {
   if (!(p.nms_threshold >= 0.0f)) throw UsageError("NMS wants a threshold of at least 0. Correct nms_threshold.");
   if (p.rois * p.classes > 0xFFFFFFFFll)
     throw UsageError("RoIs times classes exceeds 2^32. Lower the number of proposals.");
   parallel_for(pool, p.images, [&](std::int64_t n) {
-    const Inputs in{probabilities + n * p.rois * p.classes,
-                    deltas + n * p.rois * p.classes * 4,
-                    rois + n * p.rois * 4,
-                    std::min<std::int64_t>(roi_count[n], p.rois),
-                    static_cast<float>(image_size[2 * n]),
-                    static_cast<float>(image_size[2 * n + 1])};
+    const ImageIn image{in.probabilities + n * p.rois * p.classes,
+                        in.deltas + n * p.rois * p.classes * 4,
+                        in.rois + n * p.rois * 4,
+                        std::min<std::int64_t>(in.roi_count[n], p.rois),
+                        static_cast<float>(in.image_size[2 * n]),
+                        static_cast<float>(in.image_size[2 * n + 1])};
     std::vector<Detection> all;
-    for (std::int64_t c = 1; c < p.classes; ++c) detect_class(p, in, c, all);
+    for (std::int64_t c = 1; c < p.classes; ++c) detect_class(p, image, c, all);
     std::sort(all.begin(), all.end(), [](const Detection& a, const Detection& b) { return a.key < b.key; });
     const std::int64_t rows = std::min<std::int64_t>(p.detections, all.size());
     const std::int64_t first = n * p.detections;
     for (std::int64_t i = 0; i < rows; ++i) {
-      std::copy_n(all[i].box, 4, boxes + 4 * (first + i));
-      score[first + i] = key_score(all[i].key);
-      label[first + i] = static_cast<std::int32_t>(key_index(all[i].key) % p.classes);
+      std::copy_n(all[i].box, 4, out.boxes + 4 * (first + i));
+      out.score[first + i] = key_score(all[i].key);
+      out.label[first + i] = static_cast<std::int32_t>(key_index(all[i].key) % p.classes);
     }
-    std::fill(boxes + 4 * (first + rows), boxes + 4 * (first + p.detections), 0.0f);
-    std::fill(score + first + rows, score + first + p.detections, 0.0f);
-    std::fill(label + first + rows, label + first + p.detections, 0);
-    count[n] = static_cast<std::int32_t>(rows);
+    std::fill(out.boxes + 4 * (first + rows), out.boxes + 4 * (first + p.detections), 0.0f);
+    std::fill(out.score + first + rows, out.score + first + p.detections, 0.0f);
+    std::fill(out.label + first + rows, out.label + first + p.detections, 0);
+    out.count[n] = static_cast<std::int32_t>(rows);
   });
 }
 

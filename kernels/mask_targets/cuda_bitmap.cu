@@ -1,8 +1,9 @@
-// Mask targets from bitmaps: a block per RoI. The weights with which a target row (or column) averages the bitmap's rows are
-// written to shared memory once; then a thread per target pixel sums its rectangle, columns inside, in the host twin's order.
+// Mask targets from bitmaps: a block per RoI. The weights with which a target row (or column) averages the bitmap's
+// rows are written to shared memory once. Then a thread per target pixel sums its rectangle, columns inside, in the
+// order of the reference implementation.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
+#include "kernels/mask_targets/mask_targets.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -10,12 +11,14 @@ namespace {
 constexpr int kThreads = 256;
 constexpr float kLongestRoi = 1e6f;  // keeps sample counts inside an int
 
-// One axis: what bin b reads of the bitmap's pixels [begin[b], begin[b] + count[b]), their weights at weight[begin[b] + 4 b + i].
-// Bins that follow each other share at most two pixels, so four places a bin keep them apart.
+// One axis: bin b reads the bitmap's pixels [begin[b], begin[b] + count[b]), whose weights are weight[begin[b] + 4 b +
+// i]. Neighbouring bins share at most two pixels, so four places a bin keep them apart.
 struct Averages {
   float* weight;
   int *begin, *count;
-  static std::size_t floats(int size, std::int64_t longest_side) { return static_cast<std::size_t>(longest_side + 4 * size); }
+  static std::size_t floats(int size, std::int64_t longest_side) {
+    return static_cast<std::size_t>(longest_side + 4 * size);
+  }
   __device__ float at(int bin, int i) const { return weight[begin[bin] + 4 * bin + i]; }
 };
 
@@ -25,13 +28,15 @@ struct Side {
   std::int64_t crop, n;  // the bitmap's pixels
 };
 
-// RoIAlign's samples along one axis, adaptive count, not aligned; bins 0 .. size - 1, by as many threads from `thread` on.
+// RoIAlign's samples along one axis, adaptive count, not aligned; bins 0 .. size - 1, by as many threads from `thread`
+// on.
 __device__ void average_axis(const Side& s, int size, int thread, const Averages& out) {
   if (thread < 0 || thread >= size) return;
   const int b = thread;
   out.begin[b] = 0;
   out.count[b] = 0;
-  if (!(fabsf(s.start) <= 3.402823466e38f) || !(fabsf(s.end) <= 3.402823466e38f) || s.end - s.start > kLongestRoi) return;
+  if (!(fabsf(s.start) <= 3.402823466e38f) || !(fabsf(s.end) <= 3.402823466e38f) || s.end - s.start > kLongestRoi)
+    return;
   const float side = s.end - s.start, bin = (side < 1.0f ? 1.0f : side) / static_cast<float>(size);
   const int grid = static_cast<int>(ceilf(bin));
   int begin = 0, count = 0;
@@ -61,14 +66,8 @@ __device__ void average_axis(const Side& s, int size, int thread, const Averages
   out.count[b] = count;
 }
 
-struct Bitmaps {
-  const std::uint8_t* bytes;
-  const std::int64_t* offset;
-  const std::int32_t *box, *object, *height, *width;
-};
-
 __global__ void __launch_bounds__(kThreads)
-    mask_targets_bitmap_kernel(MaskTargetParams p, Bitmaps in, const float* rois, int floats, float* out) {
+    mask_targets_bitmap_kernel(MaskTargetParams p, BitmapTargetsIn in, int floats, float* out) {
   auto* shared = dynamic_shared<float>();
   int* ints = reinterpret_cast<int*>(shared + 2 * floats);
   const Averages y{shared, ints, ints + p.size}, x{shared + floats, ints + 2 * p.size, ints + 3 * p.size};
@@ -79,22 +78,23 @@ __global__ void __launch_bounds__(kThreads)
     for (int i = static_cast<int>(threadIdx.x); i < area; i += kThreads) out[roi * area + i] = 0.0f;
     return;
   }
-  const std::int32_t* box = in.box + 4 * own;
-  const float* r = rois + 4 * roi;
+  const std::int32_t* box = in.bitmap_box + 4 * own;
+  const float* r = in.rois + 4 * roi;
   for (int first = 0; first < 2 * p.size; first += kThreads) {
     const int thread = first + static_cast<int>(threadIdx.x);
-    average_axis({r[1], r[3], in.height[roi], box[1], box[3]}, p.size, thread, y);
-    average_axis({r[0], r[2], in.width[roi], box[0], box[2]}, p.size, thread - p.size, x);
+    average_axis({r[1], r[3], in.image_height[roi], box[1], box[3]}, p.size, thread, y);
+    average_axis({r[0], r[2], in.image_width[roi], box[0], box[2]}, p.size, thread - p.size, x);
   }
   __syncthreads();
-  const std::uint8_t* bits = in.bytes + in.offset[own];
+  const std::uint8_t* bits = in.bytes + in.bitmap_offset[own];
   for (int i = static_cast<int>(threadIdx.x); i < area; i += kThreads) {
     const int by = i / p.size, bx = i % p.size;
     float sum = 0;
     for (int c = 0; c < x.count[bx]; ++c) {
       const std::uint8_t* column = bits + static_cast<std::int64_t>(y.begin[by]) * box[2] + x.begin[bx] + c;
       float covered = 0;
-      for (int k = 0; k < y.count[by]; ++k) covered += y.at(by, k) * static_cast<float>(column[static_cast<std::int64_t>(k) * box[2]] != 0);
+      for (int k = 0; k < y.count[by]; ++k)
+        covered += y.at(by, k) * static_cast<float>(column[static_cast<std::int64_t>(k) * box[2]] != 0);
       sum += x.at(bx, c) * covered;
     }
     out[roi * area + i] = sum;
@@ -103,15 +103,15 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void mask_targets_bitmap(const MaskTargetParams& p, std::int64_t longest_side, const std::uint8_t* bytes, const std::int64_t* bitmap_offset,
-                         const std::int32_t* bitmap_box, const std::int32_t* object, const float* rois, const std::int32_t* image_height,
-                         const std::int32_t* image_width, float* out, cudaStream_t stream) {
+void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, float* out, cudaStream_t stream) {
   if (p.size < 1) throw UsageError("Mask targets want a side of at least one pixel. Correct MaskTargetParams::size.");
-  if (longest_side < 0) throw UsageError("A bitmap's side cannot be negative. Correct longest_side.");
-  const std::size_t floats = Averages::floats(p.size, longest_side);
-  const Shape shape{.x = p.rois, .threads = kThreads, .shared = 2 * floats * sizeof(float) + 4 * static_cast<std::size_t>(p.size) * sizeof(int)};
-  launch("mask_targets_bitmap", mask_targets_bitmap_kernel, shape, stream, p,
-         Bitmaps{bytes, bitmap_offset, bitmap_box, object, image_height, image_width}, rois, static_cast<int>(floats), out);
+  if (p.longest_side < 0)
+    throw UsageError("A bitmap's side cannot be negative. Correct MaskTargetParams::longest_side.");
+  const std::size_t floats = Averages::floats(p.size, p.longest_side);
+  const Shape shape{.x = p.rois,
+                    .threads = kThreads,
+                    .shared = 2 * floats * sizeof(float) + 4 * static_cast<std::size_t>(p.size) * sizeof(int)};
+  launch("mask_targets_bitmap", mask_targets_bitmap_kernel, shape, stream, p, in, static_cast<int>(floats), out);
 }
 
 }  // namespace ttt::kernels::cuda

@@ -1,11 +1,10 @@
-// Targets of the mask head (He et al. 2017, section 3): the matched object's mask inside each positive RoI.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "kernels/common/host.h"
+#include "kernels/mask_targets/mask_targets.h"
 #include "kernels/mask_targets/polygon.h"
 
 namespace ttt::kernels::host {
@@ -19,8 +18,8 @@ struct Average {
 
 constexpr float kLongestRoi = 1e6f;  // keeps sample counts inside an int
 
-// RoIAlign's samples along one axis, adaptive count, not aligned; `extent` is the whole image's, [crop, crop + n) what
-// the bitmap covers of it: outside it the mask is 0, so those weights are never needed.
+// RoIAlign's samples along one axis, adaptive count, not aligned. `extent` is the image's; the bitmap covers
+// [crop, crop + n) of it. Outside it the mask is 0, so those weights are not needed.
 void average_axis(float start, float end, int size, std::int64_t extent, std::int64_t crop, std::int64_t n,
                   std::vector<Average>& out) {
   out.resize(size);
@@ -88,10 +87,7 @@ void check(const MaskTargetParams& p) {
 
 }  // namespace
 
-void mask_targets_bitmap(const MaskTargetParams& p, const std::uint8_t* bytes, const std::int64_t* bitmap_offset,
-                         const std::int32_t* bitmap_box, const std::int32_t* object, const float* rois,
-                         const std::int32_t* image_height, const std::int32_t* image_width, float* out,
-                         ThreadPool* pool) {
+void mask_targets_bitmap(const MaskTargetParams& p, const BitmapTargetsIn& in, float* out, ThreadPool* pool) {
   check(p);
   const std::int64_t area = static_cast<std::int64_t>(p.size) * p.size;
   parallel_ranges(pool, p.rois, 4, [&](std::int64_t begin, std::int64_t end) {
@@ -99,15 +95,15 @@ void mask_targets_bitmap(const MaskTargetParams& p, const std::uint8_t* bytes, c
     std::vector<float> columns;
     for (std::int64_t r = begin; r < end; ++r) {
       float* target = out + r * area;
-      if (object[r] < 0) {
+      if (in.object[r] < 0) {
         std::fill(target, target + area, 0.0f);
         continue;
       }
-      const std::int32_t* box = bitmap_box + 4 * static_cast<std::int64_t>(object[r]);
-      const float* roi = rois + 4 * r;
-      average_axis(roi[0], roi[2], p.size, image_width[r], box[0], box[2], x);
-      average_axis(roi[1], roi[3], p.size, image_height[r], box[1], box[3], y);
-      average_bitmap({bytes + bitmap_offset[object[r]], box[2]}, y, x, columns, target);
+      const std::int32_t* box = in.bitmap_box + 4 * static_cast<std::int64_t>(in.object[r]);
+      const float* roi = in.rois + 4 * r;
+      average_axis(roi[0], roi[2], p.size, in.image_width[r], box[0], box[2], x);
+      average_axis(roi[1], roi[3], p.size, in.image_height[r], box[1], box[3], y);
+      average_bitmap({in.bytes + in.bitmap_offset[in.object[r]], box[2]}, y, x, columns, target);
     }
   });
 }

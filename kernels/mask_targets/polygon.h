@@ -27,8 +27,8 @@ TTT_HD inline int polygon_crossing(int size, int c, std::int64_t v) {
   return c * size + (row > size ? size : static_cast<int>(row));
 }
 
-// Crossings of one edge; x, y are the rounded ends. toggle(i), with i in [0, size * size], is called for each; the order
-// of calls, of edges too, is of no account.
+// Crossings of one edge; x, y are the rounded ends. toggle(i), with i in [0, size * size], is called for each; the
+// order of calls, of edges too, is of no account.
 template <class Toggle>
 TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t xe, std::int32_t ye, int size,
                                 const Toggle& toggle) {
@@ -67,7 +67,8 @@ TTT_HD inline void polygon_edge(std::int32_t xs, std::int32_t ys, std::int32_t x
   }
 }
 
-// The toggles of one polygon of n vertices given by vertex(i, x, y). toggles: [size * size + 1] bytes, zeroed by the caller.
+// The toggles of one polygon of n vertices given by vertex(i, x, y). toggles: [size * size + 1] bytes, zeroed by the
+// caller.
 template <class Vertex>
 TTT_HD inline void trace_polygon(int n, const Vertex& vertex, int size, std::uint8_t* toggles) {
   double x = 0, y = 0;

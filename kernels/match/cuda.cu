@@ -1,9 +1,9 @@
-// Candidates against ground truth without a matrix of overlaps: the overlaps are computed where they are needed, twice where low
-// quality matches are wanted. A thread per candidate; the ground truth of the image goes through shared memory in turns.
-#include "kernels/common/box_math.h"
+// Matching without a matrix of overlaps: a thread per candidate computes them where they are needed, twice where low
+// quality matches are wanted. The image's ground truth passes through shared memory, 128 boxes at a time.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/box_math.h"
 #include "kernels/common/launch.h"
+#include "kernels/match/match.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -16,7 +16,9 @@ struct Candidate {
   float box[4] = {0, 0, 0, 0};
 
   __device__ Candidate(const MatchParams& p, const float* candidates)
-      : image(blockIdx.y), index(static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x), exists(index < p.candidates) {
+      : image(blockIdx.y),
+        index(static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x),
+        exists(index < p.candidates) {
     const std::int64_t row = (p.shared_candidates ? 0 : image * p.candidates) + index;
     if (exists)
       for (int i = 0; i < 4; ++i) box[i] = candidates[4 * row + i];
@@ -40,8 +42,8 @@ __device__ void for_each_gt(const float* gt, int count, float (*turn)[4], const 
   }
 }
 
-// best: [images, gt_capacity], the bits of the highest overlap that each box has with a candidate; zero at first. Overlaps are
-// not negative, so their bits have their order.
+// best: [images, gt_capacity] bits of each box's highest overlap with a candidate, zero at first. Overlaps are not
+// negative, so their bits have their order.
 __global__ void __launch_bounds__(kThreads)
     best_of_gt(MatchParams p, const float* gt, const std::int32_t* gt_count, const float* candidates, unsigned* best) {
   __shared__ float turn[kTurn][4];
@@ -56,15 +58,15 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    match_kernel(MatchParams p, const float* gt, const std::int32_t* gt_count, const float* candidates, const std::uint8_t* visible,
-                 const unsigned* best, std::int32_t* matched) {
+    match_kernel(MatchParams p, const float* gt, const std::int32_t* gt_count, const float* candidates,
+                 const std::uint8_t* visible, const unsigned* best, std::int32_t* matched) {
   __shared__ float turn[kTurn][4];
   const Candidate c(p, candidates);
   const float extra = p.legacy ? 1.0f : 0.0f;
   const int count = gt_in_image(p, gt_count, c.image);
   float highest = 0;
   int argmax = 0;
-  bool tied = false;  // with the best that some box has
+  bool tied = false;  // with the best overlap of some box
   for_each_gt(gt + c.image * p.gt_capacity * 4, count, turn, [&](int g, const float* box) {
     const float overlap = box_iou(box, c.box, extra);
     if (overlap > highest) {
@@ -88,16 +90,15 @@ std::size_t match_workspace(const MatchParams& p) {
   return p.allow_low_quality ? static_cast<std::size_t>(p.images * p.gt_capacity) * sizeof(unsigned) : 0;
 }
 
-void match(const MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates, const std::uint8_t* visible,
-           std::int32_t* matched, void* workspace, cudaStream_t stream) {
+void match(const MatchParams& p, const MatchIn& in, std::int32_t* matched, void* workspace, cudaStream_t stream) {
   if (!(p.low <= p.high)) throw UsageError("A matcher's low threshold exceeds its high one. Set low <= high.");
   const Shape shape{.x = blocks_for(p.candidates, kThreads), .y = p.images, .threads = kThreads};
   auto* best = static_cast<unsigned*>(workspace);
   if (p.allow_low_quality) {
     clear(best, match_workspace(p), stream);
-    launch("best_of_gt", best_of_gt, shape, stream, p, gt, gt_count, candidates, best);
+    launch("best_of_gt", best_of_gt, shape, stream, p, in.gt, in.gt_count, in.candidates, best);
   }
-  launch("match", match_kernel, shape, stream, p, gt, gt_count, candidates, visible, best, matched);
+  launch("match", match_kernel, shape, stream, p, in.gt, in.gt_count, in.candidates, in.visible, best, matched);
 }
 
 }  // namespace ttt::kernels::cuda

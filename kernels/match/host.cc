@@ -1,11 +1,14 @@
-// Candidates against ground truth (Ren et al. 2015, section 3.1.2), as torchvision's Matcher over box_iou.
+// Matching (Ren et al. 2015, section 3.1.2), as torchvision's Matcher over box_iou.
 #include <algorithm>
 #include <vector>
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "kernels/common/host.h"
-#include "kernels/match/host_loops.h"
+#include "kernels/match/host_block.h"
+#include "kernels/match/match.h"
+
+#define TTT_SIMD_BODY "kernels/match/host_simd.inc"
+#include "kernels/common/simd_variants.inc"
 
 namespace ttt::kernels::host {
 namespace {
@@ -75,26 +78,27 @@ void match_image(const MatchParams& p, const MatchLoops& loops, Image& image, Th
 
 }  // namespace
 
-void match(const MatchParams& p, const float* gt, const std::int32_t* gt_count, const float* candidates,
-           const std::uint8_t* visible, std::int32_t* matched, ThreadPool* pool) {
+MatchLoops match_loops(Isa isa) { return {TTT_PICK(isa, iou), TTT_PICK(isa, update)}; }
+
+void match(const MatchParams& p, const MatchIn& in, std::int32_t* matched, ThreadPool* pool) {
   if (!(p.low <= p.high)) throw UsageError("A matcher's low threshold exceeds its high one. Set low <= high.");
   const MatchLoops loops = match_loops(best_isa());
   for (std::int64_t n = 0; n < p.images; ++n) {
     Image image;
-    image.gt = gt + n * p.gt_capacity * 4;
-    image.count = gt_count[n];
+    image.gt = in.gt + n * p.gt_capacity * 4;
+    image.count = in.gt_count[n];
     if (image.count < 0 || image.count > p.gt_capacity)
       throw UsageError("An image has more objects than the ground truth's capacity. Raise the capacity.");
-    image.candidates = candidates + (p.shared_candidates ? 0 : n * p.candidates * 4);
+    image.candidates = in.candidates + (p.shared_candidates ? 0 : n * p.candidates * 4);
     image.matched = matched + n * p.candidates;
     if (image.count == 0) {
       std::fill_n(image.matched, p.candidates, -1);
     } else {
       match_image(p, loops, image, pool);
     }
-    if (visible == nullptr) continue;
+    if (in.visible == nullptr) continue;
     for (std::int64_t i = 0; i < p.candidates; ++i)
-      if (!visible[n * p.candidates + i]) image.matched[i] = -2;
+      if (!in.visible[n * p.candidates + i]) image.matched[i] = -2;
   }
 }
 

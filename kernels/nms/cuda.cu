@@ -1,21 +1,21 @@
-// Greedy NMS of many lists at once. First all pairs, 64 x 64 boxes a block, as bits; then a warp per list goes down its boxes: 64
-// at a time it settles who of them is kept, in registers, and strikes out what those suppress further down.
-#include "kernels/nms/cuda.h"
-
-#include "kernels/common/box_math.h"
+// Greedy NMS of many lists at once: a bit matrix in 64 x 64 tiles, then one warp per list scans it in score order (as
+// torchvision's nms_kernel). The warp resolves 64 boxes at a time in registers, then removes the boxes they suppress.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/box_math.h"
 #include "kernels/common/launch.h"
+#include "kernels/nms/nms.h"
 
 namespace ttt::kernels::cuda {
 namespace {
 
 constexpr int kTile = 64, kWordsPerLane = kMostBoxes / 64 / 32;
 
-__global__ void __launch_bounds__(kTile) suppress_pairs(NmsLists in, float threshold, float extra, std::uint64_t* words) {
+__global__ void __launch_bounds__(kTile)
+    suppress_pairs(NmsLists in, float threshold, float extra, std::uint64_t* words) {
   __shared__ float columns[kTile][4];
   const int list = static_cast<int>(blockIdx.z), n = min(in.count[list], in.capacity);
-  const int row = static_cast<int>(blockIdx.y) * kTile + static_cast<int>(threadIdx.x), first = static_cast<int>(blockIdx.x) * kTile;
+  const int row = static_cast<int>(blockIdx.y) * kTile + static_cast<int>(threadIdx.x),
+            first = static_cast<int>(blockIdx.x) * kTile;
   if (blockIdx.x < blockIdx.y || static_cast<int>(blockIdx.y) * kTile >= n || first >= n) return;
   const float* boxes = in.boxes + static_cast<std::int64_t>(list) * in.capacity * 4;
   const int here = min(kTile, n - first);
@@ -37,28 +37,28 @@ __device__ std::uint64_t lane_word(const std::uint64_t (&own)[kWordsPerLane], in
   return __shfl_sync(kAllLanes, value, word % 32);
 }
 
-__global__ void __launch_bounds__(32)
-    scan_suppressed(NmsLists in, int width, const std::uint64_t* words, int most, std::int32_t* keep, std::int32_t* kept_out) {
+__global__ void __launch_bounds__(32) scan_suppressed(NmsLists in, int width, const std::uint64_t* words, int most,
+                                                      std::int32_t* keep, std::int32_t* kept_out) {
   const std::int64_t list = blockIdx.x, first = list * in.capacity;
   const int lane = static_cast<int>(threadIdx.x), n = min(in.count[list], in.capacity);
-  std::uint64_t removed[kWordsPerLane] = {};  // word w of the list is with lane w % 32
+  std::uint64_t removed[kWordsPerLane] = {};  // lane w % 32 holds word w of the list
   int kept = 0;
   for (int word = 0; word * 64 < n && kept < most; ++word) {
     const int here = min(64, n - word * 64);
-    // What these 64 do among themselves: two rows with each lane.
+    // Which of these 64 boxes suppress which: two rows in each lane.
     std::uint64_t among[2] = {0, 0};
     for (int k = 0; k < 2; ++k)
       if (lane + 32 * k < here) among[k] = words[(first + word * 64 + lane + 32 * k) * width + word];
-    std::uint64_t gone = lane_word(removed, word), stays = 0;
+    std::uint64_t gone = lane_word(removed, word), survivors = 0;
     for (int b = 0; b < here && kept < most; ++b) {
       const std::uint64_t row = __shfl_sync(kAllLanes, b < 32 ? among[0] : among[1], b % 32);
       if (gone >> b & 1) continue;
       if (lane == 0) keep[first + kept] = word * 64 + b;
       ++kept;
-      stays |= std::uint64_t{1} << b;
+      survivors |= std::uint64_t{1} << b;
       gone |= row;
     }
-    for (std::uint64_t left = stays; left != 0; left &= left - 1) {
+    for (std::uint64_t left = survivors; left != 0; left &= left - 1) {
       const std::uint64_t* row = words + (first + word * 64 + __ffsll(static_cast<long long>(left)) - 1) * width;
 #pragma unroll
       for (int k = 0; k < kWordsPerLane; ++k) {
@@ -74,31 +74,34 @@ __global__ void __launch_bounds__(1) set_count(std::int32_t value, std::int32_t*
 
 }  // namespace
 
-void nms_of_lists(const NmsLists& in, float threshold, bool legacy, std::int64_t most, std::uint64_t* words, std::int32_t* keep, std::int32_t* kept,
-                  cudaStream_t stream) {
+void nms_of_lists(const NmsLists& in, float threshold, bool legacy, std::int64_t most, std::uint64_t* words,
+                  std::int32_t* keep, std::int32_t* kept, cudaStream_t stream) {
   if (!(threshold >= 0.0f)) throw UsageError("NMS wants a threshold of at least 0. Correct nms_threshold.");
   if (in.capacity > kMostBoxes)
-    throw UsageError("NMS on a GPU takes at most " + std::to_string(kMostBoxes) + " boxes in a list, not " + std::to_string(in.capacity) +
-                     ". Lower the number of boxes before NMS (pre_nms).");
+    throw UsageError("NMS on a GPU takes at most " + std::to_string(kMostBoxes) + " boxes in a list, not " +
+                     std::to_string(in.capacity) + ". Lower the number of boxes before NMS (pre_nms).");
   const int width = (in.capacity + kTile - 1) / kTile;
-  launch("suppress_pairs", suppress_pairs, {.x = width, .y = width, .z = in.lists, .threads = kTile}, stream, in, threshold, legacy ? 1.0f : 0.0f, words);
+  launch("suppress_pairs", suppress_pairs, {.x = width, .y = width, .z = in.lists, .threads = kTile}, stream, in,
+         threshold, legacy ? 1.0f : 0.0f, words);
   launch("scan_suppressed", scan_suppressed, {.x = in.lists, .threads = 32}, stream, in, width, words,
          static_cast<int>(most < in.capacity ? most : in.capacity), keep, kept);
 }
 
 std::size_t nms_workspace(std::int64_t n) {
-  Parts parts(nullptr);
-  parts.take<std::int32_t>(1);
-  parts.take<std::uint64_t>(nms_words({1, static_cast<int>(n), nullptr, nullptr}));
-  return parts.bytes();
+  Workspace memory(nullptr);
+  memory.take<std::int32_t>(1);
+  memory.take<std::uint64_t>(nms_words({1, static_cast<int>(n), nullptr, nullptr}));
+  return memory.bytes();
 }
 
-void nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep, std::int32_t* count, void* workspace,
-         cudaStream_t stream) {
-  Parts parts(workspace);
-  auto* all = parts.take<std::int32_t>(1);
-  auto* words = parts.take<std::uint64_t>(n > kMostBoxes ? 0 : nms_words({1, static_cast<int>(n), nullptr, nullptr}));
-  if (n > kMostBoxes || n < 0) throw UsageError("NMS on a GPU takes at most " + std::to_string(kMostBoxes) + " boxes, not " + std::to_string(n) + ". Lower their number.");
+void nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep, std::int32_t* count,
+         void* workspace, cudaStream_t stream) {
+  Workspace memory(workspace);
+  auto* all = memory.take<std::int32_t>(1);
+  auto* words = memory.take<std::uint64_t>(n > kMostBoxes ? 0 : nms_words({1, static_cast<int>(n), nullptr, nullptr}));
+  if (n > kMostBoxes || n < 0)
+    throw UsageError("NMS on a GPU takes at most " + std::to_string(kMostBoxes) + " boxes, not " + std::to_string(n) +
+                     ". Lower their number.");
   launch("set_count", set_count, {.threads = 1}, stream, static_cast<std::int32_t>(n), all);
   nms_of_lists({1, static_cast<int>(n), all, boxes}, threshold, legacy, n, words, keep, count, stream);
 }

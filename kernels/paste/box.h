@@ -1,4 +1,4 @@
-// Where a mask is pasted, and between which of its rows and columns a pixel lies there: shared by the kernel and its host twin.
+// The pixels that a pasted mask touches, shared by the kernel and the reference implementation.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ struct PasteBox {
   std::int32_t x0, y0, w, h;              // what of it lies in the image; all 0: nothing
 };
 
-// torchvision's paste_masks_in_image: a mask of size x size with a border of one pixel, so each side of its box moves away from the centre by
-// (size + 2) / size; then truncation towards zero (torch's cast to int64), last pixel included. Only of a box that can_be_pasted.
+// torchvision's paste_masks_in_image. The mask gets a border of one pixel, so each side of its box moves away from the
+// centre by (size + 2) / size; then truncation towards zero (torch's cast to int64), last pixel included. The box must
+// be one that can_be_pasted.
 TTT_HD inline PasteBox paste_box(const float* box, int size, std::int64_t image_height, std::int64_t image_width) {
   const auto scale = static_cast<float>((size + 2.0) / size);
   const float half_width = (box[2] - box[0]) * 0.5f * scale, half_height = (box[3] - box[1]) * 0.5f * scale;

@@ -1,10 +1,11 @@
-// Masks for evaluation, pasted and run-length encoded without a bitmap: a thread walks down a column of the mask's box and notes where the pasted bit
-// changes. The host twin widens a mask's rows once and mixes two of them; here a thread does the same arithmetic for its own column, so the bits are the same.
+// Masks for evaluation, pasted and run-length encoded without a bitmap: a thread walks down a column of the mask's box
+// and reports where the pasted bit changes. Its arithmetic for one column is that of paste_mask, so the bits are the
+// same.
 #include "core/resample.h"
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
 #include "kernels/paste/box.h"
+#include "kernels/paste/paste.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -19,20 +20,30 @@ __device__ float widened(const float* mask, int size, int row, const TwoTaps& x)
   return x.weight[0] * low + x.weight[1] * high;
 }
 
-// What a column contributes, in COCO's order: column by column, each from the top.
+// One column's changes, from the top; COCO's order is column by column.
 class Column {
  public:
-  __device__ Column(const MaskChangesParams& p, const float* mask, const PasteBox& box, std::int64_t height, std::int64_t x)
-      : size_(p.size), mask_(mask), box_(box), height_(height), x_(x), across_(two_taps(p.size + 2, box.width, static_cast<std::int32_t>(x) - box.left)) {}
+  __device__ Column(const MaskChangesParams& p, const float* mask, const PasteBox& box, std::int64_t height,
+                    std::int64_t x)
+      : size_(p.size),
+        mask_(mask),
+        box_(box),
+        height_(height),
+        x_(x),
+        across_(two_taps(p.size + 2, box.width, static_cast<std::int32_t>(x) - box.left)) {}
 
   __device__ bool bit(std::int64_t y) {
     const TwoTaps down = two_taps(size_ + 2, box_.height, static_cast<std::int32_t>(y) - box_.top);
-    if (down.at[0] != low_) low_ = down.at[0], above_ = widened(mask_, size_, down.at[0], across_), below_ = widened(mask_, size_, down.at[1], across_);
+    if (down.at[0] != low_) {
+      low_ = down.at[0];
+      above_ = widened(mask_, size_, down.at[0], across_), below_ = widened(mask_, size_, down.at[1], across_);
+    }
     return down.weight[0] * above_ + down.weight[1] * below_ > 0.5f;
   }
 
-  // Calls note(position) where the bit differs from the pixel before, up to the box's last row; a run that reaches the image's last row goes on into the
-  // next column. `before`: the last pixel of the column before. Returns the last pixel of this one.
+  // Calls note(position) where the bit differs from the pixel before, up to the box's last row; a run that reaches the
+  // image's last row goes on into the next column. `before`: the last pixel of the column before. Returns the last
+  // pixel of this column.
   template <class Note>
   __device__ bool changes(bool before, const Note& note) {
     const std::int64_t first = x_ * height_;
@@ -52,10 +63,12 @@ class Column {
   float above_ = 0, below_ = 0;  // the two of the mask's rows, at this column, that bit() mixes
 };
 
-// A block per mask. out: [masks] the numbers of their changes; or, where kWrite, the changes themselves, those of mask i from out[begin[i]] on.
+// A block per mask. out: [masks] the number of changes of each mask, or, where kWrite, the changes: those of mask i
+// from out[begin[i]] on.
 template <bool kWrite>
-__global__ void __launch_bounds__(kThreads) mask_changes_kernel(MaskChangesParams p, const float* masks, const float* boxes, const std::int32_t* image_size,
-                                                                const std::int32_t* begin, std::int32_t* out) {
+__global__ void __launch_bounds__(kThreads)
+    mask_changes_kernel(MaskChangesParams p, const float* masks, const float* boxes, const std::int32_t* image_size,
+                        const std::int32_t* begin, std::int32_t* out) {
   __shared__ int sums[33];
   const std::int64_t mask = blockIdx.x;
   const float box[4] = {boxes[4 * mask], boxes[4 * mask + 1], boxes[4 * mask + 2], boxes[4 * mask + 3]};
@@ -76,7 +89,9 @@ __global__ void __launch_bounds__(kThreads) mask_changes_kernel(MaskChangesParam
     const int rank = block_exclusive_sum(count + closes, sums, total);
     if (kWrite && mine) {
       std::int32_t* next = out + done + rank;
-      Column(p, own, t, height, x).changes(before, [&](std::int64_t position) { *next++ = static_cast<std::int32_t>(position); });
+      Column(p, own, t, height, x).changes(before, [&](std::int64_t position) {
+        *next++ = static_cast<std::int32_t>(position);
+      });
       if (closes) *next = static_cast<std::int32_t>((x + 1) * height);
     }
     done += total;
@@ -84,7 +99,7 @@ __global__ void __launch_bounds__(kThreads) mask_changes_kernel(MaskChangesParam
   if (!kWrite && threadIdx.x == 0) out[mask] = done;
 }
 
-// begin[i] becomes the sum of those before i; begin[masks], of all.
+// begin[i] becomes the sum of begin[0, i); begin[masks] the sum of all.
 __global__ void __launch_bounds__(kThreads) sum_counts(std::int64_t masks, std::int32_t* begin) {
   __shared__ int sums[33];
   int before = 0;
@@ -103,17 +118,19 @@ void check(const MaskChangesParams& p) {
 
 }  // namespace
 
-void count_mask_changes(const MaskChangesParams& p, const float* masks, const float* boxes, const std::int32_t* image_size, std::int32_t* begin, cudaStream_t stream) {
+void count_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, std::int32_t* begin, cudaStream_t stream) {
   check(p);
   const std::int32_t* const none = nullptr;
-  launch("count_mask_changes", mask_changes_kernel<false>, {.x = p.masks, .threads = kThreads}, stream, p, masks, boxes, image_size, none, begin);
+  launch("count_mask_changes", mask_changes_kernel<false>, {.x = p.masks, .threads = kThreads}, stream, p, in.masks,
+         in.boxes, in.image_size, none, begin);
   launch("sum_counts", sum_counts, {.threads = kThreads}, stream, p.masks, begin);
 }
 
-void write_mask_changes(const MaskChangesParams& p, const float* masks, const float* boxes, const std::int32_t* image_size, const std::int32_t* begin,
+void write_mask_changes(const MaskChangesParams& p, const MaskChangesIn& in, const std::int32_t* begin,
                         std::int32_t* changes, cudaStream_t stream) {
   check(p);
-  launch("write_mask_changes", mask_changes_kernel<true>, {.x = p.masks, .threads = kThreads}, stream, p, masks, boxes, image_size, begin, changes);
+  launch("write_mask_changes", mask_changes_kernel<true>, {.x = p.masks, .threads = kThreads}, stream, p, in.masks,
+         in.boxes, in.image_size, begin, changes);
 }
 
 }  // namespace ttt::kernels::cuda

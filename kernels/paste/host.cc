@@ -1,19 +1,21 @@
-// Mask paste (He et al. 2017, inference), as torchvision's paste_masks_in_image: pad the mask by one, grow the box
-// likewise, cut it to integers, resize bilinearly, threshold. Only the touched box is computed. Pixels equal
-// torchvision's except where the probability is within 1e-6 of 0.5: the resize there may fuse multiply and add.
+// Mask paste: pad the mask by one, grow the box likewise, cut it to integers, resize bilinearly, threshold. Only the
+// touched box is computed. Pixels equal torchvision's except where the probability is within 1e-6 of 0.5: torchvision's
+// resize may fuse multiply and add.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/resample.h"
-#include "kernels/common/host.h"
 #include "kernels/paste/box.h"
+#include "kernels/paste/paste.h"
 
 namespace ttt::kernels::host {
+
 void paste_mask(int size, const float* mask, const float* box, std::int64_t image_height, std::int64_t image_width,
                 std::int32_t* box_out, std::uint8_t* bits, std::int64_t capacity) {
-  if (!can_be_pasted(box)) throw UsageError("A mask's box is not finite, or beyond 1e8. Drop such detections before pasting.");
+  if (!can_be_pasted(box))
+    throw UsageError("A mask's box is not finite, or beyond 1e8. Drop such detections before pasting.");
   const PasteBox b = paste_box(box, size, image_height, image_width);
   const std::int32_t touched[] = {b.x0, b.y0, b.w, b.h};
   std::copy_n(touched, 4, box_out);

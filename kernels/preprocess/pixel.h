@@ -1,12 +1,12 @@
-// One pixel of a batch from an image's bytes: shared by the kernel and its host twin. The order of the arithmetic is that of the
-// workers' resize (src/data/transform.cc), which makes whole rows: so all three have the same bits.
+// One pixel of a batch from an image's bytes, shared by the kernel and the reference implementation. The order of the
+// arithmetic is that of the loader's resize (src/data/transform.cc), so all three have the same bits.
 #pragma once
 
 #include <cstdint>
 
 #include "core/host_device.h"
 #include "core/resample.h"
-#include "kernels/common/params.h"
+#include "kernels/preprocess/preprocess.h"
 
 namespace ttt::kernels {
 
@@ -19,9 +19,10 @@ struct PlacedPixel {
 };
 
 // values: [3, 256]; out: [3].
-class PixelPlacer {
+class Preprocessor {
  public:
-  TTT_HD PixelPlacer(const PlaceImagesParams& p, const SourceImage& image, const float* values) : p_(p), image_(image), values_(values) {}
+  TTT_HD Preprocessor(const PreprocessParams& p, const SourceImage& image, const float* values)
+      : p_(p), image_(image), values_(values) {}
 
   TTT_HD void operator()(const PlacedPixel& to, bool flip, float* out) const {
     const std::int32_t column = flip ? to.width - 1 - to.x : to.x;
@@ -58,7 +59,7 @@ class PixelPlacer {
     }
   }
 
-  const PlaceImagesParams& p_;
+  const PreprocessParams& p_;
   const SourceImage& image_;
   const float* values_;
 };

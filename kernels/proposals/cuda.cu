@@ -1,13 +1,13 @@
-// Proposals without the host. Five launches: per image and level the best anchors, decoded (a block each); NMS of all levels and
-// images at once (two launches); the levels of an image merged by rank; the cut, and the rows written out.
+// Proposals without the host, in five launches: select and decode the best anchors (a block per image and level), NMS
+// of all levels and images at once (two launches), merge an image's levels by rank, cut and write the rows.
 #include <algorithm>
 
-#include "kernels/common/box_math.h"
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
+#include "kernels/common/box_math.h"
 #include "kernels/common/launch.h"
-#include "kernels/nms/cuda.h"
 #include "kernels/common/score_key.h"
+#include "kernels/nms/nms.h"
+#include "kernels/proposals/proposals.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -41,27 +41,26 @@ std::int64_t most_of_level(const ProposalParams& p) {
   return std::min(p.post_nms_per_level > 0 ? std::min(p.post_nms_per_level, over_all) : over_all, boxes_of_level(p));
 }
 
-Work work_in(const ProposalParams& p, void* workspace, std::size_t* bytes = nullptr) {
-  Parts parts(workspace);
+Work work_in(const ProposalParams& p, Workspace&& memory) {
   Work w{};
   const std::int64_t lists = p.images * p.levels, capacity = boxes_of_level(p), merged = p.levels * most_of_level(p);
   w.capacity = static_cast<int>(capacity);
   w.merged_capacity = static_cast<int>(merged);
-  w.key = parts.take<std::uint64_t>(lists * capacity);
-  w.box = parts.take<float>(4 * lists * capacity);
-  w.count = parts.take<std::int32_t>(lists);
-  w.words = parts.take<std::uint64_t>(nms_words({lists, w.capacity, nullptr, nullptr}));
-  w.keep = parts.take<std::int32_t>(lists * capacity);
-  w.kept = parts.take<std::int32_t>(lists);
-  w.merged = parts.take<std::uint64_t>(p.images * merged);
-  w.source = parts.take<std::int32_t>(p.images * merged);
-  w.all = parts.take<std::int32_t>(p.images);
-  if (bytes != nullptr) *bytes = parts.bytes();
+  w.key = memory.take<std::uint64_t>(lists * capacity);
+  w.box = memory.take<float>(4 * lists * capacity);
+  w.count = memory.take<std::int32_t>(lists);
+  w.words = memory.take<std::uint64_t>(nms_words({lists, w.capacity, nullptr, nullptr}));
+  w.keep = memory.take<std::int32_t>(lists * capacity);
+  w.kept = memory.take<std::int32_t>(lists);
+  w.merged = memory.take<std::uint64_t>(p.images * merged);
+  w.source = memory.take<std::int32_t>(p.images * merged);
+  w.all = memory.take<std::int32_t>(p.images);
   return w;
 }
 
 __global__ void __launch_bounds__(kSelectThreads)
-    select_anchors(ProposalParams p, const float* logits, const float* deltas, const float* anchors, const std::int32_t* image_size, Work w) {
+    select_anchors(ProposalParams p, const float* logits, const float* deltas, const float* anchors,
+                   const std::int32_t* image_size, Work w) {
   __shared__ SelectScratch scratch;
   __shared__ int sums[33];
   auto* keys = dynamic_shared<std::uint64_t>();
@@ -106,7 +105,8 @@ __global__ void __launch_bounds__(kSelectThreads)
 struct Kept {
   const std::uint64_t* key;
   const std::int32_t* keep;
-  __device__ Kept(const Work& w, std::int64_t list) : key(w.key + list * w.capacity), keep(w.keep + list * w.capacity) {}
+  __device__ Kept(const Work& w, std::int64_t list)
+      : key(w.key + list * w.capacity), keep(w.keep + list * w.capacity) {}
   __device__ std::uint64_t operator()(int i) const { return key[keep[i]]; }
 };
 
@@ -141,7 +141,7 @@ __device__ int before_in_batch(const ProposalParams& p, const Work& w, std::int6
   return sum;
 }
 
-// An image keeps its first proposals: how many, by halving, as their places in the batch ascend.
+// How many of its first proposals an image keeps, by bisection: their places in the batch ascend.
 __device__ int cut_over_batch(const ProposalParams& p, const Work& w, std::int64_t image, int* sums) {
   int low = 0, high = w.all[image];
   while (low < high) {
@@ -157,7 +157,8 @@ __device__ int cut_over_batch(const ProposalParams& p, const Work& w, std::int64
   return low;
 }
 
-__global__ void __launch_bounds__(kThreads) write_proposals(ProposalParams p, Work w, float* boxes, float* scores, std::int32_t* count) {
+__global__ void __launch_bounds__(kThreads)
+    write_proposals(ProposalParams p, Work w, float* boxes, float* scores, std::int32_t* count) {
   __shared__ int sums[33];
   const std::int64_t image = blockIdx.x;
   const int left = p.cut_over_batch ? cut_over_batch(p, w, image, sums) : w.all[image];
@@ -181,21 +182,22 @@ void check(const ProposalParams& p) {
 
 }  // namespace
 
-std::size_t proposals_workspace(const ProposalParams& p) {
-  std::size_t bytes = 0;
-  work_in(p, nullptr, &bytes);
-  return bytes;
-}
+std::size_t proposals_workspace(const ProposalParams& p) { return workspace_bytes(work_in, p); }
 
-void proposals(const ProposalParams& p, const float* logits, const float* deltas, const float* anchors, const std::int32_t* image_size, float* boxes,
-               float* scores, std::int32_t* count, void* workspace, cudaStream_t stream) {
+void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, void* workspace,
+               cudaStream_t stream) {
   check(p);
-  const Work w = work_in(p, workspace);
-  const Shape select{.x = p.levels, .y = p.images, .threads = kSelectThreads, .shared = std::size_t(power_of_two_from(w.capacity)) * sizeof(std::uint64_t)};
-  launch("select_anchors", select_anchors, select, stream, p, logits, deltas, anchors, image_size, w);
-  nms_of_lists({p.images * p.levels, w.capacity, w.count, w.box}, p.nms_threshold, p.coder.legacy, most_of_level(p), w.words, w.keep, w.kept, stream);
+  const Work w = work_in(p, Workspace(workspace));
+  const Shape select{.x = p.levels,
+                     .y = p.images,
+                     .threads = kSelectThreads,
+                     .shared = std::size_t(power_of_two_from(w.capacity)) * sizeof(std::uint64_t)};
+  launch("select_anchors", select_anchors, select, stream, p, in.logits, in.deltas, in.anchors, in.image_size, w);
+  nms_of_lists({p.images * p.levels, w.capacity, w.count, w.box}, p.nms_threshold, p.coder.legacy, most_of_level(p),
+               w.words, w.keep, w.kept, stream);
   launch("merge_levels", merge_levels, {.x = p.levels, .y = p.images, .threads = kThreads}, stream, p, w);
-  launch("write_proposals", write_proposals, {.x = p.images, .threads = kThreads}, stream, p, w, boxes, scores, count);
+  launch("write_proposals", write_proposals, {.x = p.images, .threads = kThreads}, stream, p, w, out.boxes, out.scores,
+         out.count);
 }
 
 }  // namespace ttt::kernels::cuda

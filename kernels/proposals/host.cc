@@ -1,7 +1,7 @@
-// Proposals of an RPN (Ren et al. 2015 over a pyramid): torchvision's filter_proposals, and maskrcnn-benchmark's
-// variant by parameters. NMS runs on each level apart, which is what torchvision's batched_nms means (for up to 1000
-// boxes it shifts the levels apart by an offset instead, which rounds the coordinates; that rounding is not
-// reproduced). Order: descending logit, ties by the lower anchor. A NaN logit or box is never a proposal.
+// Proposals: torchvision's filter_proposals, and maskrcnn-benchmark's variant by parameters. NMS runs on each level
+// apart, as torchvision's batched_nms does. (For up to 1000 boxes torchvision shifts the levels apart by an offset,
+// which rounds the coordinates; that rounding is not reproduced.) Order: descending logit, ties by the lower anchor. A
+// NaN logit or box is never a proposal.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -9,8 +9,9 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
-#include "kernels/nms/host.h"
+#include "kernels/common/score_key.h"
+#include "kernels/nms/nms.h"
+#include "kernels/proposals/proposals.h"
 
 namespace ttt::kernels::host {
 namespace {
@@ -20,7 +21,7 @@ struct Proposal {
   float box[4];
 };
 
-struct Inputs {
+struct ImageIn {
   const float* logits;   // [A]
   const float* deltas;   // [A, 4]
   const float* anchors;  // [A, 4]
@@ -28,7 +29,7 @@ struct Inputs {
 };
 
 // The pre_nms best anchors of a level, best first.
-std::vector<std::uint64_t> best_anchors(const ProposalParams& p, const Inputs& in, int level) {
+std::vector<std::uint64_t> best_anchors(const ProposalParams& p, const ImageIn& in, int level) {
   std::vector<std::uint64_t> keys;
   keys.reserve(p.level_start[level + 1] - p.level_start[level]);
   for (std::int64_t a = p.level_start[level]; a < p.level_start[level + 1]; ++a)
@@ -41,7 +42,7 @@ std::vector<std::uint64_t> best_anchors(const ProposalParams& p, const Inputs& i
   return keys;
 }
 
-std::vector<Proposal> level_proposals(const ProposalParams& p, const Inputs& in, int level) {
+std::vector<Proposal> level_proposals(const ProposalParams& p, const ImageIn& in, int level) {
   const float extra = p.coder.legacy ? 1.0f : 0.0f;
   std::vector<std::uint64_t> keys = best_anchors(p, in, level);
   std::vector<float> boxes(4 * keys.size());
@@ -97,29 +98,28 @@ void check(const ProposalParams& p) {
 
 }  // namespace
 
-void proposals(const ProposalParams& p, const float* logits, const float* deltas, const float* anchors,
-               const std::int32_t* image_size, float* boxes, float* scores, std::int32_t* count, ThreadPool* pool) {
+void proposals(const ProposalParams& p, const ProposalsIn& in, const ProposalsOut& out, ThreadPool* pool) {
   check(p);
   std::vector<std::vector<Proposal>> levels(p.images * p.levels), images(p.images);
   parallel_for(pool, p.images * p.levels, [&](std::int64_t unit) {
     const std::int64_t n = unit / p.levels;
-    const Inputs in{logits + n * p.anchors, deltas + n * p.anchors * 4, anchors, static_cast<float>(image_size[2 * n]),
-                    static_cast<float>(image_size[2 * n + 1])};
-    levels[unit] = level_proposals(p, in, static_cast<int>(unit % p.levels));
+    const ImageIn image{in.logits + n * p.anchors, in.deltas + n * p.anchors * 4, in.anchors,
+                        static_cast<float>(in.image_size[2 * n]), static_cast<float>(in.image_size[2 * n + 1])};
+    levels[unit] = level_proposals(p, image, static_cast<int>(unit % p.levels));
   });
   for (std::int64_t n = 0; n < p.images; ++n) images[n] = merge_levels(levels.begin() + n * p.levels, p.levels);
   if (p.cut_over_batch) cut_over_batch(p.post_nms_batch, images);
   for (std::int64_t n = 0; n < p.images; ++n) {
     const std::int64_t rows = std::min<std::int64_t>(p.post_nms, images[n].size());
-    float* box = boxes + n * p.post_nms * 4;
-    float* score = scores + n * p.post_nms;
+    float* box = out.boxes + n * p.post_nms * 4;
+    float* score = out.scores + n * p.post_nms;
     for (std::int64_t i = 0; i < rows; ++i) {
       std::copy_n(images[n][i].box, 4, box + 4 * i);
       score[i] = key_score(images[n][i].key);
     }
     std::fill(box + 4 * rows, box + 4 * p.post_nms, 0.0f);
     std::fill(score + rows, score + p.post_nms, 0.0f);
-    count[n] = static_cast<std::int32_t>(rows);
+    out.count[n] = static_cast<std::int32_t>(rows);
   }
 }
 

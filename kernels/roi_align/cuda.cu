@@ -1,11 +1,9 @@
-// RoIAlign over a pyramid, channels last: all levels in one launch, a RoI's level found inside.
+// RoIAlign over a pyramid, channels last: all levels in one launch; the kernel finds a RoI's level.
 //
-// Forward: a block per RoI writes down the taps of its bins on both axes once, then gathers (bins x channels), four channels at
-// a time. The sums run in float32, in the host twin's order with the host twin's fused multiply-adds.
+// A block per RoI writes the taps of its bins on both axes to shared memory once, then gathers (bins x channels), four
+// channels a thread. Sums are float32 in the order of the reference implementation, with its fused multiply-adds.
 #include <algorithm>
 
-#include "kernels/common/box_math.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
 #include "kernels/common/vector.h"
 #include "kernels/roi_align/taps.h"
@@ -27,11 +25,14 @@ struct TapTable {
   int capacity;
 
   __device__ TapTable(void* shared, int pooled, int capacity)
-      : taps(static_cast<Tap*>(shared)), begin(reinterpret_cast<int*>(taps + 2 * capacity)), count(begin + 2 * pooled), capacity(capacity) {}
+      : taps(static_cast<Tap*>(shared)),
+        begin(reinterpret_cast<int*>(taps + 2 * capacity)),
+        count(begin + 2 * pooled),
+        capacity(capacity) {}
   static std::size_t bytes(int pooled, int capacity) { return 2 * (capacity * sizeof(Tap) + 2 * pooled * sizeof(int)); }
 };
 
-// Places for one axis. A fixed number of samples: two for each. Adaptive: bins that follow each other share at most two pixels,
+// Places for one axis. A fixed number of samples: two for each. Adaptive: neighbouring bins share at most two pixels,
 // so the place "first pixel + 4 x bin" keeps them apart.
 std::int64_t tap_capacity(const RoiAlignParams& p) {
   if (p.sampling_ratio > 0) return std::int64_t{2} * p.sampling_ratio * p.pooled;
@@ -55,7 +56,8 @@ __device__ void fill_table(const RoiAlignParams& p, const RoiAxis& y, const RoiA
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    roi_align_forward_kernel(RoiAlignParams p, Features<T> features, const float* rois, const std::int32_t* roi_image, T* out, int capacity) {
+    roi_align_forward_kernel(RoiAlignParams p, Features<T> features, const float* rois, const std::int32_t* roi_image,
+                             T* out, int capacity) {
   using Vector = Pack<T, kWidth>;
   const TapTable table(dynamic_shared<Tap>(), p.pooled, capacity);
   const std::int64_t roi = blockIdx.x;
@@ -93,7 +95,8 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 template <class T>
-void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois, const std::int32_t* roi_image, T* out, cudaStream_t stream) {
+void roi_align_forward(const RoiAlignParams& p, const T* const* features, const float* rois,
+                       const std::int32_t* roi_image, T* out, cudaStream_t stream) {
   if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
     throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
   Features<T> f{};
@@ -104,12 +107,15 @@ void roi_align_forward(const RoiAlignParams& p, const T* const* features, const 
   }
   const std::int64_t capacity = tap_capacity(p);
   const Shape shape{.x = p.rois, .threads = kThreads, .shared = TapTable::bytes(p.pooled, static_cast<int>(capacity))};
-  launch("roi_align_forward", wide ? roi_align_forward_kernel<T, kWide> : roi_align_forward_kernel<T, 1>, shape, stream, p, f, rois, roi_image, out,
-         static_cast<int>(capacity));
+  launch("roi_align_forward", wide ? roi_align_forward_kernel<T, kWide> : roi_align_forward_kernel<T, 1>, shape, stream,
+         p, f, rois, roi_image, out, static_cast<int>(capacity));
 }
 
-template void roi_align_forward(const RoiAlignParams&, const float* const*, const float*, const std::int32_t*, float*, cudaStream_t);
-template void roi_align_forward(const RoiAlignParams&, const Bfloat16* const*, const float*, const std::int32_t*, Bfloat16*, cudaStream_t);
-template void roi_align_forward(const RoiAlignParams&, const Float16* const*, const float*, const std::int32_t*, Float16*, cudaStream_t);
+template void roi_align_forward(const RoiAlignParams&, const float* const*, const float*, const std::int32_t*, float*,
+                                cudaStream_t);
+template void roi_align_forward(const RoiAlignParams&, const Bfloat16* const*, const float*, const std::int32_t*,
+                                Bfloat16*, cudaStream_t);
+template void roi_align_forward(const RoiAlignParams&, const Float16* const*, const float*, const std::int32_t*,
+                                Float16*, cudaStream_t);
 
 }  // namespace ttt::kernels::cuda

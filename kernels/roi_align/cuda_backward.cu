@@ -1,11 +1,9 @@
-// RoIAlign's gradient by gathering: a block owns a tile of 4 x 4 feature pixels of one level and image, visits the RoIs that
-// touch it in ascending order, and adds what each gives to its pixels in registers. So every sum has a fixed order (the host
-// twin's), every gradient is written once, and there are no atomics.
+// RoIAlign's gradient by gathering. A block owns a tile of 4 x 4 feature pixels of one level and image, visits the RoIs
+// that touch it in ascending order, and adds their gradients in registers. Every sum has the order of the reference
+// implementation, every gradient is written once, and there are no atomics.
 //
-// A first kernel notes each RoI's level and the pixels that it can touch; a tile's block asks 256 of these notes at a time.
-#include "kernels/common/box_math.h"
+// A first kernel stores each RoI's level and the pixels that it can touch; a tile's block tests 256 of these at a time.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
 #include "kernels/common/vector.h"
 #include "kernels/roi_align/taps.h"
@@ -13,7 +11,8 @@
 namespace ttt::kernels::cuda {
 namespace {
 
-constexpr int kTile = 4, kLanes = 64, kThreads = kTile * kLanes;  // a thread: one row of the tile, one vector of channels
+constexpr int kTile = 4, kLanes = 64,
+              kThreads = kTile * kLanes;  // a thread: one row of the tile, one vector of channels
 constexpr int kWide = 4;
 constexpr int kMaxPooled = 32;
 
@@ -33,13 +32,11 @@ struct Notes {
   std::int32_t *first, *end;  // [images]
 };
 
-Notes notes_in(const RoiAlignParams& p, void* workspace, std::size_t* bytes = nullptr) {
-  Parts parts(workspace);
+Notes notes_in(const RoiAlignParams& p, Workspace&& memory) {
   Notes n{};
-  n.footprint = parts.take<Footprint>(p.rois);
-  n.first = parts.take<std::int32_t>(2 * p.images);
+  n.footprint = memory.take<Footprint>(p.rois);
+  n.first = memory.take<std::int32_t>(2 * p.images);
   n.end = n.first == nullptr ? nullptr : n.first + p.images;
-  if (bytes != nullptr) *bytes = parts.bytes();
   return n;
 }
 
@@ -51,7 +48,8 @@ __device__ void bounds(const RoiSpan& s, std::int64_t extent, std::int32_t& firs
   last = static_cast<std::int32_t>(high);
 }
 
-__global__ void __launch_bounds__(kThreads) note_rois(RoiAlignParams p, const float* rois, const std::int32_t* roi_image, Notes notes) {
+__global__ void __launch_bounds__(kThreads)
+    note_rois(RoiAlignParams p, const float* rois, const std::int32_t* roi_image, Notes notes) {
   const std::int64_t r = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.rois) return;
   const float corners[4] = {rois[4 * r], rois[4 * r + 1], rois[4 * r + 2], rois[4 * r + 3]};
@@ -61,7 +59,8 @@ __global__ void __launch_bounds__(kThreads) note_rois(RoiAlignParams p, const fl
     f.image = -1;
   } else {
     const RoiSpan y = roi_span(p, f.level, corners + 1), x = roi_span(p, f.level, corners);
-    if (roi_axis(y, p.pooled, p.sampling_ratio, p.height[f.level], axis) && roi_axis(x, p.pooled, p.sampling_ratio, p.width[f.level], axis)) {
+    if (roi_axis(y, p.pooled, p.sampling_ratio, p.height[f.level], axis) &&
+        roi_axis(x, p.pooled, p.sampling_ratio, p.width[f.level], axis)) {
       bounds(y, p.height[f.level], f.first_y, f.last_y);
       bounds(x, p.width[f.level], f.first_x, f.last_x);
       atomicMax(&notes.first[f.image], static_cast<std::int32_t>(p.rois - r));
@@ -78,7 +77,8 @@ struct Tile {
 
   __device__ Tile(const RoiAlignParams& p, std::int64_t block) : level(0), image(0), y(0), x(0) {
     for (;; ++level) {
-      const std::int64_t rows = (p.height[level] + kTile - 1) / kTile, columns = (p.width[level] + kTile - 1) / kTile, all = p.images * rows * columns;
+      const std::int64_t rows = (p.height[level] + kTile - 1) / kTile, columns = (p.width[level] + kTile - 1) / kTile,
+                         all = p.images * rows * columns;
       if (block >= all) {
         block -= all;
         continue;
@@ -90,7 +90,8 @@ struct Tile {
     }
   }
   __device__ bool touched_by(const Footprint& f) const {
-    return f.image == image && f.level == level && f.first_y < y + kTile && f.last_y >= y && f.first_x < x + kTile && f.last_x >= x;
+    return f.image == image && f.level == level && f.first_y < y + kTile && f.last_y >= y && f.first_x < x + kTile &&
+           f.last_x >= x;
   }
 };
 
@@ -104,7 +105,8 @@ __device__ void fill_weights(const RoiAlignParams& p, const float* corners, cons
   for (int i = static_cast<int>(threadIdx.x); i < 2 * p.pooled; i += kThreads) {
     const int is_x = i / p.pooled, b = i % p.pooled, origin = is_x ? tile.x : tile.y;
     RoiAxis axis;
-    roi_axis(roi_span(p, tile.level, is_x ? corners : corners + 1), p.pooled, p.sampling_ratio, is_x ? p.width[tile.level] : p.height[tile.level], axis);
+    roi_axis(roi_span(p, tile.level, is_x ? corners : corners + 1), p.pooled, p.sampling_ratio,
+             is_x ? p.width[tile.level] : p.height[tile.level], axis);
     float weight[kTile] = {};
     unsigned present = 0;
     visit_samples(axis, b, [&](std::int32_t pixel, float value) {
@@ -120,9 +122,10 @@ __device__ void fill_weights(const RoiAlignParams& p, const float* corners, cons
   }
 }
 
-// Adds what one RoI gives to the thread's row of pixels.
+// Adds one RoI's gradient to the thread's row of pixels.
 template <class T, int kWidth>
-__device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, int row, const TileWeights& w, float (&sum)[kTile][kWidth]) {
+__device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, int row, const TileWeights& w,
+                        float (&sum)[kTile][kWidth]) {
   for (int by = 0; by < pooled; ++by) {
     if (!(w.present[0][by] >> row & 1)) continue;
     const float wy = w.weight[0][by][row];
@@ -139,7 +142,8 @@ __device__ void add_roi(int pooled, const Pack<T, kWidth>* grad, int vectors, in
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
-    roi_align_backward_kernel(RoiAlignParams p, const T* grad_out, const float* rois, Notes notes, Gradients<T> gradients) {
+    roi_align_backward_kernel(RoiAlignParams p, const T* grad_out, const float* rois, Notes notes,
+                              Gradients<T> gradients) {
   using Vector = Pack<T, kWidth>;
   __shared__ std::int32_t hits[kThreads];
   __shared__ int sums[33];
@@ -170,7 +174,9 @@ __global__ void __launch_bounds__(kThreads)
       const float corners[4] = {rois[4 * roi], rois[4 * roi + 1], rois[4 * roi + 2], rois[4 * roi + 3]};
       fill_weights(p, corners, tile, weights);
       __syncthreads();
-      if (works) add_roi(p.pooled, reinterpret_cast<const Vector*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel, vectors, row, weights, sum);
+      if (works)
+        add_roi(p.pooled, reinterpret_cast<const Vector*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel,
+                vectors, row, weights, sum);
       __syncthreads();
     }
   }
@@ -181,23 +187,21 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-std::size_t roi_align_backward_workspace(const RoiAlignParams& p) {
-  std::size_t bytes = 0;
-  notes_in(p, nullptr, &bytes);
-  return bytes;
-}
+std::size_t roi_align_backward_workspace(const RoiAlignParams& p) { return workspace_bytes(notes_in, p); }
 
 template <class T>
-void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image, T* const* grad_features,
-                        void* workspace, cudaStream_t stream) {
+void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float* rois, const std::int32_t* roi_image,
+                        T* const* grad_features, void* workspace, cudaStream_t stream) {
   if (p.levels < 1 || p.levels > kMaxLevels || p.pooled < 1)
     throw UsageError("RoIAlign wants 1 to 8 levels and at least one bin. Correct RoiAlignParams.");
   if (p.pooled > kMaxPooled || p.rois > 0x7FFFFFFF)
-    throw UsageError("RoIAlign's gradient on a GPU takes at most 32 bins on a side and 2^31 RoIs. Lower RoiAlignParams::pooled.");
+    throw UsageError(
+        "RoIAlign's gradient on a GPU takes at most 32 bins on a side and 2^31 RoIs. Lower RoiAlignParams::pooled.");
   if (p.rois == 0) return;
-  const Notes notes = notes_in(p, workspace);
+  const Notes notes = notes_in(p, Workspace(workspace));
   clear(notes.first, static_cast<std::size_t>(2 * p.images) * sizeof(std::int32_t), stream);
-  launch("note_rois", note_rois, {.x = blocks_for(p.rois, kThreads), .threads = kThreads}, stream, p, rois, roi_image, notes);
+  launch("note_rois", note_rois, {.x = blocks_for(p.rois, kThreads), .threads = kThreads}, stream, p, rois, roi_image,
+         notes);
   Gradients<T> g{};
   bool wide = takes_packs<T, kWide>(p.channels, grad_out);
   std::int64_t tiles = 0;
@@ -207,11 +211,15 @@ void roi_align_backward(const RoiAlignParams& p, const T* grad_out, const float*
     tiles += p.images * blocks_for(p.height[l], kTile) * blocks_for(p.width[l], kTile);
   }
   const Shape shape{.x = tiles, .y = blocks_for(wide ? p.channels / kWide : p.channels, kLanes), .threads = kThreads};
-  launch("roi_align_backward", wide ? roi_align_backward_kernel<T, kWide> : roi_align_backward_kernel<T, 1>, shape, stream, p, grad_out, rois, notes, g);
+  launch("roi_align_backward", wide ? roi_align_backward_kernel<T, kWide> : roi_align_backward_kernel<T, 1>, shape,
+         stream, p, grad_out, rois, notes, g);
 }
 
-template void roi_align_backward(const RoiAlignParams&, const float*, const float*, const std::int32_t*, float* const*, void*, cudaStream_t);
-template void roi_align_backward(const RoiAlignParams&, const Bfloat16*, const float*, const std::int32_t*, Bfloat16* const*, void*, cudaStream_t);
-template void roi_align_backward(const RoiAlignParams&, const Float16*, const float*, const std::int32_t*, Float16* const*, void*, cudaStream_t);
+template void roi_align_backward(const RoiAlignParams&, const float*, const float*, const std::int32_t*, float* const*,
+                                 void*, cudaStream_t);
+template void roi_align_backward(const RoiAlignParams&, const Bfloat16*, const float*, const std::int32_t*,
+                                 Bfloat16* const*, void*, cudaStream_t);
+template void roi_align_backward(const RoiAlignParams&, const Float16*, const float*, const std::int32_t*,
+                                 Float16* const*, void*, cudaStream_t);
 
 }  // namespace ttt::kernels::cuda

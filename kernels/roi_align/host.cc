@@ -1,18 +1,19 @@
-// RoIAlign (He et al. 2017) over a pyramid, channels last. Samples are torchvision's (kernels/roi_align/taps.h); only the order
-// in which the samples of a bin are added differs.
+// RoIAlign (He et al. 2017) over a pyramid, channels last. The samples are torchvision's (kernels/roi_align/taps.h);
+// the samples of a bin are added in another order.
 #include <algorithm>
 #include <vector>
 
 #include "core/error.h"
 #include "core/parallel.h"
-#include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
 #include "kernels/roi_align/host_stencil.h"
+
+#define TTT_SIMD_BODY "kernels/roi_align/host_simd.inc"
+#include "kernels/common/simd_variants.inc"
 
 namespace ttt::kernels::host {
 namespace {
 
-// Taps of every bin along one axis, and the same turned round: taps of every feature pixel.
+// Taps of every bin along one axis, or transposed: taps of every feature pixel.
 struct Axis {
   std::vector<std::int32_t> begin;
   std::vector<Tap> taps;
@@ -74,6 +75,8 @@ void check(const RoiAlignParams& p) {
 }
 
 }  // namespace
+
+StencilLoop stencil_loop(Isa isa) { return TTT_PICK(isa, stencil); }
 
 void roi_align_forward(const RoiAlignParams& p, const float* const* features, const float* rois,
                        const std::int32_t* roi_image, float* out, ThreadPool* pool) {

@@ -1,8 +1,8 @@
-// The one inner loop of RoIAlign, forward and backward: dst[y, x, :] (+)= sum over taps of wy * wx * src[ty, tx, :].
+// The inner loop of RoIAlign, forward and backward: dst[y, x, :] (+)= sum over taps of wy * wx * src[ty, tx, :].
 //
 // Bilinear sampling and averaging are separable, so a RoI is two short lists of taps per axis, the same for all
 // channels. Forward gathers feature pixels into bins; backward gathers bins into feature pixels with the transposed
-// lists: every destination is read and written once, in a fixed order, and no two threads meet.
+// lists: every destination is read and written once, in a fixed order, by one thread.
 #pragma once
 
 #include <cstddef>

@@ -1,14 +1,27 @@
-// Where RoIAlign samples along one axis: shared by the kernel and its host twin, so that both weigh the same pixels by the
-// same bits. Positions, borders and the order of the arithmetic are torchvision's roi_align.
+// RoIAlign's pyramid level of a RoI and its samples along one axis, shared by the kernel and the reference
+// implementation. Positions, borders and the order of the arithmetic are torchvision's.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
 #include "core/host_device.h"
-#include "kernels/common/params.h"
+#include "kernels/common/box_math.h"
+#include "kernels/roi_align/roi_align.h"
 
 namespace ttt::kernels {
+
+// Pyramid level of a RoI counted from p.min_level, or -1 where it has none (NaN, or a negative area: such rows are
+// zero). torchvision adds its eps after the logarithm, maskrcnn-benchmark before it.
+TTT_HD inline int roi_level(const RoiAlignParams& p, const float* roi) {
+  if (p.levels == 1) return 0;
+  const float s = sqrtf(box_area(roi, p.legacy_area ? 1.0f : 0.0f)) / p.canonical_size;
+  const float canonical = static_cast<float>(p.canonical_level), eps = 1e-6f;
+  const float level = floorf(p.legacy_area ? canonical + log2f(s + eps) : canonical + log2f(s) + eps);
+  if (!(level == level)) return -1;
+  const float lo = static_cast<float>(p.min_level), hi = static_cast<float>(p.min_level + p.levels - 1);
+  return static_cast<int>(level < lo ? lo : (level > hi ? hi : level)) - p.min_level;
+}
 
 struct RoiSpan {
   float start, length;  // of a RoI on one axis, in feature pixels
@@ -50,8 +63,8 @@ TTT_HD inline bool roi_axis(const RoiSpan& span, int pooled, int sampling_ratio,
   return true;
 }
 
-// Calls visit(pixel, weight) for what the samples of bin b read, one or two pixels a sample. The same pixel may come several
-// times: its weights are to be added in this order.
+// Calls visit(pixel, weight) for what the samples of bin b read, one or two pixels a sample. The same pixel may come
+// several times: its weights are to be added in this order.
 template <class Visit>
 TTT_HD inline void visit_samples(const RoiAxis& a, int b, const Visit& visit) {
   const auto divide = [&](float x) { return a.exact ? x * a.inverse : x / a.samples; };
@@ -76,9 +89,9 @@ struct Tap {
   float weight;
 };
 
-// Writes the taps of bin b, ascending and each pixel once, to place(first pixel) and returns how many: at most two a sample,
-// and at most two more than the pixels that the bin spans. place is called only where there is a tap. (In a RoI that is
-// turned inside out samples descend, and a pixel may come twice.)
+// Writes the taps of bin b, ascending and each pixel once, to place(first pixel) and returns how many: at most two a
+// sample, and at most two more than the pixels that the bin spans. place is called only where there is a tap. (In a RoI
+// that is turned inside out samples descend, and a pixel may come twice.)
 template <class Place>
 TTT_HD inline int bin_taps(const RoiAxis& a, int b, const Place& place) {
   int n = 0;

@@ -1,6 +1,5 @@
-// A fixed-size random subset of positives and negatives (torchvision's BalancedPositiveNegativeSampler), drawn by
-// counter: candidate c of an image has the key random_bits(seed, purpose, step, image_id, c), and the smallest keys
-// win. So a draw depends on neither the rank that makes it nor on the other images.
+// The sampler: candidate c of an image has the key random_bits(seed, purpose, step, image_id, c), and the smallest keys
+// win. A draw depends neither on the rank that makes it nor on the other images.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -9,7 +8,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/rng.h"
-#include "kernels/common/host.h"
+#include "kernels/sample/sample.h"
 
 namespace ttt::kernels::host {
 namespace {
@@ -53,7 +52,8 @@ class Draw {
   void collect(bool positive, std::uint64_t bound) {
     keys_.clear();
     const auto purpose = static_cast<Purpose>(p_.purpose);
-    const auto seed = static_cast<std::uint64_t>(key_[0]), step = static_cast<std::uint64_t>(key_[1]), id = static_cast<std::uint64_t>(image_id_);
+    const auto seed = static_cast<std::uint64_t>(key_[0]), step = static_cast<std::uint64_t>(key_[1]);
+    const auto id = static_cast<std::uint64_t>(image_id_);
     for (std::int64_t c = 0; c < p_.candidates; ++c) {
       if (positive ? matched_[c] < 0 : matched_[c] != -1) continue;
       const std::uint64_t bits = random_bits(seed, purpose, step, id, static_cast<std::uint64_t>(c));
@@ -70,20 +70,19 @@ class Draw {
 
 }  // namespace
 
-void sample(const SampleParams& p, const std::int64_t* key, const std::int32_t* matched, const std::int64_t* image_id, std::int32_t* index,
-            std::int32_t* positives, std::int32_t* total, ThreadPool* pool) {
+void sample(const SampleParams& p, const SampleIn& in, const SampleOut& out, ThreadPool* pool) {
   if (!(p.positive_fraction >= 0.0f && p.positive_fraction <= 1.0f) || p.size < 0)
     throw UsageError("A sampler wants a size of at least 0 and a positive fraction in [0, 1]. Correct SampleParams.");
   // A product of floats rounds to what the decimal fraction means: 10 * 0.7f is 7, as 10 * 0.7 is in double.
   const auto most = static_cast<std::int64_t>(static_cast<float>(p.size) * p.positive_fraction);
   parallel_for(pool, p.images, [&](std::int64_t n) {
-    Draw draw(p, key, matched + n * p.candidates, image_id[n]);
-    std::int32_t* out = index + n * p.size;
-    const std::int64_t pos = draw.pick(true, most, out);
-    const std::int64_t neg = draw.pick(false, p.size - pos, out + pos);
-    std::fill(out + pos + neg, out + p.size, 0);
-    positives[n] = static_cast<std::int32_t>(pos);
-    total[n] = static_cast<std::int32_t>(pos + neg);
+    Draw draw(p, in.key, in.matched + n * p.candidates, in.image_id[n]);
+    std::int32_t* index = out.index + n * p.size;
+    const std::int64_t pos = draw.pick(true, most, index);
+    const std::int64_t neg = draw.pick(false, p.size - pos, index + pos);
+    std::fill(index + pos + neg, index + p.size, 0);
+    out.positives[n] = static_cast<std::int32_t>(pos);
+    out.total[n] = static_cast<std::int32_t>(pos + neg);
   });
 }
 

@@ -1,15 +1,15 @@
-// SGD with momentum over many tensors in one launch. What a captured step must not bake in (learning rate, scale of the gradients,
-// whether the step is skipped) is read from the device's memory.
+// SGD with momentum over many tensors in one launch. Learning rate, scale of the gradients and the skip flag are read
+// from the device's memory, so that a captured step can be replayed with new values.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
+#include "kernels/sgd/sgd.h"
 
 namespace ttt::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256, kPerThread = 4, kPerBlock = kThreads * kPerThread;
 
-// The host twin's order: decay and the step are fused, momentum is a product and then a sum.
+// PyTorch's order: weight decay and the step are fused, momentum is a product and then a sum.
 __device__ void update(const SgdParams& p, const float* grad, float* momentum, float* weight) {
   float g = *grad * p.grad_scale;
   if (p.weight_decay != 0.0f) g = fmaf(*weight, p.weight_decay, g);
@@ -22,7 +22,10 @@ __global__ void __launch_bounds__(kThreads) sgd_tensors(float momentum, const Sg
   const SgdTensor t = tensors[blockIdx.y];
   const std::int64_t block = static_cast<std::int64_t>(blockIdx.x) * kPerBlock, first = block + threadIdx.x;
   if (block >= t.size || (control.skip != nullptr && *control.skip != 0)) return;
-  const SgdParams p{.lr = *control.lr * t.lr_factor, .momentum = momentum, .weight_decay = t.weight_decay, .grad_scale = *control.grad_scale};
+  const SgdParams p{.lr = *control.lr * t.lr_factor,
+                    .momentum = momentum,
+                    .weight_decay = t.weight_decay,
+                    .grad_scale = *control.grad_scale};
   for (int k = 0; k < kPerThread; ++k) {
     const std::int64_t i = first + k * kThreads;
     if (i < t.size) update(p, t.grad + i, t.momentum + i, t.weight + i);
@@ -42,12 +45,16 @@ __global__ void __launch_bounds__(kThreads) find_nonfinite_kernel(const SgdTenso
 
 }  // namespace
 
-void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control, cudaStream_t stream) {
-  launch("sgd_tensors", sgd_tensors, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, momentum, tensors, control);
+void sgd(float momentum, const SgdTensor* tensors, std::int64_t count, std::int64_t largest, const SgdControl& control,
+         cudaStream_t stream) {
+  launch("sgd_tensors", sgd_tensors, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream,
+         momentum, tensors, control);
 }
 
-void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found, cudaStream_t stream) {
-  launch("find_nonfinite", find_nonfinite_kernel, {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, tensors, found);
+void find_nonfinite(const SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found,
+                    cudaStream_t stream) {
+  launch("find_nonfinite", find_nonfinite_kernel,
+         {.x = blocks_for(largest, kPerBlock), .y = count, .threads = kThreads}, stream, tensors, found);
 }
 
 }  // namespace ttt::kernels::cuda

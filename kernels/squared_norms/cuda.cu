@@ -1,7 +1,7 @@
-// Squares of gradients, weights and of what an update changed, summed by groups of layers: telemetry without copying the parameters to the host.
+// Sums of squares by groups of layers: telemetry without a copy of the parameters to the host.
 #include "kernels/common/block.h"
-#include "kernels/common/cuda.h"
 #include "kernels/common/launch.h"
+#include "kernels/squared_norms/squared_norms.h"
 
 namespace ttt::kernels::cuda {
 namespace {
@@ -20,8 +20,9 @@ __device__ void write_sums(SquaredNorms sums, SquaredNorms* out) {
 }
 
 // A warp per piece. Squares of floats are exact in double precision; only sums and differences round.
-__global__ void __launch_bounds__(kThreads) sum_pieces(std::int64_t pieces, const NormPiece* piece, const float* gradient, const float* before, const float* after,
-                                                       SquaredNorms* partial) {
+__global__ void __launch_bounds__(kThreads)
+    sum_pieces(std::int64_t pieces, const NormPiece* piece, const float* gradient, const float* before,
+               const float* after, SquaredNorms* partial) {
   const std::int64_t p = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
   if (p >= pieces) return;
   SquaredNorms sums{};
@@ -34,7 +35,8 @@ __global__ void __launch_bounds__(kThreads) sum_pieces(std::int64_t pieces, cons
 }
 
 // A block, of one warp, per group.
-__global__ void __launch_bounds__(32) sum_groups(const std::int64_t* group_begin, const SquaredNorms* partial, SquaredNorms* out) {
+__global__ void __launch_bounds__(32)
+    sum_groups(const std::int64_t* group_begin, const SquaredNorms* partial, SquaredNorms* out) {
   SquaredNorms sums{};
   for (std::int64_t p = group_begin[blockIdx.x] + threadIdx.x; p < group_begin[blockIdx.x + 1]; p += 32)
     sums.gradient += partial[p].gradient, sums.weight += partial[p].weight, sums.change += partial[p].change;
@@ -43,8 +45,10 @@ __global__ void __launch_bounds__(32) sum_groups(const std::int64_t* group_begin
 
 }  // namespace
 
-void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after, SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream) {
-  launch("sum_pieces", sum_pieces, {.x = blocks_for(g.pieces, kWarps), .threads = kThreads}, stream, g.pieces, g.piece, gradient, before, after, partial);
+void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after,
+                   SquaredNorms* partial, SquaredNorms* out, cudaStream_t stream) {
+  launch("sum_pieces", sum_pieces, {.x = blocks_for(g.pieces, kWarps), .threads = kThreads}, stream, g.pieces, g.piece,
+         gradient, before, after, partial);
   launch("sum_groups", sum_groups, {.x = g.groups, .threads = 32}, stream, g.group_begin, partial, out);
 }
 

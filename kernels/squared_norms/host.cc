@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/common/host.h"
+#include "kernels/squared_norms/squared_norms.h"
 
 namespace ttt::kernels::host {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 constexpr int kLanes = 32;
 constexpr int kAtOnce = 8;  // lanes whose sums stay in registers
 
-// The device's order: a warp's lanes take every 32nd value and halve their number until one is left.
+// The kernel's order: 32 lanes take every 32nd value each, and halve their number until one is left.
 double sum_of_lanes(double* lane) {
   for (int half = kLanes / 2; half > 0; half /= 2)
     for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
@@ -36,7 +36,8 @@ double sum_of_squares(std::int64_t n, const Value& value) {
 
 }  // namespace
 
-void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after, SquaredNorms* out) {
+void squared_norms(const NormGroups& g, const float* gradient, const float* before, const float* after,
+                   SquaredNorms* out) {
   for (std::int64_t group = 0; group < g.groups; ++group) {
     double gradients[kLanes] = {}, weights[kLanes] = {}, changes[kLanes] = {};
     for (std::int64_t p = g.group_begin[group]; p < g.group_begin[group + 1]; ++p) {
@@ -47,7 +48,8 @@ void squared_norms(const NormGroups& g, const float* gradient, const float* befo
       weights[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]); });
       changes[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]) - old[i]; });
     }
-    out[group] = {.gradient = sum_of_lanes(gradients), .weight = sum_of_lanes(weights), .change = sum_of_lanes(changes)};
+    out[group] = {
+        .gradient = sum_of_lanes(gradients), .weight = sum_of_lanes(weights), .change = sum_of_lanes(changes)};
   }
 }
 

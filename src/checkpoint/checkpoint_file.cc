@@ -63,11 +63,21 @@ std::string read_text(const File& file, const std::string& name) {
   return {bytes.begin(), bytes.end()};
 }
 
-void check_bytes(const std::string& path) {
+// The head, and by it every other byte. Returns the version.
+int check_bytes(const std::string& path) {
   if (!fs::is_regular_file(path)) throw UsageError("There is no checkpoint '" + path + "'. Name a file step-*.h5 of a run's checkpoint folder.");
-  if (const int version = data::check_seal(path, kind()); version != kCheckpointVersion)
-    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) + ", this program reads version " +
+  const int version = data::check_seal(path, kind());
+  if (version < 1 || version > kCheckpointVersion)
+    throw UsageError("The checkpoint '" + path + "' has version " + std::to_string(version) + ", this program reads versions 1 to " +
                      std::to_string(kCheckpointVersion) + ". Use the build that wrote it.");
+  return version;
+}
+
+// What version 1 did not name: its only schedule and optimizer, whose momentum lay in a group of its own.
+void add_kinds(Json& recipe) {
+  if (!recipe.contains("train")) return;
+  for (const auto& [group, kind] : {std::pair{"schedule", "step_decay"}, std::pair{"optimizer", "sgd"}})
+    if (recipe["train"].contains(group)) recipe["train"][group]["kind"] = kind;
 }
 
 }  // namespace
@@ -135,18 +145,20 @@ std::int64_t write_checkpoint(const std::string& path, const CheckpointState& st
 }
 
 Checkpoint read_checkpoint(const std::string& path) {
-  check_bytes(path);
+  const int version = check_bytes(path);
   const File file = File::open(path);
   Checkpoint c{.path = path};
   c.state = state_from_json(result::parse(read_text(file, "/state"), "The checkpoint '" + path + "'"));
+  if (version == 1) add_kinds(c.state.recipe);
   result::for_each_column(c.state.steps, [&](const std::string& name, auto& column) {
     column = read_checked<typename std::remove_cvref_t<decltype(column)>::value_type>(file, "/steps/" + name);
   });
   const std::pair<const std::string, std::map<std::string, CheckpointArray>*> groups[] = {
-      {"/weights/", &c.weights}, {"/momentum/", &c.momentum}, {"/per_rank/", &c.per_rank}};
+      {"/weights/", &c.weights}, {"/optimizer/", &c.optimizer}, {"/per_rank/", &c.per_rank}};
   const std::string listeners = "/listeners/";
   for (const std::string& name : file.datasets()) {
     if (name.starts_with(listeners)) c.state.sections[name.substr(listeners.size())] = read_text(file, name);
+    if (version == 1 && name.starts_with("/momentum/")) c.optimizer[name.substr(1)] = {file.dims(name), read_checked<float>(file, name)};
     for (const auto& [prefix, arrays] : groups)
       if (name.starts_with(prefix)) (*arrays)[name.substr(prefix.size())] = {file.dims(name), read_checked<float>(file, name)};
   }

@@ -14,9 +14,9 @@
 
 namespace ttt::train {
 
-inline constexpr int kCheckpointVersion = 1;
+inline constexpr int kCheckpointVersion = 2;  // version 1 is read too
 
-// An array in the order and shape of weights files (train/weights.h).
+// An array in the order and shape of weights files (models/weights.h).
 struct CheckpointArray {
   data::h5::Dims dims;
   std::vector<float> values;
@@ -40,12 +40,12 @@ struct CheckpointState {
 struct Checkpoint {
   std::string path;
   CheckpointState state;
-  std::map<std::string, CheckpointArray> weights;   // parameters and buffers, by name
-  std::map<std::string, CheckpointArray> momentum;  // of the trainable ones
-  std::map<std::string, CheckpointArray> per_rank;  // [ranks, ...]: buffers that each rank has for itself; empty where none does
+  std::map<std::string, CheckpointArray> weights;    // parameters and buffers, by name
+  std::map<std::string, CheckpointArray> optimizer;  // its state: "<state>/<name>" of each trainable one, or "<state>"
+  std::map<std::string, CheckpointArray> per_rank;   // [ranks, ...]: buffers that each rank has for itself; empty where none does
 };
 
-// Hands one array after another to the file, as "/weights/<name>", "/momentum/<name>" or "/per_rank/<name>".
+// Hands one array after another to the file, as "/weights/<name>", "/optimizer/<state>/<name>" or "/per_rank/<name>".
 using AddArray = std::function<void(const std::string& dataset, std::span<const float> values, const data::h5::Dims& dims)>;
 
 // Writes `path` (under a temporary name, synced to the disk, renamed) and returns its size in bytes. `about_bytes`: reserved before anything is

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "core/clock.h"
-#include "settings/fields_json.h"
 
 namespace ttt::train {
 namespace {
@@ -37,7 +36,7 @@ std::span<const float> in_file_order(const Parameter& p, const float* memory, st
 }  // namespace
 
 Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::move(parts)), folder_(std::move(earlier.folder)) {
-  const CheckpointConfig& config = parts_.recipe.train.checkpoint;
+  const CheckpointConfig& config = parts_.config;
   writes_ = !config.folder.empty();
   if (config.every_epochs > 0) interval_ = std::max<std::int64_t>(1, std::llround(config.every_epochs * static_cast<double>(parts_.steps_per_epoch)));
   for (const std::string& sentence : earlier.warnings) warn(sentence);
@@ -53,7 +52,8 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier) : parts_(std::m
     layout_.back().value = at::Tensor();
   }
   weights_.resize(static_cast<std::size_t>(parts_.parameters.flat_values().numel()));
-  momentum_.resize(weights_.size());
+  for (const NamedTensor& t : parts_.optimizer.state())
+    optimizer_.push_back({t.name, dims_of(t.value.sizes().vec()), std::vector<float>(static_cast<std::size_t>(t.value.numel()))});
   fixed_.resize(static_cast<std::size_t>(fixed));
   scratch_.resize(static_cast<std::size_t>(longest));
 }
@@ -65,7 +65,7 @@ void Checkpoints::warn(const std::string& sentence) {
 
 bool Checkpoints::due(std::int64_t step) const {
   if (!writes_ || step == saved_step_) return false;
-  const double every_s = parts_.recipe.train.checkpoint.every_s;
+  const double every_s = parts_.config.every_s;
   // Of one rank's clock; the others hear of it when they agree.
   const bool late = every_s > 0 && parts_.control.rank() == 0 && now_s() - saved_s_ >= every_s;
   return late || (interval_ > 0 && step % interval_ == 0);
@@ -87,7 +87,7 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
   std::vector<std::string> per_rank = gather_per_rank();
   if (!folder_) return;
   stage(std::move(per_rank));
-  state.recipe = result::fields_json(parts_.recipe);
+  state.recipe = parts_.recipe;
   state.data = parts_.data;
   state.past = parts_.recorder.past();
   sample_ = {.step = at.step, .wall_s = state.clocks.run_s};
@@ -96,7 +96,7 @@ void Checkpoints::save(const Position& at, std::span<Listener* const> listeners,
 }
 
 std::vector<std::string> Checkpoints::gather_per_rank() const {
-  if (!buffers_per_rank() || parts_.control.size() == 1) return {};
+  if (!parts_.buffers_per_rank || parts_.control.size() == 1) return {};
   std::string own;
   for (const Parameter& p : parts_.parameters.all()) {
     if (!p.buffer) continue;
@@ -110,7 +110,8 @@ void Checkpoints::stage(std::vector<std::string> per_rank) {
   model::ParameterStore& store = parts_.parameters;
   const std::int64_t flat = store.flat_values().numel();
   copy_into(weights_.data(), store.flat_values(), {flat});
-  copy_into(momentum_.data(), parts_.optimizer.momentum(), {flat});
+  const std::vector<NamedTensor> state = parts_.optimizer.state();
+  for (std::size_t i = 0; i < state.size(); ++i) copy_into(optimizer_[i].values.data(), state[i].value, state[i].value.sizes());
   float* fixed = fixed_.data();
   for (const Parameter& p : store.all()) {
     if (p.trainable) continue;
@@ -126,11 +127,13 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
   try {
     steps_.append(later);
     state.steps = steps_;
-    const std::uint64_t datasets = 32 + 3 * layout_.size();
-    const std::uint64_t about_bytes = (weights_.size() + momentum_.size() + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
+    const std::uint64_t datasets = 32 + (2 + optimizer_.size()) * layout_.size();
+    std::uint64_t state_floats = 0;
+    for (const Staged& s : optimizer_) state_floats += s.values.size();
+    const std::uint64_t about_bytes = (weights_.size() + state_floats + fixed_.size() * (1 + per_rank_.size())) * sizeof(float) +
                                       steps_.size() * 15 * sizeof(double) + datasets * kBytesPerDataset;
     outcome.bytes = write_checkpoint(folder_->path_of(state.step).string(), state, about_bytes, [this](const AddArray& add) { add_arrays(add); });
-    folder_->prune(parts_.recipe.train.checkpoint.keep);
+    folder_->prune(parts_.config.keep);
   } catch (const std::exception& e) {
     outcome.error = e.what();
   }
@@ -140,13 +143,17 @@ Checkpoints::Outcome Checkpoints::write(CheckpointState state, const result::Ste
 
 void Checkpoints::add_arrays(const AddArray& add) const {
   const float* fixed = fixed_.data();
+  const auto is_flat = [&](const Staged& s) { return s.dims == Dims{weights_.size()}; };
+  for (const Staged& s : optimizer_)
+    if (!is_flat(s)) add("/optimizer/" + s.name, s.values, s.dims);
   std::size_t per_rank_at = 0;
   std::vector<float> rows;
   for (const Parameter& p : layout_) {
     const Dims dims = dims_of(p.file_shape);
     if (p.trainable) {
       add("/weights/" + p.name, in_file_order(p, weights_.data() + p.offset, scratch_), dims);
-      add("/momentum/" + p.name, in_file_order(p, momentum_.data() + p.offset, scratch_), dims);
+      for (const Staged& s : optimizer_)
+        if (is_flat(s)) add("/optimizer/" + s.name + "/" + p.name, in_file_order(p, s.values.data() + p.offset, scratch_), dims);
       continue;
     }
     add("/weights/" + p.name, {fixed, static_cast<std::size_t>(p.count)}, dims);

@@ -14,21 +14,17 @@
 #include "checkpoint/checkpoint_folder.h"
 #include "train/listener.h"
 #include "train/optimizers/optimizer.h"
-#include "run/recipe.h"
 
 namespace ttt::train {
 
-// How far a run is.
-struct Progress {
-  std::int64_t step = 0, images = 0;
-};
-
 // What is saved and restored; all outlives the checkpoints.
 struct CheckpointParts {
-  const Recipe& recipe;  // resolved
-  result::Json data;     // what names the data set
+  CheckpointConfig config;
+  result::Json recipe;  // all settings, resolved
+  result::Json data;    // what names the data set
   std::string run_id;
   std::int64_t steps_per_epoch = 1;
+  bool buffers_per_rank = false;  // each rank's running statistics are its own
   model::ParameterStore& parameters;
   Optimizer& optimizer;
   comm::Communicator& control;
@@ -37,26 +33,23 @@ struct CheckpointParts {
   std::function<void(const std::string& sentence)> warn;  // beside the record; on rank 0
 };
 
-class Checkpoints {
+class Checkpoints final : public Checkpointer {
  public:
-  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, momentum, record and clock become what they were. Throws
+  // Collective; `earlier` is rank 0's. Where it has a checkpoint, parameters, buffers, the optimizer's state, record and clock become what they were. Throws
   // UsageError where the checkpoint is of another recipe or data set, DataError where it is of another model.
   Checkpoints(CheckpointParts parts, Earlier earlier);
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
 
-  const Progress& progress() const { return progress_; }  // zero for a run that starts
-  // Once the run's clock runs: gives listeners their sections, and notes in the record that the run goes on.
-  void resumed(std::span<Listener* const> listeners);
-  // Whether this rank wants a checkpoint after `step` steps: the ranks agree on it elsewhere.
-  bool due(std::int64_t step) const;
-  // Collective. Waits for the one before, copies, and returns while the file is written. One that cannot be written costs a warning, once until
-  // one can be again: the run is worth more than its checkpoint.
-  void save(const Position& at, std::span<Listener* const> listeners, const std::string& signal = "");
-  // Collective: saves, waits, and notes the interruption; SIGUSR1 puts the marker beside. Empty where the folder has nothing to go on from.
-  std::optional<result::Interruption> interrupt(const Position& at, std::span<Listener* const> listeners, const std::string& signal);
-  // Waits until what was saved last is written, and records it.
-  void finish();
+  Progress progress() const override { return progress_; }
+  void resumed(std::span<Listener* const> listeners) override;
+  bool due(std::int64_t step) const override;
+  // Waits for the checkpoint before. One that cannot be written costs a warning, once until one can be again: the run is worth
+  // more than its checkpoint.
+  void save(const Position& at, std::span<Listener* const> listeners) override { save(at, listeners, ""); }
+  // SIGUSR1 puts the marker beside.
+  std::optional<result::Interruption> interrupt(const Position& at, std::span<Listener* const> listeners, const std::string& signal) override;
+  void finish() override;
 
  private:
   struct Outcome {
@@ -64,6 +57,7 @@ class Checkpoints {
     std::int64_t bytes = 0;
     std::string error;
   };
+  void save(const Position& at, std::span<Listener* const> listeners, const std::string& signal);
   void check(const Checkpoint& checkpoint);
   void restore(const Checkpoint* checkpoint);
   void restore_record(const Checkpoint* checkpoint);
@@ -71,7 +65,6 @@ class Checkpoints {
   void restore_per_rank(const Checkpoint* checkpoint);
   void stage(std::vector<std::string> per_rank);
   std::vector<std::string> gather_per_rank() const;
-  bool buffers_per_rank() const { return parts_.recipe.model.backbone.norm == "batch"; }
   Outcome write(CheckpointState state, const result::StepSeries& later);
   void add_arrays(const AddArray& add) const;
   void warn(const std::string& sentence);
@@ -93,7 +86,13 @@ class Checkpoints {
   // Rank 0's copies, allocated once. The training thread fills them, the writing thread reads them, never at the same time. That thread touches
   // nothing of the model, which may go before it has ended.
   std::vector<model::Parameter> layout_;  // without their values
-  std::vector<float> weights_, momentum_, fixed_;
+  struct Staged {  // a tensor of the optimizer's state
+    std::string name;
+    data::h5::Dims dims;
+    std::vector<float> values;
+  };
+  std::vector<float> weights_, fixed_;
+  std::vector<Staged> optimizer_;
   std::vector<std::string> per_rank_;
   mutable std::vector<float> scratch_;
   result::StepSeries steps_;

@@ -4,7 +4,6 @@
 
 #include "core/clock.h"
 #include "core/error.h"
-#include "settings/fields_json.h"
 #include "result/provenance.h"
 
 namespace ttt::train {
@@ -13,15 +12,25 @@ namespace {
 using data::h5::Dims;
 using model::Parameter;
 
-const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const Parameter& p, const std::string& path, const std::string& kind) {
-  const auto found = arrays.find(p.name);
-  if (found == arrays.end() || found->second.dims != Dims(p.file_shape.begin(), p.file_shape.end()))
-    throw DataError("The checkpoint '" + path + "' has no " + kind + " of '" + p.name + "' in this model's shape. Use the build that wrote it.");
+const CheckpointArray& array_of(const std::map<std::string, CheckpointArray>& arrays, const std::string& key, at::IntArrayRef shape, const std::string& path,
+                                const std::string& kind) {
+  const auto found = arrays.find(key);
+  if (found == arrays.end() || found->second.dims != Dims(shape.begin(), shape.end()))
+    throw DataError("The checkpoint '" + path + "' has no " + kind + " in this model's shape. Use the build that wrote it.");
   return found->second;
 }
 
 at::Tensor tensor_of(const CheckpointArray& a) {
   return at::from_blob(const_cast<float*>(a.values.data()), std::vector<std::int64_t>(a.dims.begin(), a.dims.end()), at::kFloat);
+}
+
+void restore_optimizer(const NamedTensor& t, const model::ParameterStore& store, const Checkpoint& c) {
+  if (t.value.sizes() != store.flat_values().sizes()) {
+    t.value.copy_(tensor_of(array_of(c.optimizer, t.name, t.value.sizes(), c.path, t.name)));
+    return;
+  }
+  for (const Parameter* p : store.trainable())
+    store.view_of(t.value, *p).copy_(tensor_of(array_of(c.optimizer, t.name + "/" + p->name, p->file_shape, c.path, t.name + " of '" + p->name + "'")).view(p->shape));
 }
 
 // Rank 0's values on every rank.
@@ -55,7 +64,7 @@ Sections broadcast(comm::Communicator& comm, const Sections& sections) {
 }  // namespace
 
 void Checkpoints::check(const Checkpoint& c) {
-  resume_->changed = changed_settings(c.state.recipe, result::fields_json(parts_.recipe), c.path);
+  resume_->changed = changed_settings(c.state.recipe, parts_.recipe, c.path);
   if (c.state.data != parts_.data)
     throw UsageError("The checkpoint '" + c.path + "' was made on the data " + c.state.data.dump() + ", and this run has " + parts_.data.dump() +
                      ". Name the same data set with --data, or another train.checkpoint.folder for a run of its own.");
@@ -96,14 +105,13 @@ void Checkpoints::restore_record(const Checkpoint* c) {
 
 void Checkpoints::restore_model(const Checkpoint* c) {
   model::ParameterStore& store = parts_.parameters;
-  const at::Tensor momentum = parts_.optimizer.momentum();
-  for (Parameter& p : store.all()) {
-    if (!c) break;
-    store.from_file(p, tensor_of(array_of(c->weights, p, c->path, "weights")), c->path);
-    if (p.trainable) store.view_of(momentum, p).copy_(tensor_of(array_of(c->momentum, p, c->path, "momentum")).view(p.shape));
+  const std::vector<NamedTensor> state = parts_.optimizer.state();
+  if (c) {
+    for (Parameter& p : store.all()) store.from_file(p, tensor_of(array_of(c->weights, p.name, p.file_shape, c->path, "weights of '" + p.name + "'")), c->path);
+    for (const NamedTensor& t : state) restore_optimizer(t, store, *c);
   }
   broadcast(parts_.control, store.flat_values());
-  broadcast(parts_.control, momentum);
+  for (const NamedTensor& t : state) broadcast(parts_.control, t.value);
   for (Parameter& p : store.all())
     if (!p.trainable) broadcast(parts_.control, p.value);
 }
@@ -111,7 +119,7 @@ void Checkpoints::restore_model(const Checkpoint* c) {
 // Each rank gets its own again, or on another number of ranks all get the mean, as in an evaluation.
 void Checkpoints::restore_per_rank(const Checkpoint* c) {
   const std::int64_t ranks = resume_->ranks_before;
-  if (!buffers_per_rank() || ranks == 1) return;
+  if (!parts_.buffers_per_rank || ranks == 1) return;
   for (Parameter& p : parts_.parameters.all()) {
     if (!p.buffer) continue;
     std::vector<float> rows(static_cast<std::size_t>(ranks * p.count));

@@ -12,6 +12,10 @@
 
 namespace ttt::comm {
 
+// Values of Place::stage: the phases of a step (result::Phase) from 0, and these.
+inline constexpr std::int32_t kEvaluationStage = 100;
+inline constexpr std::int32_t kDeviceStage = 101;  // the host waits for the device: often for a collective in its queue
+
 // Where the thread that takes the steps stands. It writes, the heartbeat reads; what the numbers mean is their owner's.
 struct Place {
   std::atomic<std::int64_t> step = 0;

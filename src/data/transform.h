@@ -35,7 +35,7 @@ struct Placement {
 };
 
 // One per thread: holds tables and row buffers. Bilinear (core/resample.h): two taps, or with antialias, where an axis shrinks, a triangle that widens
-// with the scale. Equal size: only normalised, exact to the bit. kernels/host/place_images has the same results, pixel by pixel.
+// with the scale. Equal size: only normalised, exact to the bit. kernels/preprocess has the same results, pixel by pixel.
 class ImageTransform {
  public:
   explicit ImageTransform(const DataSettings& settings);

@@ -36,24 +36,23 @@ class FaultyStep final : public Step {
  public:
   FaultyStep(std::unique_ptr<Step> inner, std::vector<Fault> faults, const std::int64_t& now) : inner_(std::move(inner)), faults_(std::move(faults)), now_(now) {}
 
-  Pass pass(const model::DeviceBatch& batch) override {
-    model::DeviceBatch own = batch;
-    for (const Fault& f : faults_)
-      if (f.kind == FaultKind::kNan && f.step == now_) spoil(own.images);
-    Pass p = inner_->pass(own);
+  std::vector<Stage> stages(StepState& s) override {
+    std::vector<Stage> all = inner_->stages(s);
+    for (Stage& stage : all) stage.not_capturable = "a fault is to strike in one of its steps (--inject)";
     // Before the gradients are on their way, so that the others wait.
-    p.parts.front().run = [this, run = p.parts.front().run](bool keep) {
+    all.front().run = [this, &s, run = all.front().run](bool keep) {
+      for (const Fault& f : faults_)
+        if (f.kind == FaultKind::kNan && f.step == now_) spoil(s.inputs.batch.images);
       strike_slow();
       start_s_ = now_s();
       run(keep);
     };
-    p.parts.back().run = [this, run = p.parts.back().run](bool keep) {
+    all.back().run = [this, run = all.back().run](bool keep) {
       run(keep);
       last_s_ = now_s() - start_s_;
     };
-    return p;
+    return all;
   }
-  std::string bound_to_host() const override { return "a fault is to strike in one of its steps (--inject)"; }
   result::Json describe() const override { return inner_->describe(); }
 
  private:
@@ -73,12 +72,10 @@ class FaultyStep final : public Step {
 };
 
 // One bit of the sum over ranks is another on this rank: of the greatest gradient, so that no rounding hides it.
-class CorruptReducer final : public GradientReducer {
+class CorruptReducer final : public Reducer {
  public:
-  CorruptReducer(std::unique_ptr<GradientReducer> inner, std::span<float> gradients, std::vector<Fault> faults, const std::int64_t& now)
+  CorruptReducer(std::unique_ptr<Reducer> inner, std::span<float> gradients, std::vector<Fault> faults, const std::int64_t& now)
       : inner_(std::move(inner)), gradients_(gradients), faults_(std::move(faults)), now_(now) {}
-  bool overlaps_backward() const override { return inner_->overlaps_backward(); }
-  void begin() override { inner_->begin(); }
   void ready(std::size_t parameter) override { inner_->ready(parameter); }
   void launch() override { inner_->launch(); }
   void finish() override {
@@ -86,9 +83,10 @@ class CorruptReducer final : public GradientReducer {
     for (const Fault& f : faults_)
       if (f.step == now_) flip(f);
   }
-  std::string bound_to_host() const override { return "a fault is to strike in the gradients of a step (--inject)"; }
+  ReducerTraits traits() const override {
+    return {.overlaps_backward = inner_->traits().overlaps_backward, .not_capturable = "a fault is to strike in the gradients of a step (--inject)"};
+  }
   result::Json describe() const override { return inner_->describe(); }
-  void trace(trace::Recorder& recorder) override { inner_->trace(recorder); }
 
  private:
   void flip(const Fault& f) {
@@ -97,7 +95,7 @@ class CorruptReducer final : public GradientReducer {
     victim = std::bit_cast<float>(std::bit_cast<std::uint32_t>(victim) ^ (std::uint32_t{1} << f.bit));
   }
 
-  std::unique_ptr<GradientReducer> inner_;
+  std::unique_ptr<Reducer> inner_;
   std::span<float> gradients_;
   std::vector<Fault> faults_;
   const std::int64_t& now_;

@@ -46,7 +46,7 @@ void ReplicaCheck::evaluation_started(const Position& at) {
 }
 
 std::vector<std::uint64_t> ReplicaCheck::hashes() const {
-  const at::Tensor values = store_.flat_values().detach().cpu(), momentum = optimizer_.momentum().cpu();
+  const at::Tensor values = store_.flat_values().detach().cpu();
   std::vector<std::uint64_t> all;
   for (const model::Parameter* p : weights_) {
     if (p->trainable) {
@@ -56,16 +56,28 @@ std::vector<std::uint64_t> ReplicaCheck::hashes() const {
       all.push_back(hash_floats(frozen.const_data_ptr<float>(), frozen.numel()));
     }
   }
-  for (const model::Parameter* p : weights_)
-    if (p->trainable) all.push_back(hash_floats(momentum.const_data_ptr<float>() + p->offset, p->count));
+  for (const NamedTensor& t : optimizer_.state()) {
+    const at::Tensor state = t.value.cpu().contiguous();
+    const auto* data = state.const_data_ptr<float>();
+    if (!is_flat(t)) all.push_back(hash_floats(data, state.numel()));
+    else
+      for (const model::Parameter* p : weights_)
+        if (p->trainable) all.push_back(hash_floats(data + p->offset, p->count));
+  }
   return all;
 }
 
 std::string ReplicaCheck::part_name(std::size_t part) const {
   if (part < weights_.size()) return weights_[part]->name;
   part -= weights_.size();
-  for (const model::Parameter* p : weights_)
-    if (p->trainable && part-- == 0) return "the momentum of " + p->name;
+  for (const NamedTensor& t : optimizer_.state()) {
+    if (!is_flat(t)) {
+      if (part-- == 0) return "the optimizer's " + t.name;
+      continue;
+    }
+    for (const model::Parameter* p : weights_)
+      if (p->trainable && part-- == 0) return "the " + t.name + " of " + p->name;
+  }
   throw Error("Replicas have more tensors than names. This is a bug.");
 }
 
@@ -99,7 +111,11 @@ std::string ReplicaCheck::describe(const std::vector<std::uint64_t>& own) {
 void ReplicaCheck::run_ended(const Ending&) {
   if (every_ == 0) return;
   std::int64_t count = 0;
-  for (const model::Parameter* p : weights_) count += p->count * (p->trainable ? 2 : 1);
+  std::int64_t flat = 1;  // the weights, and each tensor of state in their layout
+  for (const NamedTensor& t : optimizer_.state())
+    if (is_flat(t)) ++flat;
+    else count += t.value.numel();
+  for (const model::Parameter* p : weights_) count += p->count * (p->trainable ? flat : 1);
   recorder_.update([&](result::RunRecord& record) {
     record.health["replica_checks"] = {{"every_steps", every_}, {"checks", checks_}, {"bytes", count * static_cast<std::int64_t>(sizeof(float))},
                                        {"hash_s", hash_s_}, {"total_s", total_s_}};

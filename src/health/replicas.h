@@ -31,7 +31,8 @@ class ReplicaCheck final : public Listener {
 
  private:
   void check(const Position& at);
-  std::vector<std::uint64_t> hashes() const;  // of each tensor: all weights, then the momentum of the trainable ones
+  std::vector<std::uint64_t> hashes() const;  // of each tensor: all weights, then the state of the optimizer
+  bool is_flat(const NamedTensor& t) const { return t.value.sizes() == store_.flat_values().sizes(); }  // in the parameters' layout
   std::string part_name(std::size_t part) const;
   std::string describe(const std::vector<std::uint64_t>& own);  // collective: what differs; the same text on every rank
 

@@ -36,14 +36,14 @@ double usual_silence_s(const comm::Heartbeat& heartbeat, std::size_t ranks) {
   return 0.15 + heartbeat.interval_s() * std::ceil(std::log2(std::max<double>(2, static_cast<double>(ranks))));
 }
 
-bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed) || s.stage == kDeviceStage; }
+bool waits(const comm::Sign& s) { return !s.collective.empty() || s.stage == static_cast<std::int32_t>(result::Phase::kCommExposed) || s.stage == comm::kDeviceStage; }
 
 }  // namespace
 
 std::string place_text(const comm::Sign& s) {
   std::string text;
-  if (s.stage == kEvaluationStage) text = "the evaluation after " + std::to_string(s.step) + " steps";
-  else if (s.stage == kDeviceStage) text = "the device's work of step " + std::to_string(s.step);
+  if (s.stage == comm::kEvaluationStage) text = "the evaluation after " + std::to_string(s.step) + " steps";
+  else if (s.stage == comm::kDeviceStage) text = "the device's work of step " + std::to_string(s.step);
   else if (s.stage >= 0 && static_cast<std::size_t>(s.stage) < result::kPhaseNames.size())
     text = std::string(result::kPhaseNames[static_cast<std::size_t>(s.stage)]) + " of step " + std::to_string(s.step);
   else text = "step " + std::to_string(s.step);
@@ -104,7 +104,7 @@ void Watchdog::step_starts(const Position& at) { place_.step = at.step; }
 
 void Watchdog::evaluation_started(const Position& at) {
   place_.step = at.step;
-  place_.stage = kEvaluationStage;
+  place_.stage = comm::kEvaluationStage;
 }
 
 void Watchdog::run_ended(const Ending&) {

@@ -17,10 +17,6 @@
 
 namespace ttt::train {
 
-// Place::stage: the phases of a step (result::Phase) from 0, and these.
-inline constexpr std::int32_t kEvaluationStage = 100;
-inline constexpr std::int32_t kDeviceStage = 101;  // the host waits until the device has done a step: often for a collective in it, which waits for a rank
-
 // "data_wait of step 40", "the evaluation after 64 steps", "the device's work of step 40"
 std::string place_text(const comm::Sign& sign);
 

@@ -32,9 +32,7 @@ struct Variant {
   std::string name;
   std::function<void(train::Recipe&)> change;
   // Replaces components by an alternative that src/ does not have, kept in the ablation's file.
-  std::function<void(Run&)> rebuild;
-  // Components that `rebuild` replaces: "step", "optimizer", "loader", "model". "model" replaces all but the loader.
-  std::vector<std::string> replaces = {};
+  std::function<void(Components&)> components;
   // Called before each turn: sets what is global to the process and differs between the sides.
   std::function<void()> enter;
   // Makes a side that is no training step (operation_arm.h). `change` is applied to the recipe first.

@@ -4,14 +4,15 @@ namespace ttt::ablations {
 namespace {
 
 result::Training train_once(const train::Recipe& recipe, const Variant& variant, const comm::World& world, const harness::RunContext& context) {
-  Run run = build_run(recipe, world.team(), context);
-  if (variant.rebuild) variant.rebuild(run);
+  Components components = components_of(recipe);
+  if (variant.components) variant.components(components);
+  Run run = assemble(recipe, components, world.team(), context);
   if (variant.enter) variant.enter();
   result::RunRecorder recorder;
   result::RunClock clock;
   const train::Observer observer{.recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
   const double images = static_cast<double>(run.train_images->size());
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   const result::Evaluation last = recorder.snapshot().accuracy.back();
   double seconds = last.wall_s;

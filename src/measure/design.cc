@@ -67,9 +67,9 @@ Variant combined(const std::vector<Ablation>& ablations, const Factors& on) {
     for (const Variant& p : parts)
       if (p.change) p.change(r);
   };
-  v.rebuild = [parts](Run& run) {
+  v.components = [parts](Components& components) {
     for (const Variant& p : parts)
-      if (p.rebuild) p.rebuild(run);
+      if (p.components) p.components(components);
   };
   v.enter = [parts] {
     for (const Variant& p : parts)
@@ -93,7 +93,7 @@ Pairing combination(const std::vector<Ablation>& ablations, const std::string& d
   return p;
 }
 
-// What a factor writes, on or off: keys of the recipe that any of its two variants or of its settings changes, and parts that it exchanges.
+// What a factor writes, on or off: keys of the recipe that any of its two variants or of its settings changes, and slots that it replaces.
 std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   std::set<std::string> out;
   const result::FieldTable plain = result::field_table(recipe);
@@ -108,10 +108,9 @@ std::set<std::string> written(const Ablation& a, const train::Recipe& recipe) {
   for (const bool on : {false, true}) {
     const Variant& variant = variant_of(a, on);
     add_changed(variant.change);
-    for (const std::string& part : variant.replaces) {
-      out.insert("the " + part);
-      if (part == "model") out.insert({"the step", "the optimizer"});
-    }
+    Components components = components_of(recipe);
+    if (variant.components) variant.components(components);
+    for (const std::string& slot : components.replaced()) out.insert("the " + slot);
   }
   return out;
 }

@@ -17,7 +17,7 @@ struct OpCost {
   bool own() const { return name.starts_with("ttt::") && name != "ttt::bias_relu"; }
 };
 
-// Records the outermost operators on this thread from construction to destruction, in their order, and the kernels of kernels/ (model/ops/kernel_ops.h
+// Records the outermost operators on this thread from construction to destruction, in their order, and the kernels of kernels/ (models/ops/kernel_ops.h
 // announces them). Operators that only make a view, or memory without contents, cost nothing and are left out. One at a time.
 class OpCosts {
  public:

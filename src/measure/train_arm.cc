@@ -11,9 +11,9 @@ namespace {
 Run build(const Bench& bench, const Variant& variant, const comm::Team& team) {
   train::Recipe recipe = bench.recipe;
   if (variant.change) variant.change(recipe);
-  Run run = build_run(recipe, team, bench.context);
-  if (variant.rebuild) variant.rebuild(run);
-  return run;
+  Components components = components_of(recipe);
+  if (variant.components) variant.components(components);
+  return assemble(recipe, components, team, bench.context);
 }
 
 void wait_until(double moment_s) {
@@ -25,7 +25,7 @@ void wait_until(double moment_s) {
 
 TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team& team)
     : run_(build(bench, variant, team)), planted_(variant.planted), enter_(variant.enter),
-      loop_(run_.recipe, run_.parts, run_.order->steps_per_epoch(), *run_.gradients) {
+      loop_(run_.recipe.train, run_.parts, *run_.gradients) {
   if (auto telemetry = make_telemetry(run_, "ablation", nullptr)) listeners_.push_back(std::move(telemetry));
   run_.parts.loader->pause(true);
 }
@@ -93,7 +93,7 @@ Counters TrainArm::usage() {
 
 Counters TrainArm::operators(int steps) {
   Counters mine = operators_of(steps, [&] { block(steps); });
-  const bool travels = run_.gradients->size() > 1 && run_.recipe.train.reducer.kind != "none";
+  const bool travels = !run_.parts.reducer->traits().idle;
   mine["reduced_bytes"] = travels ? static_cast<double>(run_.parts.model->parameters().flat_gradients().nbytes()) : 0;
   return sum_over_ranks(mine, *run_.control);
 }

@@ -1,7 +1,7 @@
 #include "mlperf/log.h"
 
 #include "core/clock.h"
-#include "train/schedules/schedule.h"
+#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 
@@ -29,7 +29,7 @@ void MlperfLog::point(std::int64_t time_ms, const char* key, Json value, std::so
 
 // The program's start is the start of initialisation: whatever it did, it did since then.
 void MlperfLog::submission(const RunFacts& f, std::int64_t start_ms) {
-  const MlperfConfig& m = f.recipe.mlperf;
+  const MlperfConfig& m = f.mlperf;
   point(start_ms, "submission_benchmark", "maskrcnn");
   if (!m.organisation.empty()) point(start_ms, "submission_org", m.organisation);
   if (m.division != "none") point(start_ms, "submission_division", m.division);
@@ -41,21 +41,20 @@ void MlperfLog::submission(const RunFacts& f, std::int64_t start_ms) {
 
 // The checker wants the batch before the learning rate, which it judges by it.
 void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
-  const Recipe& r = f.recipe;
-  const Schedule schedule(r.train.schedule, r.train.global_batch, f.steps_per_epoch);
-  point(at, "seed", r.seed);
-  point(at, "global_batch_size", r.train.global_batch);
-  point(at, "d_batch_size", r.train.images_per_rank);
-  point(at, "num_image_candidates", r.model.rpn.post_nms_train);
+  const StepDecay schedule(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
+  point(at, "seed", f.seed);
+  point(at, "global_batch_size", f.train.global_batch);
+  point(at, "d_batch_size", f.train.images_per_rank);
+  point(at, "num_image_candidates", f.model.rpn.post_nms_train);
   point(at, "gradient_accumulation_steps", 1);
   point(at, "opt_name", "sgd_with_momentum");
   point(at, "opt_base_learning_rate", schedule.base_lr());
-  point(at, "opt_learning_rate_warmup_steps", r.train.schedule.warmup_steps);
+  point(at, "opt_learning_rate_warmup_steps", f.train.schedule.warmup_steps);
   point(at, "opt_learning_rate_warmup_factor", schedule.warmup_slope());
-  point(at, "opt_learning_rate_decay_factor", r.train.schedule.decay_factor);
+  point(at, "opt_learning_rate_decay_factor", f.train.schedule.decay_factor);
   point(at, "opt_learning_rate_decay_steps", schedule.decay_steps());
-  point(at, "min_image_size", r.data.short_side);
-  point(at, "max_image_size", r.data.long_side);
+  point(at, "min_image_size", f.data.short_side);
+  point(at, "max_image_size", f.data.long_side);
 }
 
 // Not a key of MLPerf's: its checker takes unknown keys, and whoever reads the log must see it.

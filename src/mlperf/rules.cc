@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "settings/field_table.h"
 #include "settings/json.h"
 #include "result/mlperf_limits.h"
-#include "train/schedules/schedule.h"
+#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 namespace {
@@ -30,9 +29,8 @@ std::string value_text(const result::FieldValue& value) {
 
 Found unlike_reference(const RunFacts& f, const std::string& group) {
   Found found;
-  const result::FieldTable own = result::field_table(f.recipe), reference = result::field_table(f.reference);
-  for (std::size_t i = 0; i < own.fields.size(); ++i) {
-    const result::Field &mine = own.fields[i], &theirs = reference.fields[i];
+  for (std::size_t i = 0; i < f.settings.fields.size(); ++i) {
+    const result::Field &mine = f.settings.fields[i], &theirs = f.reference.fields[i];
     const bool free = std::find(std::begin(kFree), std::end(kFree), mine.key) != std::end(kFree);
     if (!mine.key.starts_with(group + ".") || mine.value == theirs.value || free) continue;
     found.push_back({.setting = mine.key, .is = value_text(mine.value), .allowed = value_text(theirs.value)});
@@ -40,7 +38,9 @@ Found unlike_reference(const RunFacts& f, const std::string& group) {
   return found;
 }
 
-Schedule schedule_of(const RunFacts& f) { return Schedule(f.recipe.train.schedule, f.recipe.train.global_batch, f.steps_per_epoch); }
+StepDecay schedule_of(const RunFacts& f) {
+  return StepDecay(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
+}
 
 Found data_set(const RunFacts& f) {
   if (f.train_images == limits::kTrainImages && f.eval_images == limits::kEvalImages && f.categories == 80) return {};
@@ -54,18 +54,18 @@ Found image_size(const RunFacts& f) {
   const auto side = [&](const char* key, std::int64_t is, std::int64_t allowed) {
     if (is != allowed) found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
   };
-  side("data.short_side", f.recipe.data.short_side, 800), side("data.long_side", f.recipe.data.long_side, 1333);
+  side("data.short_side", f.data.short_side, 800), side("data.long_side", f.data.long_side, 1333);
   return found;
 }
 
 // Each image exactly once in an epoch: a remainder that is dropped is never seen.
 Found data_order(const RunFacts& f) {
-  if (f.recipe.data.last_batch == "wrap") return {};
-  return {{.setting = "data.last_batch", .is = f.recipe.data.last_batch, .allowed = "wrap"}};
+  if (f.data.last_batch == "wrap") return {};
+  return {{.setting = "data.last_batch", .is = f.data.last_batch, .allowed = "wrap"}};
 }
 
 Found initial_weights(const RunFacts& f) {
-  const TrainConfig& t = f.recipe.train;
+  const TrainConfig& t = f.train;
   Found found;
   if (!t.weights.empty())
     found.push_back({.setting = "train.weights", .is = t.weights, .allowed = "none: nothing but the backbone is trained before the clock starts"});
@@ -76,7 +76,7 @@ Found initial_weights(const RunFacts& f) {
 
 Found base_rate(const RunFacts& f) {
   const double lr = schedule_of(f).base_lr();
-  if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.recipe.train.global_batch))) return {};
+  if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.train.global_batch))) return {};
   return {{.setting = "train.schedule.lr", .is = text(lr), .allowed = "0.02 K, below a global batch of 16 also 0.02 / K, K a whole number"}};
 }
 
@@ -88,7 +88,7 @@ Found warmup(const RunFacts& f) {
 }
 
 Found decay_factor(const RunFacts& f) {
-  const double factor = f.recipe.train.schedule.decay_factor;
+  const double factor = f.train.schedule.decay_factor;
   if (factor == limits::kDecayFactor) return {};
   return {{.setting = "train.schedule.decay_factor", .is = text(factor), .allowed = text(limits::kDecayFactor)}};
 }
@@ -96,7 +96,7 @@ Found decay_factor(const RunFacts& f) {
 // (60000, 80000) (1 + K / 10) 16 / global batch, in whole iterations.
 Found decay_steps(const RunFacts& f) {
   const std::vector<std::int64_t> steps = schedule_of(f).decay_steps();
-  const double scale = static_cast<double>(limits::kSmallBatch) / static_cast<double>(f.recipe.train.global_batch);
+  const double scale = static_cast<double>(limits::kSmallBatch) / static_cast<double>(f.train.global_batch);
   if (steps.size() == 2) {
     const double k = std::nearbyint((static_cast<double>(steps[0]) / (60000 * scale) - 1) * 10);
     for (const double near : {k - 1, k, k + 1}) {
@@ -110,7 +110,7 @@ Found decay_steps(const RunFacts& f) {
 }
 
 Found candidates(const RunFacts& f) {
-  const std::int64_t is = f.recipe.model.rpn.post_nms_train, per_chip = limits::kCandidates * f.recipe.train.images_per_rank;
+  const std::int64_t is = f.model.rpn.post_nms_train, per_chip = limits::kCandidates * f.train.images_per_rank;
   if (is == limits::kCandidates || is == per_chip) return {};
   return {{.setting = "model.rpn.post_nms_train", .is = text(is),
            .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
@@ -121,31 +121,31 @@ Found target(const RunFacts& f) {
   const auto ap = [&](const char* key, double is, double allowed) {
     if (is != allowed) found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
   };
-  ap("train.target_box_ap", f.recipe.train.target_box_ap, limits::kBoxTarget);
-  ap("train.target_mask_ap", f.recipe.train.target_mask_ap, limits::kMaskTarget);
+  ap("train.target_box_ap", f.train.target_box_ap, limits::kBoxTarget);
+  ap("train.target_mask_ap", f.train.target_mask_ap, limits::kMaskTarget);
   return found;
 }
 
 Found evaluation(const RunFacts& f) {
   Found found;
-  const TrainConfig& t = f.recipe.train;
+  const TrainConfig& t = f.train;
   if (t.eval_every_epochs != 1) found.push_back({.setting = "train.eval_every_epochs", .is = text(t.eval_every_epochs), .allowed = "1.0"});
   if (t.max_steps != 0) found.push_back({.setting = "train.max_steps", .is = text(t.max_steps), .allowed = "0: a run without evaluation reaches nothing"});
   return found;
 }
 
 Found gradients(const RunFacts& f) {
-  if (f.recipe.train.reducer.kind != "none") return {};
+  if (f.train.reducer.kind != "none") return {};
   return {{.setting = "train.reducer.kind", .is = "none", .allowed = "any that reduces: replicas must not diverge"}};
 }
 
 Found seed(const RunFacts& f) {
-  if (f.recipe.mlperf.draw_seed) return {};
+  if (f.mlperf.draw_seed) return {};
   return {{.setting = "mlperf.draw_seed", .is = "false", .allowed = "true: seeds come from the clock or the system's entropy"}};
 }
 
 Found cache_clear(const RunFacts& f) {
-  if (f.recipe.mlperf.cache_cleared) return {};
+  if (f.mlperf.cache_cleared) return {};
   return {{.setting = "mlperf.cache_cleared", .is = "false", .allowed = "true, once the caches were flushed"}};
 }
 
@@ -175,7 +175,7 @@ constexpr Rule kRules[] = {
 };
 
 bool is_relaxed(const RunFacts& f, const std::string& rule) {
-  const auto& names = f.recipe.mlperf.relax;
+  const auto& names = f.mlperf.relax;
   return std::find(names.begin(), names.end(), rule) != names.end();
 }
 
@@ -219,7 +219,7 @@ std::vector<Breach> closed_breaches(const RunFacts& facts) {
 }
 
 std::vector<Breach> relaxed_breaches(const RunFacts& facts) {
-  const MlperfConfig& m = facts.recipe.mlperf;
+  const MlperfConfig& m = facts.mlperf;
   if (m.division == "none") return {};
   check_names(m);
   if (m.division == "open") return {};

@@ -4,14 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "run/recipe.h"
+#include "data/settings.h"
+#include "mlperf/config.h"
+#include "models/mask_rcnn/config.h"
+#include "settings/field_table.h"
+#include "train/config.h"
 
 namespace ttt::train {
 
-// What the rules look at. The recipe is the resolved one.
+// The rules' input: resolved settings, and the counts of the data set.
 struct RunFacts {
-  const Recipe& recipe;
-  const Recipe& reference;  // the recipe mlperf: what is not tunable is as there
+  std::int64_t seed = 0;
+  const data::DataSettings& data;
+  const model::ModelConfig& model;
+  const TrainConfig& train;
+  const MlperfConfig& mlperf;
+  result::FieldTable settings, reference;  // of the run, and of the recipe mlperf: what is not tunable is as there
   std::int64_t train_images = 0, eval_images = 0, categories = 0;
   std::int64_t steps_per_epoch = 0;
 };

@@ -7,7 +7,7 @@
 namespace ttt::model {
 
 ImagePlacer::ImagePlacer(const data::DataSettings& settings, const DetectionOps& ops, const at::Device& device)
-    : antialias_(settings.antialias), bgr_(settings.channels == "bgr"), place_(ops.place_images) {
+    : antialias_(settings.antialias), bgr_(settings.channels == "bgr"), place_(ops.preprocess) {
   data::PixelValues values = data::pixel_values(settings);
   values_ = at::from_blob(values.data(), {3, 256}, at::kFloat).clone().to(device);
 }

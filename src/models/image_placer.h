@@ -18,7 +18,7 @@ class ImagePlacer {
 
  private:
   bool antialias_, bgr_;
-  decltype(DetectionOps::place_images) place_;
+  decltype(DetectionOps::preprocess) place_;
   at::Tensor values_;  // [3, 256]
 };
 

@@ -59,6 +59,7 @@ class ParameterStore {
   // Trainable parameters in memory order.
   const std::vector<Parameter*>& trainable() const { return trainable_; }
   at::Tensor& flat_values() { return flat_values_; }        // [T] float32
+  const at::Tensor& flat_values() const { return flat_values_; }
   at::Tensor& flat_gradients() { return flat_gradients_; }  // [T] float32
   std::int64_t trainable_count() const { return trainable_count_; }
 

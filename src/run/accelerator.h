@@ -14,7 +14,7 @@
 #include "cuda/graphs.h"
 #include "models/ops/detection_ops.h"
 #include "result/phase_clock.h"
-#include "train/optimizers/parameter_kernels.h"
+#include "models/ops/parameter_kernels.h"
 
 namespace ttt::train {
 
@@ -23,7 +23,7 @@ struct Accelerator {
   std::string name = "cpu";  // what it calls itself
   std::string bus_id = {};   // by which its driver's tools find it; empty: there are none
   model::DetectionOps ops;
-  ParameterKernels parameters;  // empty: the host's
+  model::ParameterKernels parameters;  // empty: the host's
   cuda::GraphDevice* graphs = nullptr;  // records its work, null: it cannot; lives as long as the process
   result::PhaseClock::Announce* announce_phase = nullptr;  // to the device's profilers; null: there are none
   std::function<void(bool)> forbid_waits;  // whether an operation that makes the host wait for the device throws; empty: nothing does wait

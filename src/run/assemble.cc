@@ -2,24 +2,16 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/Version.h>
-#include <torch/version.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "core/allocator.h"
 #include "core/error.h"
-#include "cuda/nvml.h"
-#include "data/hdf5.h"
 #include "data/shapes.h"
-#include "result/system_info.h"
-#include "telemetry/device_profile.h"
-#include "health/gpu_use.h"
 #include "telemetry/telemetry.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace ttt {
 namespace {
@@ -82,31 +74,39 @@ void set_process(const train::Recipe& recipe) {
   at::globalContext().setDeterministicCuDNN(recipe.train.cudnn_deterministic);
 }
 
-Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done,
-              const OpenAccelerator& open) {
-  Run run;
-  run.recipe = wanted;
-  train::Recipe& recipe = run.recipe;
+namespace {
+
+// Checks that need no device and no data, and the numbers that the recipe left to the launch.
+void resolve(train::Recipe& recipe, const comm::Team& team) {
   resolve_batch(recipe.train, team);
   check_save_weights(recipe.train.save_weights);
   train::check(recipe);
-  const int threads = threads_of_rank(recipe.train.threads, team);
-  recipe.train.threads = threads;
+  recipe.train.threads = threads_of_rank(recipe.train.threads, team);
+}
+
+// The process, the device, and what of the parts follows from them.
+void open_device(Run& run, const comm::Team& team, const OpenAccelerator& open) {
+  const train::Recipe& recipe = run.recipe;
   make_mkl_reproducible();
   if (recipe.train.keep_memory) run.memory = keep_freed_memory() ? "kept" : "as the user set malloc";
   set_process(recipe);
   if (at::get_num_interop_threads() != 1) at::set_num_interop_threads(1);  // may be set once in a process
-  run.pool = std::make_shared<ThreadPool>(threads);
+  run.pool = std::make_shared<ThreadPool>(static_cast<int>(recipe.train.threads));
   run.accelerator = open(recipe.device, team, run.pool);  // before torch is first asked about CUDA
-  run.parts.device = run.accelerator.device;
-  run.parts.memory = run.accelerator.memory;
-  run.parts.graphs = run.accelerator.graphs;
-  run.parts.announce_phase = run.accelerator.announce_phase;
-  if (recipe.train.strict_sync) {
-    if (!run.accelerator.forbid_waits)
-      throw NotSupported("train.strict_sync: this run's device is the host itself (" + run.accelerator.name + "), which waits for nothing. Leave it away, or choose device = \"cuda\".");
-    run.parts.forbid_waits = run.accelerator.forbid_waits;
-  }
+  train::Parts& parts = run.parts;
+  parts.device = run.accelerator.device;
+  parts.seed = recipe.seed;
+  parts.memory = run.accelerator.memory;
+  parts.graphs = run.accelerator.graphs;
+  parts.announce_phase = run.accelerator.announce_phase;
+  if (!recipe.train.strict_sync) return;
+  if (!run.accelerator.forbid_waits)
+    throw NotSupported("train.strict_sync: this run's device is the host itself (" + run.accelerator.name + "), which waits for nothing. Leave it away, or choose device = \"cuda\".");
+  parts.forbid_waits = run.accelerator.forbid_waits;
+}
+
+void open_communicators(Run& run, const comm::Team& team) {
+  const train::Recipe& recipe = run.recipe;
   run.control = team.communicator();
   run.gradients = team.communicator();
   if (run.accelerator.communicator && team.size > 1) {
@@ -116,139 +116,63 @@ Run build_run(const train::Recipe& wanted, const comm::Team& team, const harness
     throw NotSupported("train.nccl: this run does not use NCCL (device = \"" + recipe.device + "\", " + std::to_string(team.size) +
                        " ranks). Leave its keys out, or choose device = \"cuda\" and several ranks.");
   }
+}
 
+void open_data(Run& run, const harness::RunContext& context) {
+  train::Recipe& recipe = run.recipe;
   const auto path = recipe.data.read == "hdf5" ? data::ShardFile::Path::kHdf5 : data::ShardFile::Path::kPread;
   const std::string folder = data_folder(recipe, context);
   run.train_images = std::make_unique<data::ShardSet>(folder, "train", path);
   run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
   resolve_classes(recipe, *run.train_images);
-  run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data,
-                                                 data::OrderSettings{.seed = static_cast<std::uint64_t>(recipe.seed),
-                                                                     .global_batch = recipe.train.global_batch,
-                                                                     .rank = team.rank, .ranks = team.size});
+  run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data, run.order_settings());
   if (recipe.train.trace_steps > 0) run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);
   run.parts.trace = run.trace.get();
   run.place = std::make_unique<comm::Place>();
   run.parts.place = run.place.get();
-  run.parts.loader = std::make_unique<data::Loader>(
-      *run.train_images, recipe.data, run.order,
-      data::LoaderStart{.first_batch = steps_done, .trace = run.parts.trace, .memory = recipe.train.pin_memory ? run.parts.memory : std::pmr::new_delete_resource(), .hold = recipe.mlperf.division != "none"});
-  set_model(run, run.accelerator.ops);
-  run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
-  return run;
 }
 
-void set_model(Run& run, model::DetectionOps ops) {
+void make_model(Run& run, const Components& components) {
   const train::Recipe& recipe = run.recipe;
   train::Parts& parts = run.parts;
-  parts.hooks.reset();  // of the old model's parameters
   // What ranks add up within the step lies where the gradients do.
   comm::Communicator* const sync = run.host_of_gradients ? run.gradients.get() : run.control.get();
-  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(ops), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
-  if (!recipe.train.weights.empty()) train::load_weights(recipe.train.weights, parts.model->parameters());
-  if (!recipe.train.weights_backbone.empty()) train::load_weights(recipe.train.weights_backbone, parts.model->parameters(), train::kBackbonePart);
+  parts.model = std::make_unique<model::MaskRcnn>(recipe.model, std::move(*components.ops.make(run)), static_cast<std::uint64_t>(recipe.seed), parts.device, sync);
+  if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
+  if (!recipe.train.weights_backbone.empty()) model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
+  parts.placer = std::make_unique<model::ImagePlacer>(recipe.data, parts.model->ops(), parts.device);
   parts.scaler = recipe.model.precision == "fp16" ? std::make_unique<train::LossScaler>(recipe.train.loss_scale, parts.device) : nullptr;
-  parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
-  parts.set_reducer(train::make_reducer(recipe.train.reducer, parts.model->parameters(), *run.gradients));
-  parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), recipe.train.optimizer, run.accelerator.parameters, parts.scaler.get());
-  parts.evaluator = std::make_unique<eval::Evaluator>(
-      *run.eval_images,
-      eval::EvaluatorConfig{.data = recipe.data, .batch = recipe.train.eval_batch, .legacy_boxes = recipe.model.legacy_boxes,
-                            .batches_done = &run.place->count}, *run.control,
-      run.pool->threads(), parts.device);
 }
 
-result::Json describe_data(const Run& run) {
-  return {{"train_images", run.train_images->size()}, {"eval_images", run.eval_images->size()},
-          {"train_sha256", run.train_images->source_sha256()}, {"eval_sha256", run.eval_images->source_sha256()}};
+}  // namespace
+
+data::OrderSettings Run::order_settings() const {
+  return {.seed = static_cast<std::uint64_t>(recipe.seed), .global_batch = recipe.train.global_batch, .rank = gradients->rank(), .ranks = gradients->size()};
 }
 
-std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context) {
-  const train::CheckpointConfig& config = run.recipe.train.checkpoint;
-  if (config.folder.empty() && config.from.empty()) return nullptr;
-  train::CheckpointParts parts{.recipe = run.recipe, .data = describe_data(run), .run_id = context.run_id, .steps_per_epoch = run.order->steps_per_epoch(),
-                               .parameters = run.parts.model->parameters(), .optimizer = *run.parts.optimizer, .control = *run.control,
-                               .recorder = context.recorder, .clock = context.clock,
-                               .warn = [](const std::string& sentence) { std::fprintf(stderr, "warning: %s\n", sentence.c_str()); }};
-  return std::make_unique<train::Checkpoints>(std::move(parts), std::move(earlier));
-}
-
-std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder) {
+Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team, const harness::RunContext& context,
+             std::int64_t steps_done, const OpenAccelerator& open) {
+  Run run;
+  run.recipe = wanted;
   const train::Recipe& recipe = run.recipe;
-  if (recipe.train.telemetry.folder.empty()) return nullptr;
-  if (run.control->rank() != 0) return std::make_unique<train::SampledSteps>(recipe.train.telemetry);
-  train::TelemetrySources sources{.model = *run.parts.model, .eval_images = *run.eval_images, .data = recipe.data,
-                                  .detector = run.parts.evaluator->detector(), .kernels = run.accelerator.parameters, .ranks = run.control->size(), .scaler = run.parts.scaler.get(), .run_id = run_id, .recorder = recorder};
-  return std::make_unique<train::Telemetry>(recipe.train.telemetry, std::move(sources));
-}
-
-std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& recorder) {
-  const double every_s = run.recipe.train.gpu_every_s;
-  if (run.accelerator.bus_id.empty() || every_s == 0) return nullptr;
-  std::unique_ptr<cuda::GpuMeter> meter;
-  std::string missing;
-  try {
-    meter = std::make_unique<cuda::GpuMeter>(run.accelerator.bus_id);
-  } catch (const NotSupported& e) {
-    missing = e.what();
-  }
-  double lacking = missing.empty() ? 0 : 1;  // all ranks or none: their numbers are gathered
-  run.control->all_reduce_max(&lacking, 1);
-  if (lacking > 0) {
-    recorder.warn("Power and clocks of the GPUs are not known: " + (missing.empty() ? "another rank's driver does not tell." : missing));
-    return nullptr;
-  }
-  return std::make_unique<train::GpuUse>(std::move(meter), every_s, train::GpuUse::Names{run.accelerator.name, result::node_json().at("host").get<std::string>()}, *run.control, recorder);
-}
-
-std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder) {
-  const train::TrainConfig& t = run.recipe.train;
-  if (t.profile_steps == 0) return nullptr;
-  if (!run.accelerator.activity)
-    throw NotSupported("train.profile_steps: nobody says what runs on this run's device (" + run.accelerator.name + "). Leave it away, or choose device = \"cuda\".");
-  return std::make_unique<train::DeviceProfile>(*run.accelerator.activity, t.trace_from, t.profile_steps, *run.control, recorder);
-}
-
-void store_trace(Run& run, harness::RunContext& context) {
-  if (auto trace = run.traces->collect(context.clock.run_start_s()))
-    context.recorder.update([&](result::RunRecord& r) { r.trace = std::move(trace); });
-}
-
-// On a CPU nothing of it has a choice.
-result::Json describe_device(const Run& run) {
-  if (run.parts.device.is_cpu()) return run.accelerator.name;
-  const train::TrainConfig& t = run.recipe.train;
-  return {{"name", run.accelerator.name}, {"cudnn_autotune", at::globalContext().benchmarkCuDNN()}, {"cudnn_deterministic", at::globalContext().deterministicCuDNN()},
-          {"batches", t.pin_memory ? "pinned" : "pageable"}, {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
-}
-
-result::Json describe(const Run& run) {
-  const train::Parts& p = run.parts;
-  const train::TelemetryConfig& t = run.recipe.train.telemetry;
-  return {{"step", p.step->describe()},
-          {"reducer", p.reducer->describe()},
-          {"optimizer", p.optimizer->describe()},
-          {"graphs", run.recipe.train.graphs},
-          {"communicator", run.gradients->name()},
-          {"ranks", run.gradients->size()},
-          {"freed_memory", run.memory},
-          {"threads_per_rank", run.recipe.train.threads},
-          {"global_batch", run.recipe.train.global_batch},
-          {"classes", run.recipe.model.classes},
-          {"device", describe_device(run)},
-          {"telemetry", t.folder.empty() ? result::Json("none")
-                                         : result::Json{{"every_steps", t.every_steps}, {"histograms_every", t.histograms_every}, {"pictures", t.pictures}}},
-          {"loader", {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch}, {"gt_capacity", p.loader->capacity()}, {"deals", run.deals},
-                      {"grouped", run.recipe.data.group_by_aspect}, {"padding", run.recipe.data.padding},
-                      {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"}, {"scaled_decode", run.recipe.data.scaled_decode}}}};
-}
-
-std::map<std::string, result::LibraryVersion> library_versions(const comm::World& world) {
-  return {{"libtorch", {.built = TORCH_VERSION}},
-          {"mpi", {.runtime = world.library()}},
-          {"mpi_thread_level", {.runtime = world.thread_level()}},
-          {"hdf5", {.runtime = data::h5::library_version()}},
-          {"cpu_capability", {.runtime = at::get_cpu_capability()}}};
+  resolve(run.recipe, team);
+  open_device(run, team, open);
+  open_communicators(run, team);
+  open_data(run, context);
+  train::Parts& parts = run.parts;
+  run.batches = components.order.make(run);
+  parts.loader = std::make_unique<data::Loader>(
+      *run.train_images, recipe.data, run.batches,
+      data::LoaderStart{.first_batch = steps_done, .trace = parts.trace, .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
+                        .hold = recipe.mlperf.division != "none"});
+  make_model(run, components);
+  parts.step = components.step.make(run);
+  parts.set_reducer(components.reducer.make(run));
+  parts.optimizer = components.optimizer.make(run);
+  parts.schedule = components.schedule.make(run);
+  parts.evaluator = components.evaluator.make(run);
+  run.traces = std::make_unique<train::TraceCollection>(run.trace.get(), *run.control);
+  return run;
 }
 
 }  // namespace ttt

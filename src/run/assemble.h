@@ -6,7 +6,10 @@
 
 #include "comm/world.h"
 #include "app/app.h"
+#include "checkpoint/checkpoints.h"
 #include "run/accelerator.h"
+#include "run/components.h"
+#include "run/recipe.h"
 #include "telemetry/trace_collection.h"
 #include "train/trainer.h"
 
@@ -24,10 +27,13 @@ struct Run {
   std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
-  std::shared_ptr<const data::TrainOrder> order;
+  std::shared_ptr<const data::TrainOrder> order;    // of the recipe: how long an epoch is
+  std::shared_ptr<const data::BatchOrder> batches;  // that the loader follows
   std::string memory = "returned";  // what becomes of freed memory
   std::string deals = "in order";  // how a global batch's images are dealt out to the ranks
   train::Parts parts;
+
+  data::OrderSettings order_settings() const;  // of this rank
 };
 
 // Threads of a rank's tensor operations: `wanted` (train.threads), or where that is 0 its share of the node's cores, as far as it may use them.
@@ -47,15 +53,13 @@ void set_process(const train::Recipe& recipe);
 // Collective over `team`, which must outlive the run. The loader begins after `steps_done`. `open`: by default train::open_accelerator. Throws UsageError
 // where the recipe contradicts the launch or the data.
 using OpenAccelerator = std::function<train::Accelerator(const std::string& device, const comm::Team& team, std::shared_ptr<ThreadPool> pool)>;
-Run build_run(const train::Recipe& recipe, const comm::Team& team, const harness::RunContext& context, std::int64_t steps_done = 0,
-              const OpenAccelerator& open = train::open_accelerator);
+Run assemble(const train::Recipe& recipe, const Components& components, const comm::Team& team, const harness::RunContext& context,
+             std::int64_t steps_done = 0, const OpenAccelerator& open = train::open_accelerator);
 // What names the run's data set, for its result.
 result::Json describe_data(const Run& run);
 // Collective, before the parts go to a trainer: what the recipe's train.checkpoint asks for, with `earlier` of rank 0 restored; null for nothing.
 // What goes wrong with a checkpoint later on is said on the terminal. Run and context outlive it.
 std::unique_ptr<train::Checkpoints> make_checkpoints(Run& run, train::Earlier earlier, const harness::RunContext& context);
-// Builds the model, its initial weights and all that refers to it once more, with other operations. Collective.
-void set_model(Run& run, model::DetectionOps ops);
 // On rank 0 writes train.telemetry.folder while the run goes, and norms into the recorder, where there is one; null without a folder.
 // Of the parts as they are: made after they have been exchanged. The run outlives it.
 std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run_id, result::RunRecorder* recorder);

@@ -16,14 +16,15 @@ std::string host_name() {
 }  // namespace
 
 Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context, const std::function<void(const std::string&)>& note) {
+  const bool reduces = !run.parts.reducer->traits().idle;
   plant(run, world, context);
-  const train::TrainConfig& t = run.recipe.train;
+  const train::TrainSettings& t = run.recipe.train;
   const std::vector<std::string> nodes = comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
   heartbeat_ = world.heartbeat(*run.place);
   watchdog_ = std::make_unique<train::Watchdog>(
       train::Watchdog::Settings{.limit_s = t.watchdog_s, .rank = world.rank(), .nodes = nodes, .recorder = &context.recorder, .give_up = context.give_up}, *heartbeat_,
       *run.place);
-  const std::int64_t every = world.size() > 1 && t.reducer.kind != "none" ? t.check_replicas_every : 0;
+  const std::int64_t every = reduces ? t.check_replicas_every : 0;
   replicas_ = std::make_unique<train::ReplicaCheck>(every, run.parts.model->parameters(), *run.parts.optimizer, *run.control, context.recorder, nodes);
   stragglers_ = std::make_unique<train::Stragglers>(t.stragglers, *run.control, context.recorder,
                                                     train::Stragglers::Names{nodes, comm::texts_of_all(*run.control, host_name())}, note);
@@ -35,7 +36,7 @@ void Guards::plant(Run& run, const comm::World& world, harness::RunContext& cont
   if (faults.empty()) return;
   injector_ = std::make_unique<train::Injector>(faults, world.rank(), run.order->steps_per_epoch());
   injector_->plant(run.parts);
-  if (auto order = injector_->hanging(run.order); order && run.parts.loader->position() == 0)  // a run that resumes is left in peace
+  if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)  // a run that resumes is left in peace
     run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
   std::string all;
   for (const train::Fault& f : faults) all += (all.empty() ? "" : "; ") + train::fault_text(f);

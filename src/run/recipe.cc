@@ -18,7 +18,7 @@ void check_precision(const Recipe& recipe) {
     throw NotSupported("model.precision = \"" + p + "\" is for GPUs, and device = \"cpu\". Choose fp32 or bf16, or device = \"cuda\".");
 }
 
-void check_trace(const TrainConfig& t) {
+void check_trace(const TrainSettings& t) {
   if (t.trace_steps > 0 && t.max_steps > 0 && t.trace_from >= t.max_steps)
     throw UsageError("train.trace_from = " + std::to_string(t.trace_from) + " is after the last step of train.max_steps = " + std::to_string(t.max_steps) +
                      ": nothing would be recorded. Lower the one or raise the other.");

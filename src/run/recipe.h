@@ -5,47 +5,30 @@
 #include "data/settings.h"
 #include "models/mask_rcnn/config.h"
 #include "checkpoint/config.h"
-#include "train/loss_scaler.h"
-#include "mlperf/config.h"
-#include "train/optimizers/optimizer.h"
-#include "train/reducers/reducer.h"
-#include "train/schedules/schedule.h"
 #include "health/stragglers.h"
+#include "mlperf/config.h"
 #include "telemetry/config.h"
+#include "train/config.h"
 
 namespace ttt::train {
 
-struct TrainConfig {
-  std::int64_t global_batch = 0;
-  std::int64_t images_per_rank = 2;
-  std::int64_t epochs = 26;
-  std::int64_t max_steps = 0;
-  double eval_every_epochs = 1.0;
+// Table `train`: the training, the process that it runs in, and who follows it.
+struct TrainSettings : TrainConfig {
   std::int64_t eval_batch = 8;
-  bool eval_overlap = false;
-  double target_box_ap = 0.377;
-  double target_mask_ap = 0.339;
   std::int64_t threads = 0;
   bool keep_memory = true;
   bool cudnn_autotune = true;
   bool cudnn_deterministic = true;
-  bool pin_memory = true, copy_stream = true;
-  std::string graphs = "none";
+  bool pin_memory = true;
   bool strict_sync = false;
   double gpu_every_s = 0.5;
-  LossScaleConfig loss_scale;
-  std::string weights, weights_backbone;
-  std::string save_weights;
   std::int64_t trace_steps = 0, trace_from = 10;
   std::int64_t profile_steps = 0;
   CheckpointConfig checkpoint;
   double watchdog_s = 300;
   std::int64_t check_replicas_every = 100;
   StragglerConfig stragglers;
-  ReducerConfig reducer;
   comm::NcclTuning nccl;
-  ScheduleConfig schedule;
-  OptimizerConfig optimizer;
   TelemetryConfig telemetry;
 
   template <class Self, class V>
@@ -95,7 +78,7 @@ struct Recipe {
   std::string device = "cpu";
   data::DataSettings data;
   model::ModelConfig model;
-  TrainConfig train;
+  TrainSettings train;
   MlperfConfig mlperf;
 
   template <class Self, class V>

@@ -11,12 +11,10 @@
 namespace ttt {
 namespace {
 
-train::Recipe reference_recipe() {
-  train::Recipe reference;
-  result::FieldTable table = result::field_table(reference);
+result::FieldTable reference_settings() {
+  result::FieldTable table = result::field_table(train::Recipe());
   harness::read_settings_text(table, embedded_recipes().at("mlperf"), "recipe mlperf");
-  result::assign(table, reference);
-  return reference;
+  return table;
 }
 
 // The result's recipe is the one that ran.
@@ -60,9 +58,13 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& s
     context.recorder.warn("A run that goes on from a checkpoint has no MLPerf log: its clock would have paused.");
     return nullptr;
   }
-  const train::Recipe reference = reference_recipe();
-  const train::RunFacts facts{.recipe = run.recipe,
-                              .reference = reference,
+  const train::RunFacts facts{.seed = run.recipe.seed,
+                              .data = run.recipe.data,
+                              .model = run.recipe.model,
+                              .train = run.recipe.train,
+                              .mlperf = m,
+                              .settings = result::field_table(run.recipe),
+                              .reference = reference_settings(),
                               .train_images = run.train_images->size(),
                               .eval_images = run.eval_images->size(),
                               .categories = static_cast<std::int64_t>(run.train_images->categories().size()),

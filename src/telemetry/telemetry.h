@@ -27,7 +27,7 @@ struct TelemetrySources {
   const data::ShardSet& eval_images;
   const data::DataSettings& data;
   eval::Detector detector;
-  ParameterKernels kernels = {};  // of the model's; empty ones are the host's
+  model::ParameterKernels kernels = {};  // of the model's; empty ones are the host's
   int ranks = 1;  // gradients are sums over so many
   const LossScaler* scaler = nullptr;  // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;

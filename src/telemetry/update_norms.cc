@@ -13,8 +13,8 @@ kernels::SquaredNorms* sums_of(const at::Tensor& sums) { return reinterpret_cast
 
 }  // namespace
 
-UpdateNorms::UpdateNorms(model::ParameterStore& store, std::span<const LayerGroup> groups, ParameterKernels kernels)
-    : store_(store), kernels_(or_host(std::move(kernels))), groups_(std::ssize(groups)), before_(at::empty_like(store.flat_values())) {
+UpdateNorms::UpdateNorms(model::ParameterStore& store, std::span<const LayerGroup> groups, model::ParameterKernels kernels)
+    : store_(store), kernels_(model::or_host(std::move(kernels))), groups_(std::ssize(groups)), before_(at::empty_like(store.flat_values())) {
   std::vector<kernels::NormPiece> pieces;
   std::vector<std::int64_t> group_begin{0};
   for (const LayerGroup& g : groups) {
@@ -25,8 +25,8 @@ UpdateNorms::UpdateNorms(model::ParameterStore& store, std::span<const LayerGrou
   }
   pieces_ = std::ssize(pieces);
   const at::Device device = before_.device();
-  piece_ = bytes_on(device, std::as_bytes(std::span(pieces)));
-  group_begin_ = bytes_on(device, std::as_bytes(std::span(group_begin)));
+  piece_ = model::bytes_on(device, std::as_bytes(std::span(pieces)));
+  group_begin_ = model::bytes_on(device, std::as_bytes(std::span(group_begin)));
   partial_ = at::empty({pieces_, 3}, before_.options().dtype(at::kDouble));
   sums_ = at::empty({groups_, 3}, before_.options().dtype(at::kDouble));
 }

@@ -6,14 +6,14 @@
 
 #include "models/parameters.h"
 #include "telemetry/layer_groups.h"
-#include "train/optimizers/parameter_kernels.h"
+#include "models/ops/parameter_kernels.h"
 
 namespace ttt::train {
 
 class UpdateNorms {
  public:
   // store: outlives this. kernels: empty ones are the host's. Takes as much memory as the parameters, where they lie.
-  UpdateNorms(model::ParameterStore& store, std::span<const LayerGroup> groups, ParameterKernels kernels);
+  UpdateNorms(model::ParameterStore& store, std::span<const LayerGroup> groups, model::ParameterKernels kernels);
 
   void step_starts();  // keeps the weights
   // Of each group, since then, of the gradients as they lie. The host waits for the device.
@@ -21,7 +21,7 @@ class UpdateNorms {
 
  private:
   model::ParameterStore& store_;
-  ParameterKernels kernels_;
+  model::ParameterKernels kernels_;
   std::int64_t groups_ = 0, pieces_ = 0;
   at::Tensor piece_, group_begin_;  // uint8, NormGroups' arrays
   at::Tensor before_;               // [T]

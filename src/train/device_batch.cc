@@ -7,15 +7,13 @@
 
 #include <utility>
 
-#include "health/watchdog.h"
-
 namespace ttt::train {
 namespace {
 
 // For the watchdog: this rank is not what the others wait for.
 class DeviceWait {
  public:
-  explicit DeviceWait(comm::Place* place) : place_(place), before_(place ? place->stage.exchange(kDeviceStage) : 0) {}
+  explicit DeviceWait(comm::Place* place) : place_(place), before_(place ? place->stage.exchange(comm::kDeviceStage) : 0) {}
   ~DeviceWait() {
     if (place_) place_->stage = before_;
   }

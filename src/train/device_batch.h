@@ -24,6 +24,8 @@ struct StepNumbers {
   double lr = 0, gradient_scale = 1;
 };
 
+using DetachedLosses = std::array<at::Tensor, model::kLosses>;  // without history
+
 // All that differs from step to step.
 struct StepInputs {
   model::DeviceBatch batch;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "result/run_record.h"
@@ -49,6 +51,28 @@ class Listener {
   virtual void save(Sections&) {}
   // Of a run that goes on from there, before run_started: rank 0's sections, on every rank.
   virtual void restore(const Sections&) {}
+};
+
+// How far a run is that a checkpoint resumes; zero for a run that starts.
+struct Progress {
+  std::int64_t step = 0, images = 0;
+};
+
+// Saves the state of a run between its steps. The trainer says when; src/checkpoint has the one that writes files.
+class Checkpointer {
+ public:
+  virtual ~Checkpointer() = default;
+  virtual Progress progress() const = 0;
+  // Once the run's clock runs: gives listeners their sections, and notes in the record that the run resumes.
+  virtual void resumed(std::span<Listener* const> listeners) = 0;
+  // Whether this rank wants a checkpoint after `step` steps: the ranks agree on it elsewhere.
+  virtual bool due(std::int64_t step) const = 0;
+  // Collective. Copies the state, and returns while it is written.
+  virtual void save(const Position& at, std::span<Listener* const> listeners) = 0;
+  // Collective: saves, waits, and notes the interruption. Empty where there is no checkpoint to resume from.
+  virtual std::optional<result::Interruption> interrupt(const Position& at, std::span<Listener* const> listeners,
+                                                        const std::string& signal) = 0;
+  virtual void finish() = 0;  // waits until what was saved last is written, and records it
 };
 
 }  // namespace ttt::train

@@ -1,71 +1,102 @@
-// One forward and backward pass as a list of parts. Run in turn they are an eager step; each can also be recorded by a device and replayed
-// (train/step_runner.h).
+// A training step as a list of stages. A runner executes the list: in order here, as captured graphs in train/graph_runner.h.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "models/mask_rcnn/mask_rcnn.h"
-#include "settings/json.h"
 #include "result/phase_clock.h"
+#include "settings/json.h"
+#include "train/device_batch.h"
 #include "train/loss_scaler.h"
+#include "train/reducers/reducer.h"
 
 namespace ttt::train {
 
-using DetachedLosses = std::array<at::Tensor, model::kLosses>;  // without history
-
-struct StepPart {
+struct Stage {
   std::string name;
   result::Phase phase;
-  // `keep`: what it needs of earlier parts is kept, so that it could be run again on the same forward pass; and what it reads of earlier
-  // parts' results will be read at the same addresses until it is run again.
+  // `keep`: retain the autograd graph and keep output addresses fixed, so that this stage can be captured and replayed by itself.
   std::function<void(bool keep)> run;
-  std::string backward_of;  // the part whose backward pass it is, "" where it is none: recorded with it or not at all
+  std::string backward_of = {};     // the stage whose backward pass it is: captured with it or not at all
+  std::string not_capturable = {};  // why; "" where it can be captured
 };
 
-// Over one batch, whose tensors' values may change between two runs, and nothing else about them.
-struct Pass {
-  std::vector<StepPart> parts;             // to be run in this order
-  std::function<DetachedLosses()> losses;  // of the last run
+// Inputs and results that the stages of one step share. It outlives them.
+struct StepState {
+  StepInputs inputs;
+  DetachedLosses losses = {};  // of the last run
 };
 
+// Forward and backward: what an ablation replaces.
 class Step {
  public:
   virtual ~Step() = default;
-  // Its runs leave the gradient of the summed losses in parameters().flat_gradients().
-  virtual Pass pass(const model::DeviceBatch& batch) = 0;
-  // Why a pass cannot be recorded and replayed: it does something on the host that belongs to a certain step. "" where it can.
-  virtual std::string bound_to_host() const { return ""; }
+  // Stages that turn s.inputs.batch into s.losses and gradients in parameters().flat_gradients(). Between two runs of a stage
+  // the values of the inputs may change, their shapes and addresses do not.
+  virtual std::vector<Stage> stages(StepState& s) = 0;
   virtual result::Json describe() const = 0;
 
+  // Runs these stages alone, in order.
   DetachedLosses forward_backward(const model::DeviceBatch& batch, result::PhaseClock& clock);
 };
 
-// How gradients are set to zero before backward. `clear` empty: one fill of the flat allocation of which they are views, and into which
-// autograd adds.
+// How gradients are set to zero before backward. `clear` empty: one fill of the flat allocation of which they are views, and
+// into which autograd adds.
 struct ClearGradients {
   std::string name = "flat_fill";
   std::function<void()> clear;
 };
 
-// Four parts: the backbone, the heads with the losses, and their backward passes. The pyramid between them is cut out of autograd's graph,
+// The backbone, the heads with the losses, and their backward passes. The pyramid between them is cut out of autograd's graph,
 // which changes no bit: its gradient is summed in the same order.
 class EagerStep final : public Step {
  public:
-  // `scaler`: multiplies the loss before backward, null: nobody does; outlives the step.
-  explicit EagerStep(model::MaskRcnn& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr) : model_(model), clear_(std::move(clear)), scaler_(scaler) {}
-  Pass pass(const model::DeviceBatch& batch) override;
-  std::string bound_to_host() const override { return model_.bound_to_host(); }
+  // `scaler`: multiplies the loss before backward, null: the loss as it is; outlives the step.
+  explicit EagerStep(model::MaskRcnn& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr)
+      : model_(model), clear_(std::move(clear)), scaler_(scaler) {}
+  std::vector<Stage> stages(StepState& s) override;
   result::Json describe() const override;
 
  private:
-  struct State;
-  static void cut(State& state);
-  void losses_backward(State& state, bool keep) const;
+  struct Forward;
+  static void cut(Forward& f);
+  void losses_backward(Forward& f, bool keep) const;
 
   model::MaskRcnn& model_;
   ClearGradients clear_;
   const LossScaler* scaler_;
+};
+
+inline constexpr const char* kNextBatch = "next_batch";
+inline constexpr const char* kAllReduce = "all_reduce";
+
+// All stages of a step, in order.
+std::vector<Stage> stages_of(Step& step, Reducer& reducer, Optimizer& optimizer, StepState& s, std::function<void()> next_batch);
+
+// Executes steps.
+class StepRunner {
+ public:
+  virtual ~StepRunner() = default;
+  // One step. Calls next_batch() once, where the host has time: gradients are on their way.
+  virtual DetachedLosses run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) = 0;
+  // What was captured, when and how large, and what could not be and why; "none" where nothing is.
+  virtual result::Json describe() const = 0;
+};
+
+// Runs the stages in order. The parts outlive the runner.
+class EagerRunner final : public StepRunner {
+ public:
+  EagerRunner(Step& step, Reducer& reducer, Optimizer& optimizer) : step_(step), reducer_(reducer), optimizer_(optimizer) {}
+  DetachedLosses run(StepInputs inputs, result::PhaseClock& clock, const std::function<void()>& next_batch) override;
+  result::Json describe() const override { return "none"; }
+
+ private:
+  Step& step_;
+  Reducer& reducer_;
+  Optimizer& optimizer_;
 };
 
 }  // namespace ttt::train

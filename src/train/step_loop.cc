@@ -1,15 +1,17 @@
 #include "train/step_loop.h"
 
 #include "core/error.h"
+#include "train/graph_runner.h"
 
 namespace ttt::train {
 
 // So begins what torch throws in place of a wait that was forbidden (c10/cuda/CUDAFunctions.cpp).
 constexpr const char* kForbiddenWait = "called a synchronizing";
 
-StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done)
-    : recipe_(recipe), parts_(parts), schedule_(recipe.train.schedule, recipe.train.global_batch, steps_per_epoch), comm_(comm),
-      step_(steps_done), runner_(make_step_runner(recipe.train.graphs, parts, comm)), uploader_(parts.device, parts.memory, model::ImagePlacer(recipe.data, parts.model->ops(), parts.device), recipe.train.copy_stream), losses_(parts.device, parts.memory, parts.place) {
+StepLoop::StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done)
+    : config_(config), parts_(parts), comm_(comm), step_(steps_done),
+      runner_(make_step_runner(config.graphs, parts, comm)), uploader_(parts.device, parts.memory, *parts.placer, config.copy_stream),
+      losses_(parts.device, parts.memory, parts.place) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.
   if (parts_.trace) lane_ = &parts_.trace->lane("main", 16);
   phases_.trace(lane_);
@@ -20,7 +22,7 @@ StepLoop::StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_ep
 void StepLoop::fetch(std::int64_t step) {
   phases_.enter(result::Phase::kDataWait);
   uploader_.wait();  // the loader takes the memory back
-  uploader_.start(*parts_.loader->next(), {.seed = recipe_.seed, .step = step, .lr = schedule_.lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
+  uploader_.start(*parts_.loader->next(), {.seed = parts_.seed, .step = step, .lr = parts_.schedule->lr(step + 1), .gradient_scale = 1.0 / comm_.size()});
   fetched_ = true;
 }
 
@@ -52,7 +54,7 @@ result::StepSample StepLoop::start(bool more) {
     if (more) fetch(step_ + 1);
   });
   losses_.push(losses);  // after all else: who waits for them has waited for the step
-  return {.step = step_++, .images = recipe_.train.global_batch, .learning_rate = lr};
+  return {.step = step_++, .images = config_.global_batch, .learning_rate = lr};
 }
 
 void StepLoop::settle(result::StepSample& sample) { sample.loss = losses_.pop(); }

@@ -11,14 +11,15 @@
 #include "comm/heartbeat.h"
 #include "core/trace.h"
 #include "data/loader.h"
+#include "cuda/graphs.h"
 #include "eval/evaluator.h"
+#include "models/gradient_hooks.h"
 #include "result/phase_clock.h"
 #include "train/device_batch.h"
-#include "train/reducers/gradient_hooks.h"
 #include "train/optimizers/optimizer.h"
-#include "run/recipe.h"
+#include "train/config.h"
+#include "train/schedules/schedule.h"
 #include "train/step.h"
-#include "train/step_runner.h"
 
 namespace ttt::train {
 
@@ -31,28 +32,31 @@ struct Parts {
   std::function<void(bool)> forbid_waits;  // Accelerator's, where the host may not wait within a step; else empty
   trace::Recorder* trace = nullptr;  // where the steps are recorded, null: nowhere; outlives the parts
   comm::Place* place = nullptr;      // where the thread that takes the steps says at which it is, null: nowhere; outlives the parts
+  std::int64_t seed = 1;             // of the random draws of the steps
   std::unique_ptr<data::Loader> loader;
   std::unique_ptr<model::MaskRcnn> model;
+  std::unique_ptr<model::ImagePlacer> placer;  // of images that come as bytes
   std::unique_ptr<LossScaler> scaler;  // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
-  std::unique_ptr<GradientReducer> reducer;
-  std::unique_ptr<GradientHooks> hooks;  // of the reducer
+  std::unique_ptr<Reducer> reducer;
+  std::unique_ptr<model::GradientHooks> hooks;  // of the reducer, where it overlaps backward
   std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Schedule> schedule;
   std::unique_ptr<eval::Evaluator> evaluator;
 
   // The reducer and its hooks belong together: hooks of an old reducer must go before a new one's are set.
-  void set_reducer(std::unique_ptr<GradientReducer> next) {
+  void set_reducer(std::unique_ptr<Reducer> next) {
     hooks.reset();
     reducer = std::move(next);
-    hooks = std::make_unique<GradientHooks>(model->parameters(), *reducer);
-    if (trace) reducer->trace(*trace);
+    if (reducer->traits().overlaps_backward)
+      hooks = std::make_unique<model::GradientHooks>(model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); });
   }
 };
 
 class StepLoop {
  public:
   // `parts` and `comm`, which carries the gradients, outlive the loop. `steps_done`: by the run that this one goes on with; the loader begins there.
-  StepLoop(const Recipe& recipe, Parts& parts, std::int64_t steps_per_epoch, comm::Communicator& comm, std::int64_t steps_done = 0);
+  StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done = 0);
 
   // The next step; `more`: another follows, so its batch is fetched while gradients travel. The phase clock stays in Phase::kOther and the
   // caller ends the step on it; times and losses are not filled in.
@@ -69,9 +73,8 @@ class StepLoop {
   trace::Lane* lane() { return lane_; }  // of the thread that takes the steps; null where nothing is recorded
 
  private:
-  const Recipe& recipe_;
+  const TrainConfig& config_;
   Parts& parts_;
-  Schedule schedule_;
   comm::Communicator& comm_;
   std::int64_t step_;
   result::PhaseClock phases_;

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace ttt::train {
 namespace {
@@ -20,15 +20,15 @@ std::string ap_text(const result::Evaluation& e, const TrainConfig& t, const cha
 
 }  // namespace
 
-Trainer::Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
+Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
                  const Observer& observer)
-    : recipe_(recipe), parts_(std::move(parts)), control_(control), observer_(observer),
-      loop_(recipe_, parts_, steps_per_epoch, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
+    : config_(config), parts_(std::move(parts)), control_(control), observer_(observer),
+      loop_(config_, parts_, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
       steps_per_epoch_(steps_per_epoch) {
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
-  total_steps_ = recipe.train.epochs * steps_per_epoch;
-  if (recipe.train.max_steps > 0) total_steps_ = std::min(total_steps_, recipe.train.max_steps);
-  eval_interval_ = std::max<std::int64_t>(1, std::llround(recipe.train.eval_every_epochs * static_cast<double>(steps_per_epoch)));
+  total_steps_ = config.epochs * steps_per_epoch;
+  if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
+  eval_interval_ = std::max<std::int64_t>(1, std::llround(config.eval_every_epochs * static_cast<double>(steps_per_epoch)));
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
   if (loop_.step() > total_steps_)
     throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " + std::to_string(total_steps_) +
@@ -45,15 +45,15 @@ Ending Trainer::run() {
   if (observer_.checkpoints) observer_.checkpoints->finish();
   if (ending.to_be_resumed) return ending;
   tell(&Listener::run_ended, ending);
-  if (!recipe_.train.save_weights.empty()) {
+  if (!config_.save_weights.empty()) {
     average_running_statistics();
-    if (control_.rank() == 0) save_weights(recipe_.train.save_weights, parts_.model->parameters());
+    if (control_.rank() == 0) model::save_weights(config_.save_weights, parts_.model->parameters());
   }
   return ending;
 }
 
 Ending Trainer::train() {
-  const TrainConfig& t = recipe_.train;
+  const TrainConfig& t = config_;
   control_.barrier();
   observer_.clock.start_run();
   if (observer_.checkpoints) observer_.checkpoints->resumed(observer_.listeners);
@@ -159,7 +159,7 @@ std::optional<Ending> Trainer::evaluate_where_due() {
   if (evaluation_)
     if (auto ending = finish_evaluation()) return ending;
   start_evaluation();
-  const bool goes_on = recipe_.train.eval_overlap && loop_.step() < total_steps_;
+  const bool goes_on = config_.eval_overlap && loop_.step() < total_steps_;
   tell(&Listener::evaluation_predicted, evaluation_->at, goes_on);
   if (!goes_on)
     if (auto ending = finish_evaluation()) return ending;
@@ -169,7 +169,7 @@ std::optional<Ending> Trainer::evaluate_where_due() {
 
 bool Trainer::evaluation_is_due() const {
   const std::int64_t step = loop_.step();
-  return recipe_.train.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) && !(last_ && last_->step == step);
+  return config_.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) && !(last_ && last_->step == step);
 }
 
 void Trainer::start_evaluation() {
@@ -184,7 +184,7 @@ void Trainer::start_evaluation() {
 }
 
 std::optional<Ending> Trainer::finish_evaluation() {
-  const TrainConfig& t = recipe_.train;
+  const TrainConfig& t = config_;
   auto [at, e] = *std::exchange(evaluation_, std::nullopt);
   {
     const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, e.epoch);
@@ -209,7 +209,7 @@ Position Trainer::position(std::int64_t steps_done, std::int64_t step_of_epoch) 
 
 void Trainer::average_running_statistics() {
   // Each rank has seen its own images: the mean over ranks is the better estimate, and every rank evaluates the same model.
-  if (control_.size() == 1 || recipe_.model.backbone.norm != "batch") return;
+  if (control_.size() == 1 || !parts_.model->buffers_per_rank()) return;
   std::vector<at::Tensor> flat;
   std::vector<model::Parameter*> buffers;
   for (model::Parameter& p : parts_.model->parameters().all())

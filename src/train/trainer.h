@@ -9,9 +9,8 @@
 
 #include "comm/communicator.h"
 #include "result/run_recorder.h"
-#include "checkpoint/checkpoints.h"
+#include "train/config.h"
 #include "train/listener.h"
-#include "run/recipe.h"
 #include "train/step_loop.h"
 
 namespace ttt::train {
@@ -22,14 +21,14 @@ struct Observer {
   result::RunClock& clock;
   std::function<std::string()> interrupted;  // the name of the signal that asked for the end, "" while there is none
   std::vector<Listener*> listeners;          // in the order in which they are told; alive until the run has ended
-  Checkpoints* checkpoints = nullptr;        // null: the run's state is not saved, and it begins at its first step
+  Checkpointer* checkpoints = nullptr;       // null: the run's state is not saved, and it begins at its first step
 };
 
 class Trainer {
  public:
   // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight together. The loader of `parts`
   // begins where the observer's checkpoints say. Throws UsageError where the run is to end before that.
-  Trainer(const Recipe& recipe, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
+  Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm, comm::Communicator& control,
           const Observer& observer);
 
   // Until the target, the epoch or step limit, a signal or a loss that is not finite (throws Incorrect); every rank leaves at the same step. Then,
@@ -73,7 +72,7 @@ class Trainer {
     for (Listener* listener : observer_.listeners) (listener->*call)(args...);
   }
 
-  const Recipe& recipe_;
+  const TrainConfig& config_;
   Parts parts_;
   comm::Communicator& control_;
   Observer observer_;

@@ -2,7 +2,7 @@
 """Runs that are killed, asked to end, given other ranks or damaged checkpoints, and go on; looked at from outside.
 
   checkpoint.py kill [--times N] [--seed N] --bin BUILD     N kills at moments that are aimed at; the same weights at the end, every time
-  checkpoint.py overlap|ranks|format|signals|damaged|refusals|full_disk|stall --bin BUILD
+  checkpoint.py overlap|ranks|own_parts|format|signals|damaged|refusals|full_disk|stall --bin BUILD
 """
 import argparse, copy, json, os, random, signal, subprocess, sys, tempfile, time
 
@@ -132,6 +132,32 @@ def case_ranks(place, *_):
         print(f"2 -> {ranks} ranks after step {short}: every epoch's 64 images once, each step's images those of the uninterrupted run, in its order")
 
 
+def case_own_parts(place, *_):
+    """A schedule, an optimizer with three tensors of state and a reducer that only tests have: trained, saved and resumed to the bit."""
+    def go(run, code):
+        os.environ.update(TTT_TEST_ORDER=f"{run.folder}/order", TTT_TEST_OWN_PARTS="1")
+        run.finish(code)
+
+    # Without running statistics, which the evaluations of the uninterrupted run average over ranks.
+    settings = [*SMALL, "model.backbone.norm=group", "model.backbone.norm_groups=8"]
+    whole, run = (place.run(settings=settings, program="tests/order_probe") for _ in range(2))
+    go(whole, NOT_CONVERGED)
+    built = whole.result()["built"]
+    assert [built[part]["kind"] for part in ("schedule", "optimizer", "reducer")] == ["cosine", "adam", "halves"], built
+    run.settings += [f"train.max_steps={EPOCH + 2}"]
+    go(run, 0)
+    with h5py.File(f"{run.checkpoints}/step-{EPOCH + 2:08d}.h5") as c:
+        assert sorted(c["optimizer"]) == ["first_moment", "second_moment", "steps"] and c["optimizer/steps"][()] == [EPOCH + 2]
+        assert all(np.any(c[f"optimizer/{s}"][n][()] != 0) for s in ("first_moment", "second_moment") for n in list(c["optimizer"][s])[:3])
+    os.remove(run.out)
+    run.settings = run.settings[:-1]
+    go(run, NOT_CONVERGED)
+    with h5py.File(run.weights) as a, h5py.File(whole.weights) as b:
+        assert sorted(a) == sorted(b) and all(a[n][()].tobytes() == b[n][()].tobytes() for n in a), "other weights"
+    assert run.result()["accuracy"][-1]["bbox"] == whole.result()["accuracy"][-1]["bbox"]
+    print("trained with parts of its own, interrupted and resumed to the bit")
+
+
 # --- the file ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +167,7 @@ def case_format(place, *_):
     run.finish(0)
     lr = np.float32(run.result()["steps"]["learning_rate"][-1])
     with h5py.File(run.weights) as w, h5py.File(f"{run.checkpoints}/step-00000011.h5") as c, h5py.File(f"{run.checkpoints}/step-00000010.h5") as before:
-        assert set(w) == set(c["weights"]) and set(c["momentum"]) < set(w)
+        assert set(w) == set(c["weights"]) and set(c["optimizer/momentum"]) < set(w)
         worst = 0.0
         for name in w:
             if name in c["per_rank"]:
@@ -150,16 +176,16 @@ def case_format(place, *_):
                 assert np.array_equal((rows[0] + rows[1]) / np.float32(2), w[name][()]) and np.array_equal(rows[0], c["weights"][name][()]), name
             else:
                 assert np.array_equal(w[name][()], c["weights"][name][()]), name
-            if name in c["momentum"]:
-                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["momentum"][name][()].astype("f8")
+            if name in c["optimizer/momentum"]:
+                old, step = before["weights"][name][()].astype("f8"), float(lr) * c["optimizer/momentum"][name][()].astype("f8")
                 off = np.abs(c["weights"][name][()] - (old - step)) / (np.abs(old) + np.abs(step) + 1e-30)
                 worst = max(worst, float(np.max(off)))
         assert worst < 2**-23, worst  # the product and the difference, each rounded to float32
-        assert any(np.any(c["momentum"][n][()] != 0) for n in c["momentum"])
+        assert any(np.any(c["optimizer/momentum"][n][()] != 0) for n in c["optimizer/momentum"])
         state = json.loads(bytes(c["state"][()]))
         assert state["step"] == 11 and state["images"] == 88 and state["ranks"] == 2 and state["recipe"]["train"]["global_batch"] == 8
         assert list(c["steps/loss.mask"][()]) == run.result()["steps"]["loss"]["values"]["mask"]
-        print(f"h5py: {len(w)} tensors, {len(c['momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
+        print(f"h5py: {len(w)} tensors, {len(c['optimizer/momentum'])} momenta, {len(c['per_rank'])} statistics of each rank; momentum explains the step within {worst:.1e}")
     dump = subprocess.run(["h5dump", "-H", f"{run.checkpoints}/step-00000011.h5"], capture_output=True, text=True)
     assert dump.returncode == 0 and 'GROUP "momentum"' in dump.stdout, dump.stderr
 

@@ -46,7 +46,7 @@ void write_toy(const fs::path& path, std::int64_t step) {
   write_checkpoint(path.string(), toy_state(step), 1 << 16, [&](const AddArray& add) {
     add("/weights/a.weight", values(24, start), {2, 3, 4});
     add("/weights/a.running_mean", values(5, start + 1000), {5});
-    add("/momentum/a.weight", values(24, start + 2000), {2, 3, 4});
+    add("/optimizer/momentum/a.weight", values(24, start + 2000), {2, 3, 4});
     add("/per_rank/a.running_mean", values(10, start + 3000), {2, 5});
   });
 }
@@ -66,7 +66,7 @@ TEST(CheckpointFile, IsReadAsItWasWritten) {
   EXPECT_EQ(c.weights.at("a.weight").values, values(24, 8));
   EXPECT_EQ(c.weights.at("a.weight").dims, (data::h5::Dims{2, 3, 4}));
   EXPECT_EQ(c.weights.size(), 2u);
-  EXPECT_EQ(c.momentum.at("a.weight").values, values(24, 2008));
+  EXPECT_EQ(c.optimizer.at("momentum/a.weight").values, values(24, 2008));
   EXPECT_EQ(c.per_rank.at("a.running_mean").values, values(10, 3008));
 }
 
@@ -89,7 +89,7 @@ path = sys.argv[1]
 raw = open(path, "rb").read()
 lines = raw[:512].rstrip(b"\0").decode().split("\n")
 zeros = raw.replace(lines[1].encode(), b"crc32c 00000000", 1)
-assert lines == ["ttt-checkpoint 1", "crc32c %08x" % crc32c(zeros), "bytes %020d" % len(raw), ""], lines
+assert lines == ["ttt-checkpoint 2", "crc32c %08x" % crc32c(zeros), "bytes %020d" % len(raw), ""], lines
 with h5py.File(path) as f:
     assert f.userblock_size == 512 and f.attrs["step"] == 8 and f.attrs["ranks"] == 2
     assert np.array_equal(f["weights/a.weight"][()], (8 + np.arange(24) / 64).astype("f").reshape(2, 3, 4))
@@ -153,7 +153,7 @@ TEST(CheckpointFile, ADatasetHasAChecksumOfItsOwn) {
   ASSERT_NE(at, std::string::npos);
   bytes[at + 5] ^= 1;
   write_text(path, sealed(bytes));
-  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(path.string()); }).find("'/momentum/a.weight' does not match its checksum"), std::string::npos);
+  EXPECT_NE(message_of<DataError>([&] { read_checkpoint(path.string()); }).find("'/optimizer/momentum/a.weight' does not match its checksum"), std::string::npos);
 }
 
 TEST(CheckpointFile, WhatIsNoCheckpointIsRefused) {
@@ -167,7 +167,23 @@ TEST(CheckpointFile, WhatIsNoCheckpointIsRefused) {
   write_text(folder / "b.h5", bytes);
   EXPECT_NE(message_of<DataError>([&] { read_checkpoint(folder / "b.h5"); }).find("does not match its checksum"), std::string::npos);
   write_text(folder / "b.h5", sealed(bytes));
-  EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "b.h5"); }).find("has version 7, this program reads version 1"), std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { read_checkpoint(folder / "b.h5"); }).find("has version 7, this program reads versions 1 to 2"), std::string::npos);
+}
+
+// As version 1 had it: the momentum in a group of its own, and a recipe without kinds.
+TEST(CheckpointFile, Version1_IsRead) {
+  TempFolder folder;
+  const std::string path = folder / "step-00000008.h5";
+  CheckpointState state = toy_state(8);
+  state.recipe = {{"train", {{"schedule", {{"lr", 0.1}}}, {"optimizer", {{"momentum", 0.9}}}}}};
+  write_checkpoint(path, state, 1 << 16, [&](const AddArray& add) { add("/momentum/a.weight", values(24, 2008), {2, 3, 4}); });
+  std::string bytes = read_text(path);
+  bytes[15] = '1';
+  write_text(path, sealed(bytes));
+  const Checkpoint c = read_checkpoint(path);
+  EXPECT_EQ(c.optimizer.at("momentum/a.weight").values, values(24, 2008));
+  EXPECT_EQ(c.state.recipe["train"]["schedule"], (result::Json{{"lr", 0.1}, {"kind", "step_decay"}}));
+  EXPECT_EQ(c.state.recipe["train"]["optimizer"]["kind"], "sgd");
 }
 
 TEST(CheckpointFolder, ResumesAsAsked) {

@@ -1,4 +1,4 @@
-// Batches of decoded bytes (DataSettings::transform = device), placed by the kernels' host twin, against those that workers place.
+// Batches of decoded bytes (DataSettings::transform = device), preprocessed by the reference implementation, against those that workers make.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "data/loader.h"
 #include "data/transform.h"
-#include "kernels/common/host.h"
+#include "kernels/preprocess/preprocess.h"
 #include "tests/data/tiny_set.h"
 
 namespace ttt::data {
@@ -16,8 +16,10 @@ namespace {
 std::vector<float> placed(const HostBatch& b, const DataSettings& s) {
   const PixelValues values = pixel_values(s);
   std::vector<float> images(static_cast<std::size_t>(b.images_n * b.height * b.width * 3), -9.0f);
-  kernels::host::place_images({.images = b.images_n, .height = b.height, .width = b.width, .antialias = s.antialias, .bgr = s.channels == "bgr"},
-                              {b.raw.bytes.data(), b.raw.offset.data(), b.raw.size.data(), b.image_size.data(), b.flipped.data()}, values[0].data(), images.data());
+  kernels::host::preprocess(
+      {.images = b.images_n, .height = b.height, .width = b.width, .antialias = s.antialias, .bgr = s.channels == "bgr"},
+      {b.raw.bytes.data(), b.raw.offset.data(), b.raw.size.data(), b.image_size.data(), b.flipped.data()}, values[0].data(),
+      images.data());
   return images;
 }
 

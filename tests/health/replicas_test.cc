@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "tests/support/mpi_main.h"
+#include "train/optimizers/sgd.h"
 
 namespace ttt::train {
 namespace {
@@ -68,7 +69,7 @@ TEST(ReplicaCheck, OneBitIsFoundAndNamed) {
     EXPECT_NE(said.find(", first in " + name + ". "), std::string::npos) << said;
     EXPECT_EQ(said.find("without a majority") != std::string::npos, r.comm->size() == 2) << said;
   };
-  at::Tensor momentum = r.optimizer->momentum();
+  at::Tensor momentum = r.optimizer->state().at(0).value;
   for (int round = 0; round < 20; ++round)
     for (const model::Parameter& p : r.store.all()) {
       if (p.buffer) continue;

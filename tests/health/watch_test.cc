@@ -93,10 +93,10 @@ TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
 // On a GPU the others' hosts wait for their devices, which wait in a collective.
 TEST(Watchdog, RanksThatWaitForTheirDevicesAreNotTheCause) {
   auto signs = waiting(4);
-  for (Sign& s : signs) s.stage = kDeviceStage;
+  for (Sign& s : signs) s.stage = comm::kDeviceStage;
   signs[2] = {.step = 40, .stage = kForward, .silent_s = 0.1, .still_s = 5.04};
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "rank 2 (node b) has been in forward of step 40 for 5.0 s; ranks 0-1 and 3 wait in the device's work of step 40");
-  signs[2].stage = kDeviceStage;
+  signs[2].stage = comm::kDeviceStage;
   EXPECT_EQ(describe_stand(signs, kNodes, 1), "ranks 0-3 wait in the device's work of step 40");
   // Those whose device takes no more work stand in the next step, at work as it seems.
   for (Sign& s : signs) s.step = 41, s.stage = kForward, s.still_s = 4;
@@ -108,7 +108,7 @@ TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
   auto signs = waiting(4);
   signs[3] = {.step = 39, .stage = kForward, .silent_s = 4.4, .still_s = 4.4};
   signs[0].stage = kForward, signs[0].still_s = 0.2;
-  signs[1].collective = "all_reduce_max(double)", signs[1].stage = kEvaluationStage, signs[1].step = 64;
+  signs[1].collective = "all_reduce_max(double)", signs[1].stage = comm::kEvaluationStage, signs[1].step = 64;
   EXPECT_EQ(describe_stand(signs, kNodes, 1),
             "rank 3 (node b) has given no sign of life for 4.4 s, was last seen in forward of step 39; rank 0 (node a) has been in forward of step 40 for 0.2 s; "
             "rank 2 waits in comm_exposed of step 40; rank 1 waits in the evaluation after 64 steps (all_reduce_max(double))");

@@ -1,5 +1,5 @@
 // Batch normalisation against the formulas of Ioffe and Szegedy (2015, section 3), written out in float64.
-#include "kernels/batch_norm/host.h"
+#include "kernels/batch_norm/batch_norm.h"
 
 #include <gtest/gtest.h>
 
@@ -31,30 +31,40 @@ struct Inputs {
 Inputs make(const Case& k, std::uint64_t which) {
   Stream s = stream(which);
   const std::int64_t n = k.rows * k.channels;
-  return {uniform(s, n, k.mean - k.spread, k.mean + k.spread), uniform(s, k.residual ? n : 0, -1, 1), uniform(s, k.channels, 0.5, 2),
-          uniform(s, k.channels, -1, 1), uniform(s, n, -1, 1)};
+  return {uniform(s, n, k.mean - k.spread, k.mean + k.spread), uniform(s, k.residual ? n : 0, -1, 1),
+          uniform(s, k.channels, 0.5, 2), uniform(s, k.channels, -1, 1), uniform(s, n, -1, 1)};
 }
 
 struct Outputs {
   explicit Outputs(const Case& k)
-      : y(k.rows * k.channels), mean(k.channels), variance(k.channels), rstd(k.channels), grad_x(y.size()), grad_residual(k.residual ? y.size() : 0),
-        grad_weight(k.channels), grad_bias(k.channels) {}
+      : y(k.rows * k.channels),
+        mean(k.channels),
+        variance(k.channels),
+        rstd(k.channels),
+        grad_x(y.size()),
+        grad_residual(k.residual ? y.size() : 0),
+        grad_weight(k.channels),
+        grad_bias(k.channels) {}
   Guarded<float> y, mean, variance, rstd, grad_x, grad_residual, grad_weight, grad_bias;
   std::int64_t counted = 0;
 };
 
-void run(const Case& k, const Inputs& in, Outputs& out, ThreadPool* pool, const host::SumOverRanks& sum = {}, std::int64_t first_row = 0) {
-  const host::BatchNormParams p{.rows = k.rows, .channels = k.channels, .eps = 1e-5f, .relu = k.relu};
+void run(const Case& k, const Inputs& in, Outputs& out, ThreadPool* pool, const SumOverRanks& sum = {},
+         std::int64_t first_row = 0) {
+  const BatchNormParams p{.rows = k.rows, .channels = k.channels, .eps = 1e-5f, .relu = k.relu};
   const std::int64_t at = first_row * k.channels;
-  out.counted = host::batch_norm_forward(p, &in.x[at], in.weight.data(), in.bias.data(), k.residual ? &in.residual[at] : nullptr, out.y.get(),
-                                         out.mean.get(), out.variance.get(), out.rstd.get(), pool, sum);
-  host::batch_norm_backward(p, &in.grad[at], &in.x[at], out.y.get(), in.weight.data(), out.mean.get(), out.rstd.get(), out.grad_x.get(),
-                            k.residual ? out.grad_residual.get() : nullptr, out.grad_weight.get(), out.grad_bias.get(), pool, sum);
+  out.counted = host::batch_norm_forward(
+      p, {&in.x[at], in.weight.data(), in.bias.data(), k.residual ? &in.residual[at] : nullptr},
+      {out.y.get(), out.mean.get(), out.variance.get(), out.rstd.get()}, pool, sum);
+  host::batch_norm_backward(
+      p, {&in.grad[at], &in.x[at], out.y.get(), in.weight.data(), out.mean.get(), out.rstd.get()},
+      {out.grad_x.get(), k.residual ? out.grad_residual.get() : nullptr, out.grad_weight.get(), out.grad_bias.get()},
+      pool, sum);
 }
 
-// `y` decides where the ReLU lets through, as in the kernel: a value within rounding of zero may fall on either side. Tolerances are of
-// float32: each output is a few roundings of numbers of its own size; sums over rows have blocks of 256 terms in float32, 2^-24 * 16 of the
-// sum of magnitudes when rounding is random and 256 * 2^-24 at worst.
+// `y` decides where the ReLU passes, as in the kernel: a value within rounding of zero may fall on either side.
+// Tolerances are of float32: each output is a few roundings of numbers of its own size. Sums over rows have blocks of
+// 256 terms in float32: 2^-24 * 16 of the sum of magnitudes when rounding is random, 256 * 2^-24 at worst.
 void expect_right(const Case& k, const Inputs& in, Outputs& out) {
   const double rows = static_cast<double>(k.rows), unit = std::ldexp(1.0, -24);
   for (std::int64_t c = 0; c < k.channels; ++c) {
@@ -97,7 +107,7 @@ void expect_right(const Case& k, const Inputs& in, Outputs& out) {
   }
 }
 
-TEST(BatchNorm, EqualsTheFormulasForEveryTailOfRowsAndChannels) {
+TEST(BatchNorm, AllTails_EqualFormulas) {
   std::uint64_t which = 500;
   ThreadPool pool(2);
   for (const std::int64_t channels : {1, 7, 16, 35, 64})
@@ -105,7 +115,8 @@ TEST(BatchNorm, EqualsTheFormulasForEveryTailOfRowsAndChannels) {
       for (const bool relu : {false, true})
         for (const bool residual : {false, true}) {
           const Case k{rows, channels, relu, residual};
-          SCOPED_TRACE(testing::Message() << rows << " rows, " << channels << " channels, relu " << relu << ", residual " << residual);
+          SCOPED_TRACE(testing::Message()
+                       << rows << " rows, " << channels << " channels, relu " << relu << ", residual " << residual);
           const Inputs in = make(k, which++);
           Outputs out(k);
           run(k, in, out, &pool);
@@ -115,7 +126,7 @@ TEST(BatchNorm, EqualsTheFormulasForEveryTailOfRowsAndChannels) {
         }
 }
 
-TEST(BatchNorm, KeepsItsDigitsWhereTheMeanIsLargeBesideTheSpread) {
+TEST(BatchNorm, LargeMeanSmallSpread_KeepsDigits) {
   // E[x^2] - E[x]^2 in float32 would lose everything here: 1000^2 * 2^-24 is 600 times the variance.
   const Case k{.rows = 4000, .channels = 19, .mean = 1000, .spread = 0.01};
   const Inputs in = make(k, 600);
@@ -124,13 +135,14 @@ TEST(BatchNorm, KeepsItsDigitsWhereTheMeanIsLargeBesideTheSpread) {
   for (std::int64_t c = 0; c < k.channels; ++c) {
     double mean = 0, variance = 0;
     for (std::int64_t r = 0; r < k.rows; ++r) mean += in.x[r * k.channels + c] / static_cast<double>(k.rows);
-    for (std::int64_t r = 0; r < k.rows; ++r) variance += std::pow(in.x[r * k.channels + c] - mean, 2) / static_cast<double>(k.rows);
+    for (std::int64_t r = 0; r < k.rows; ++r)
+      variance += std::pow(in.x[r * k.channels + c] - mean, 2) / static_cast<double>(k.rows);
     // The mean is rounded to float32 (3e-5 here): its square is what the variance about it is off by.
     EXPECT_NEAR(out.variance[c], variance, 256 * std::ldexp(variance, -24) + std::pow(std::ldexp(1000, -24), 2));
   }
 }
 
-TEST(BatchNorm, AnyNumberOfThreadsGivesTheSameBits) {
+TEST(BatchNorm, AnyThreads_SameBits) {
   const Case k{.rows = 3001, .channels = 40, .relu = true, .residual = true};
   const Inputs in = make(k, 601);
   Outputs first(k);
@@ -143,8 +155,9 @@ TEST(BatchNorm, AnyNumberOfThreadsGivesTheSameBits) {
   }
 }
 
-// A ReLU that made zeros of them would hide a fault from whoever looks at the loss. Channels that fill a vector, and those that do not.
-TEST(BatchNorm, ANumberThatIsNoneStaysOne) {
+// A ReLU that turned NaN into zero would hide a fault from the loss. Channels that fill a vector, and those that do
+// not.
+TEST(BatchNorm, NanInput_StaysNan) {
   for (const bool relu : {false, true})
     for (const std::int64_t channel : {0, 7, 20, 39}) {
       const Case k{.rows = 50, .channels = 40, .relu = relu};
@@ -152,12 +165,13 @@ TEST(BatchNorm, ANumberThatIsNoneStaysOne) {
       in.x[13 * k.channels + channel] = std::numeric_limits<float>::quiet_NaN();
       Outputs out(k);
       run(k, in, out, nullptr);
-      for (std::int64_t i = 0; i < k.rows * k.channels; ++i) ASSERT_EQ(std::isnan(out.y[i]), i % k.channels == channel) << i;
+      for (std::int64_t i = 0; i < k.rows * k.channels; ++i)
+        ASSERT_EQ(std::isnan(out.y[i]), i % k.channels == channel) << i;
     }
 }
 
 // Ranks as threads: each waits until all have added their part.
-TEST(BatchNorm, SynchronisedOverRanksEqualsOneRankWithAllRows) {
+TEST(BatchNorm, SynchronisedRanks_EqualOneRank) {
   constexpr int kRanks = 3;
   for (const double mean : {0.0, 30.0}) {
     const Case part{.rows = 301, .channels = 21, .relu = true, .residual = true, .mean = mean};
@@ -172,12 +186,15 @@ TEST(BatchNorm, SynchronisedOverRanksEqualsOneRankWithAllRows) {
     std::vector<std::thread> ranks;
     for (int rank = 0; rank < kRanks; ++rank)
       ranks.emplace_back([&, rank] {
-        run(part, in, *parts[rank], nullptr, [&](double* values, std::size_t count) {
-          given[rank].assign(values, values + count);
-          barrier.arrive_and_wait();
-          for (std::size_t i = 0; i < count; ++i) values[i] = given[0][i] + given[1][i] + given[2][i];
-          barrier.arrive_and_wait();
-        }, rank * part.rows);
+        run(
+            part, in, *parts[rank], nullptr,
+            [&](double* values, std::size_t count) {
+              given[rank].assign(values, values + count);
+              barrier.arrive_and_wait();
+              for (std::size_t i = 0; i < count; ++i) values[i] = given[0][i] + given[1][i] + given[2][i];
+              barrier.arrive_and_wait();
+            },
+            rank * part.rows);
       });
     for (std::thread& t : ranks) t.join();
     for (std::int64_t c = 0; c < part.channels; ++c) {

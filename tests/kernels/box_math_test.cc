@@ -26,7 +26,7 @@ void for_many(const Visit& visit) {
 }
 
 // Half a unit is the last rounding; the other half is the sum of those before.
-TEST(BoxMath, ExpIsWithinAUnitInTheLastPlace) {
+TEST(BoxMath, Exp_WithinOneUlp) {
   double worst = 0;
   for_many([&](float x) {
     for (const float v : {x, -x})
@@ -36,14 +36,14 @@ TEST(BoxMath, ExpIsWithinAUnitInTheLastPlace) {
   EXPECT_GT(worst, 0.5);  // else nothing was compared
 }
 
-TEST(BoxMath, LogIsWithinAUnitInTheLastPlace) {
+TEST(BoxMath, Log_WithinOneUlp) {
   double worst = 0;
   for_many([&](float x) { worst = std::max(worst, units_off(log_of(x), std::log(static_cast<double>(x)))); });
   EXPECT_LT(worst, 1.0);
   EXPECT_GT(worst, 0.5);
 }
 
-TEST(BoxMath, AtTheEnds) {
+TEST(BoxMath, ExtremeArguments_GiveLimits) {
   constexpr float kInf = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(exp_of(0), 1.0f);
   EXPECT_EQ(exp_of(-kInf), 0.0f);

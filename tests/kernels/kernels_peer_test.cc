@@ -1,4 +1,4 @@
-// The host kernels against torchvision, torch and pycocotools, on the cases that peer.py generates.
+// The reference implementations against torchvision, torch and pycocotools, on the cases that peer.py generates.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +12,17 @@
 #include "core/parallel.h"
 #include "core/temp_folder.h"
 #include "guarded.h"
-#include "kernels/batch_norm/host.h"
-#include "kernels/common/host.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/box_coder/box_coder.h"
+#include "kernels/detections/detections.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/match/match.h"
+#include "kernels/nms/nms.h"
+#include "kernels/paste/paste.h"
+#include "kernels/proposals/proposals.h"
+#include "kernels/roi_align/roi_align.h"
+#include "kernels/sample/sample.h"
+#include "kernels/sgd/sgd.h"
 #include "peer_case.h"
 #include "tests/support/python.h"
 
@@ -109,7 +118,7 @@ TEST_F(Peer, Match) {
     p.legacy = v[5];
     p.high = c.f("floats")[0], p.low = c.f("floats")[1];
     Guarded<std::int32_t> matched(p.images * p.candidates);
-    host::match(p, c.f("gt"), c.i("count"), c.f("candidates"), c.data<std::uint8_t>("visible"), matched.get());
+    host::match(p, {c.f("gt"), c.i("count"), c.f("candidates"), c.data<std::uint8_t>("visible")}, matched.get());
     for (std::int64_t i = 0; i < matched.size(); ++i) ASSERT_EQ(matched[i], c.i("matched")[i]) << i;
   });
 }
@@ -122,7 +131,7 @@ TEST_F(Peer, Sample) {
     const std::int64_t key[] = {v[3], v[5]};
     p.positive_fraction = c.f("floats")[0];
     Guarded<std::int32_t> index(p.images * p.size), positives(p.images), total(p.images);
-    host::sample(p, key, c.i("matched"), c.data<std::int64_t>("id"), index.get(), positives.get(), total.get());
+    host::sample(p, {key, c.i("matched"), c.data<std::int64_t>("id")}, {index.get(), positives.get(), total.get()});
     for (std::int64_t i = 0; i < index.size(); ++i) ASSERT_EQ(index[i], c.i("index")[i]) << i;
     for (std::int64_t n = 0; n < p.images; ++n) {
       EXPECT_EQ(positives[n], c.i("positives")[n]);
@@ -174,8 +183,8 @@ TEST_F(Peer, Proposals) {
     std::copy_n(c.data<std::int64_t>("levels"), p.levels + 1, p.level_start);
     Guarded<float> boxes(p.images * p.post_nms * 4), scores(p.images * p.post_nms);
     Guarded<std::int32_t> count(p.images);
-    host::proposals(p, c.f("logits"), c.f("deltas"), c.f("anchors"), c.i("sizes"), boxes.get(), scores.get(),
-                    count.get());
+    host::proposals(p, {c.f("logits"), c.f("deltas"), c.f("anchors"), c.i("sizes")},
+                    {boxes.get(), scores.get(), count.get()});
     for (std::int64_t n = 0; n < p.images; ++n) ASSERT_EQ(count[n], c.i("count")[n]);
     for (std::int64_t i = 0; i < scores.size(); ++i) {
       // torchvision returns the sigmoid; the peer took its logit: half an ulp of s is 2^-25 / (1 - s) of the logit.
@@ -197,8 +206,8 @@ TEST_F(Peer, Detections) {
     const std::int64_t rows = p.images * p.detections;
     Guarded<float> boxes(rows * 4), scores(rows);
     Guarded<std::int32_t> labels(rows), count(p.images);
-    host::detections(p, c.f("probabilities"), c.f("deltas"), c.f("rois"), c.i("roi_count"), c.i("sizes"), boxes.get(),
-                     scores.get(), labels.get(), count.get());
+    host::detections(p, {c.f("probabilities"), c.f("deltas"), c.f("rois"), c.i("roi_count"), c.i("sizes")},
+                     {boxes.get(), scores.get(), labels.get(), count.get()});
     for (std::int64_t n = 0; n < p.images; ++n) ASSERT_EQ(count[n], c.i("count")[n]);
     for (std::int64_t i = 0; i < rows; ++i) {
       ASSERT_EQ(labels[i], c.i("labels")[i]) << i;
@@ -212,11 +221,13 @@ TEST_F(Peer, Detections) {
 TEST_F(Peer, MaskTargetsBitmap) {
   for_each_case("mask_bitmap", [](const PeerCase& c) {
     const std::int64_t rois = c.dims("rois")[0];
-    const host::MaskTargetParams p{.rois = rois, .size = c.i("ints")[0]};
+    const MaskTargetParams p{.rois = rois, .size = c.i("ints")[0]};
     const std::vector<std::int32_t> height(rois, c.i("ints")[1]), width(rois, c.i("ints")[2]);
     Guarded<float> out(c.numel("target"));
-    host::mask_targets_bitmap(p, c.data<std::uint8_t>("bytes"), c.data<std::int64_t>("offset"), c.i("box"),
-                              c.i("object"), c.f("rois"), height.data(), width.data(), out.get());
+    host::mask_targets_bitmap(p,
+                              {c.data<std::uint8_t>("bytes"), c.data<std::int64_t>("offset"), c.i("box"), c.i("object"),
+                               c.f("rois"), height.data(), width.data()},
+                              out.get());
     // Averages of at most n = 4 grid^2 values in [0, 1]; the peer adds them in one chain before it divides, so up to n
     // units; ours in two short ones. grid <= ceil(800 / 28).
     const double grid = std::ceil(std::max(height[0], width[0]) / double(p.size));
@@ -226,7 +237,7 @@ TEST_F(Peer, MaskTargetsBitmap) {
 
 TEST_F(Peer, MaskTargetsPolygon) {
   for_each_case("mask_polygon", [](const PeerCase& c) {
-    const host::MaskTargetParams p{.rois = c.dims("rois")[0], .size = c.i("ints")[0]};
+    const MaskTargetParams p{.rois = c.dims("rois")[0], .size = c.i("ints")[0]};
     Guarded<float> out(c.numel("target"));
     host::mask_targets_polygon(p, {c.i("object_polygon"), c.i("polygon_vertex"), c.f("vertices")}, c.i("object"),
                                c.f("rois"), out.get());
@@ -264,7 +275,7 @@ TEST_F(Peer, PasteMask) {
 TEST_F(Peer, Sgd) {
   for_each_case("sgd", [](const PeerCase& c) {
     const std::int64_t n = c.numel("start"), steps = c.dims("grads")[0];
-    const host::SgdParams p{.lr = c.f("floats")[0], .momentum = c.f("floats")[1], .weight_decay = c.f("floats")[2]};
+    const SgdParams p{.lr = c.f("floats")[0], .momentum = c.f("floats")[1], .weight_decay = c.f("floats")[2]};
     Guarded<float> weight(n), momentum(n);
     std::copy_n(c.f("start"), n, weight.get());
     std::fill_n(momentum.get(), n, 0.0f);
@@ -308,10 +319,13 @@ void expect_scale_offset_relu(const PeerCase& c) {
   const std::vector<T> x = values("x"), residual = values("residual");
   const auto expect = [&](const std::string& key, bool relu, const T* added) {
     Guarded<T> y(n);
-    host::scale_offset_relu<T>({.rows = rows, .channels = channels, .relu = relu}, x.data(), nullptr, c.f("offset"), added, y.get());
+    host::scale_offset_relu<T>({.rows = rows, .channels = channels, .relu = relu},
+                               {x.data(), nullptr, c.f("offset"), added}, y.get());
     const std::vector<T> want = values(key);
     for (std::int64_t i = 0; i < n; ++i)
-      ASSERT_TRUE(std::memcmp(&want[i], &y[i], sizeof(T)) == 0 || (std::isnan(widen(want[i])) && std::isnan(widen(y[i])))) << key << " " << i;
+      ASSERT_TRUE(std::memcmp(&want[i], &y[i], sizeof(T)) == 0 ||
+                  (std::isnan(widen(want[i])) && std::isnan(widen(y[i]))))
+          << key << " " << i;
   };
   expect("plain", false, nullptr);
   expect("relu", true, nullptr);
@@ -321,9 +335,12 @@ void expect_scale_offset_relu(const PeerCase& c) {
 // To the bit: sums in float32, rounded once.
 TEST_F(Peer, ScaleOffsetRelu) {
   for_each_case("scale_offset_relu", [](const PeerCase& c) {
-    if (c.name.ends_with("bfloat16")) expect_scale_offset_relu<Bfloat16>(c);
-    else if (c.name.ends_with("float16")) expect_scale_offset_relu<Float16>(c);
-    else expect_scale_offset_relu<float>(c);
+    if (c.name.ends_with("bfloat16"))
+      expect_scale_offset_relu<Bfloat16>(c);
+    else if (c.name.ends_with("float16"))
+      expect_scale_offset_relu<Float16>(c);
+    else
+      expect_scale_offset_relu<float>(c);
   });
 }
 

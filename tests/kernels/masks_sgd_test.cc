@@ -1,9 +1,8 @@
-// Mask targets, pasting, SGD, refusals and the thread pool by themselves.
+// Mask targets, pasting, SGD, refused parameters and the thread pool.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -11,12 +10,19 @@
 #include "core/parallel.h"
 #include "guarded.h"
 #include "inputs.h"
-#include "kernels/common/host.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/match/match.h"
+#include "kernels/nms/nms.h"
+#include "kernels/paste/paste.h"
+#include "kernels/proposals/proposals.h"
+#include "kernels/roi_align/roi_align.h"
+#include "kernels/sample/sample.h"
+#include "kernels/sgd/sgd.h"
 
 namespace ttt::kernels {
 namespace {
 
-TEST(MaskTargets, RectanglesAndFiller) {
+TEST(MaskTargets, Rectangles_OnesHalvesAndFiller) {
   // A rectangle that fills the RoI: all ones. Half of it: a step whose border column averages to one half.
   const std::vector<std::uint8_t> bits(40 * 40, 1);
   const std::int64_t offset[] = {0, 0};
@@ -24,11 +30,11 @@ TEST(MaskTargets, RectanglesAndFiller) {
   std::vector<std::uint8_t> half(20 * 40, 1);
   const float rois[] = {12, 12, 40, 40, 12, 12, 40, 40, 12, 12, 40, 40};
   const std::int32_t extent[] = {100, 100, 100};
+  const BitmapTargetsIn in{bits.data(), offset, box, object, rois, extent, extent};
   for (int threads = 1; threads <= 3; ++threads) {
     ThreadPool pool(threads);
     Guarded<float> out(3 * 784);
-    host::mask_targets_bitmap({.rois = 3, .size = 28}, bits.data(), offset, box, object, rois, extent, extent,
-                              out.get(), &pool);
+    host::mask_targets_bitmap({.rois = 3, .size = 28}, in, out.get(), &pool);
     for (int i = 0; i < 784; ++i) {
       ASSERT_EQ(out[i], 1.0f);
       ASSERT_EQ(out[784 + i], 0.0f);
@@ -37,11 +43,10 @@ TEST(MaskTargets, RectanglesAndFiller) {
     }
   }
   Guarded<float> none(0);
-  host::mask_targets_bitmap({.rois = 0, .size = 28}, bits.data(), offset, box, object, rois, extent, extent,
-                            none.get());
+  host::mask_targets_bitmap({.rois = 0, .size = 28}, in, none.get());
 }
 
-TEST(MaskTargets, PolygonsOfANanRoiOrBeyondItAreEmpty) {
+TEST(MaskTargets, PolygonOutsideOrNanRoi_Empty) {
   const float vertices[] = {10, 10, 20, 10, 20, 20, 10, 20, 30, 30, 40, 40};
   const std::int32_t object_polygon[] = {0, 1, 2}, polygon_vertex[] = {0, 4, 6}, object[] = {0, 0, 1, 0, -1};
   const float rois[] = {10, 10, 20, 20, 100, 100, 120, 120, 30, 30, 40, 40, kNan, 10, 20, 20, 10, 10, 20, 20};
@@ -53,7 +58,7 @@ TEST(MaskTargets, PolygonsOfANanRoiOrBeyondItAreEmpty) {
   for (int i = 784; i < 5 * 784; ++i) ASSERT_EQ(out[i], 0.0f) << i;
 }
 
-TEST(PasteMask, RefusesSmallBuffersAndBoxesThatAreNotFinite) {
+TEST(PasteMask, SmallBufferOrNanBox_Refused) {
   const std::vector<float> mask(784, 1.0f);
   const float box[] = {10, 10, 50, 50}, bad[] = {0, kNan, 1, 1};
   std::int32_t touched[4];
@@ -64,7 +69,7 @@ TEST(PasteMask, RefusesSmallBuffersAndBoxesThatAreNotFinite) {
   EXPECT_EQ(touched[2] * touched[3], 0);
 }
 
-TEST(Sgd, ScalesTheGradientFirstAndTouchesOnlyItsRange) {
+TEST(Sgd, GradScale_AppliedFirstInRangeOnly) {
   for (const std::int64_t n : {0, 1, 15, 16, 17, 1000}) {
     Guarded<float> weight(n), momentum(n), halved(n), other(n);
     std::vector<float> grad(n), half(n);
@@ -79,15 +84,18 @@ TEST(Sgd, ScalesTheGradientFirstAndTouchesOnlyItsRange) {
   }
 }
 
-TEST(Sgd, RunsOverTensorsWithRatesReadFromMemoryAndNotAtAllWhereSkipped) {
+TEST(Sgd, RatesFromMemory_EqualFlatRanges) {
   const std::vector<float> grad = {1, 2, 3, 4, 5};
   for (const std::int32_t skip : {0, 1}) {
     std::vector<float> momentum(5, 1), weight(5, 10), want_momentum = momentum, want_weight = weight;
     if (skip == 0) {
-      host::sgd({.lr = 0.2f, .momentum = 0.5f, .weight_decay = 0.01f, .grad_scale = 0.25f}, 3, grad.data(), want_momentum.data(), want_weight.data());
-      host::sgd({.lr = 0.1f, .momentum = 0.5f, .weight_decay = 0, .grad_scale = 0.25f}, 2, grad.data() + 3, want_momentum.data() + 3, want_weight.data() + 3);
+      host::sgd({.lr = 0.2f, .momentum = 0.5f, .weight_decay = 0.01f, .grad_scale = 0.25f}, 3, grad.data(),
+                want_momentum.data(), want_weight.data());
+      host::sgd({.lr = 0.1f, .momentum = 0.5f, .weight_decay = 0, .grad_scale = 0.25f}, 2, grad.data() + 3,
+                want_momentum.data() + 3, want_weight.data() + 3);
     }
-    const SgdTensor tensors[] = {{grad.data(), momentum.data(), weight.data(), 3, 2, 0.01f}, {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
+    const SgdTensor tensors[] = {{grad.data(), momentum.data(), weight.data(), 3, 2, 0.01f},
+                                 {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
     const float rates[] = {0.1f, 0.25f};
     host::sgd(0.5f, tensors, 2, 3, {rates, rates + 1, &skip});
     EXPECT_EQ(momentum, want_momentum);
@@ -95,7 +103,7 @@ TEST(Sgd, RunsOverTensorsWithRatesReadFromMemoryAndNotAtAllWhereSkipped) {
   }
 }
 
-TEST(Sgd, OneGradientThatIsNotFiniteIsFound) {
+TEST(Sgd, OneNonfiniteGradient_Found) {
   for (const float bad : {kNan, -kNan, kInf, -kInf, 3.4e38f, -1e-45f})
     for (const std::size_t at : {0, 7, 30}) {
       std::vector<float> a(17, 1e30f), b(31, -1);
@@ -107,25 +115,25 @@ TEST(Sgd, OneGradientThatIsNotFiniteIsFound) {
     }
 }
 
-TEST(Parameters, ContradictionsAreRefused) {
+TEST(Parameters, Contradictions_Refused) {
   float f[4] = {};
   std::int32_t i[4] = {};
   RoiAlignParams roi;
   roi.levels = 0;
   EXPECT_THROW(host::roi_align_forward(roi, nullptr, f, i, f), UsageError);
-  EXPECT_THROW(
-      host::match({.images = 1, .candidates = 1, .gt_capacity = 1, .high = 0.3f, .low = 0.7f}, f, i, f, nullptr, i),
-      UsageError);
+  const MatchIn in{f, i, f, nullptr};
+  EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1, .high = 0.3f, .low = 0.7f}, in, i),
+               UsageError);
   i[0] = 2;
-  EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1}, f, i, f, nullptr, i), UsageError);
-  EXPECT_THROW(host::sample({.positive_fraction = 1.5f}, nullptr, i, nullptr, i, i, i), UsageError);
+  EXPECT_THROW(host::match({.images = 1, .candidates = 1, .gt_capacity = 1}, in, i), UsageError);
+  EXPECT_THROW(host::sample({.positive_fraction = 1.5f}, {}, {}), UsageError);
   EXPECT_THROW(host::nms(1, f, kNan, false, i), UsageError);
   ProposalParams p;
   p.levels = 1, p.level_start[0] = 0, p.level_start[1] = 5, p.anchors = 6;
-  EXPECT_THROW(host::proposals(p, f, f, f, i, f, f, i), UsageError);
+  EXPECT_THROW(host::proposals(p, {}, {}), UsageError);
 }
 
-TEST(ThreadPool, EveryIterationOnceAndTheFirstExceptionComesBack) {
+TEST(ThreadPool, ParallelFor_RunsOnceRethrowsFirst) {
   ThreadPool pool(3);
   for (const std::int64_t n : {0, 1, 2, 1000}) {
     std::vector<int> seen(n);

@@ -1,4 +1,4 @@
-// Reads the files that peer.py writes: named arrays, each a line "name type dims..." and its bytes.
+// Files that peer.py writes: named arrays, each a line "name type dims..." and its bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Box coding, NMS, proposals and detections by themselves: their definitions, ties, NaN, empty input, threads.
+// Box coding, NMS, proposals and detections: their definitions, ties, NaN, empty input, threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 #include "core/parallel.h"
 #include "guarded.h"
-#include "inputs.h"
 #include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
-
+#include "kernels/detections/detections.h"
+#include "kernels/nms/nms.h"
+#include "rpn.h"
 namespace ttt::kernels {
 namespace {
 
-TEST(BoxCoder, DecodeUndoesEncode) {
+TEST(BoxCoder, DecodeAfterEncode_GivesTheBox) {
   Stream s = stream(6);
   const std::vector<float> gt = boxes_in(s, 200, 500, 500), ref = boxes_in(s, 200, 500, 500);
   for (const bool legacy : {false, true}) {
@@ -31,7 +31,7 @@ TEST(BoxCoder, DecodeUndoesEncode) {
   }
 }
 
-// O(n^2) and nothing else: what greedy NMS means.
+// The definition of greedy NMS, in O(n^2).
 std::vector<std::int32_t> slow_nms(const std::vector<float>& boxes, float threshold, float extra) {
   std::vector<std::int32_t> keep;
   for (std::int32_t i = 0; i < std::ssize(boxes) / 4; ++i)
@@ -41,7 +41,7 @@ std::vector<std::int32_t> slow_nms(const std::vector<float>& boxes, float thresh
   return keep;
 }
 
-TEST(Nms, EqualsTheDefinitionAtTheThreshold) {
+TEST(Nms, IouAtThreshold_EqualsDefinition) {
   Stream s = stream(8);
   for (const bool legacy : {false, true}) {
     for (const float threshold : {0.0f, 1.0f / 3, 0.5f, 0.75f, 1.0f}) {
@@ -59,29 +59,17 @@ TEST(Nms, EqualsTheDefinitionAtTheThreshold) {
   }
 }
 
-struct Rpn {
-  explicit Rpn(std::int64_t images, bool ties) {
-    p.images = images, p.levels = 3, p.anchors = 1000;
-    const std::int64_t start[] = {0, 700, 950, 1000};
-    std::copy_n(start, 4, p.level_start);
-    p.pre_nms = 300, p.post_nms = 120;
-    Stream s = stream(10 + ties);
-    logits = uniform(s, images * 1000, -4, 4);
-    if (ties)
-      for (float& x : logits) x = std::round(x);
-    deltas = uniform(s, images * 4000, -0.5, 0.5);
-    anchors = boxes_in(s, 1000, 200, 260, 8);
-    for (std::int64_t n = 0; n < images; ++n) size.insert(size.end(), {200 - static_cast<int>(n), 250});
-  }
-  void run(Guarded<float>& boxes, Guarded<float>& scores, Guarded<std::int32_t>& count,
-           ThreadPool* pool = nullptr) const {
-    host::proposals(p, logits.data(), deltas.data(), anchors.data(), size.data(), boxes.get(), scores.get(),
-                    count.get(), pool);
-  }
-  ProposalParams p;
-  std::vector<float> logits, deltas, anchors;
-  std::vector<std::int32_t> size;
-};
+// 1000 anchors on three levels.
+Rpn small_rpn(std::int64_t images, bool ties) {
+  Rpn r(images, {700, 250, 50}, ties);
+  r.p.pre_nms = 300, r.p.post_nms = 120;
+  return r;
+}
+
+void run(const Rpn& r, Guarded<float>& boxes, Guarded<float>& scores, Guarded<std::int32_t>& count,
+         ThreadPool* pool = nullptr) {
+  host::proposals(r.p, r.in(), {boxes.get(), scores.get(), count.get()}, pool);
+}
 
 // The definition for one image: sort, decode, clip, drop, suppress, merge; ties by the lower anchor.
 std::vector<std::pair<float, std::array<float, 4>>> slow_proposals(const Rpn& r, std::int64_t n) {
@@ -116,16 +104,16 @@ std::vector<std::pair<float, std::array<float, 4>>> slow_proposals(const Rpn& r,
   return out;
 }
 
-TEST(Proposals, EqualTheDefinitionWithTiesAndNan) {
+TEST(Proposals, TiesAndNan_EqualDefinition) {
   for (const bool legacy : {false, true}) {
     for (const bool ties : {false, true}) {
-      Rpn r(2, ties);
+      Rpn r = small_rpn(2, ties);
       r.p.coder.legacy = legacy, r.p.post_nms_per_level = legacy ? 50 : 0;
       r.logits[3] = r.logits[960] = kNan, r.deltas[40] = kNan, r.deltas[4 * 400 + 2] = kNan,
       r.deltas[4 * 500 + 2] = kInf;
       Guarded<float> boxes(2 * 120 * 4), scores(2 * 120);
       Guarded<std::int32_t> count(2);
-      r.run(boxes, scores, count);
+      run(r, boxes, scores, count);
       for (int n = 0; n < 2; ++n) {
         const auto expected = slow_proposals(r, n);
         ASSERT_EQ(count[n], std::min<std::int64_t>(120, expected.size()));
@@ -140,12 +128,12 @@ TEST(Proposals, EqualTheDefinitionWithTiesAndNan) {
   }
 }
 
-TEST(Proposals, CutOverTheBatchKeepsTheBestOfAllImages) {
-  Rpn r(3, true);
+TEST(Proposals, CutOverBatch_KeepsBestOfAll) {
+  Rpn r = small_rpn(3, true);
   r.p.cut_over_batch = true, r.p.post_nms_batch = 100, r.p.post_nms = 100, r.p.coder.legacy = true;
   Guarded<float> boxes(3 * 100 * 4), scores(3 * 100);
   Guarded<std::int32_t> count(3);
-  r.run(boxes, scores, count);
+  run(r, boxes, scores, count);
   std::vector<std::pair<float, int>> all;  // score, image
   for (int n = 0; n < 3; ++n)
     for (const auto& [score, box] : slow_proposals(r, n)) all.push_back({-score, n});
@@ -155,25 +143,25 @@ TEST(Proposals, CutOverTheBatchKeepsTheBestOfAllImages) {
   for (int n = 0; n < 3; ++n) EXPECT_EQ(count[n], expected[n]);
 }
 
-TEST(Proposals, SameBitsForAnyThreadsAndNothingFromNothing) {
-  Rpn r(4, true);
+TEST(Proposals, AnyThreads_SameBitsAllNanNone) {
+  Rpn r = small_rpn(4, true);
   Guarded<float> boxes(4 * 120 * 4), scores(4 * 120);
   Guarded<std::int32_t> count(4);
-  r.run(boxes, scores, count);
+  run(r, boxes, scores, count);
   for (int threads = 2; threads <= 3; ++threads) {
     ThreadPool pool(threads);
     Guarded<float> b(4 * 120 * 4), s(4 * 120);
     Guarded<std::int32_t> c(4);
-    r.run(b, s, c, &pool);
+    run(r, b, s, c, &pool);
     EXPECT_TRUE(boxes.same(b) && scores.same(s) && count.same(c));
   }
   std::fill(r.logits.begin(), r.logits.end(), kNan);
-  r.run(boxes, scores, count);
+  run(r, boxes, scores, count);
   for (int n = 0; n < 4; ++n) EXPECT_EQ(count[n], 0);
   for (std::int64_t i = 0; i < boxes.size(); ++i) ASSERT_EQ(boxes[i], 0.0f);
 }
 
-TEST(Detections, TiesGoToTheLowerRoiThenTheLowerClassAndTheRestIsFiller) {
+TEST(Detections, Ties_LowerRoiThenLowerClass) {
   // Two far RoIs, three classes, all scores equal; decoded boxes are the RoIs.
   const float probabilities[] = {0.2f, 0.4f, 0.4f, 0.2f, 0.4f, 0.4f}, rois[] = {0, 0, 9, 9, 50, 50, 80, 80};
   const std::vector<float> deltas(2 * 3 * 4, 0.0f);
@@ -181,21 +169,21 @@ TEST(Detections, TiesGoToTheLowerRoiThenTheLowerClassAndTheRestIsFiller) {
   DetectionParams p{.images = 1, .rois = 2, .classes = 3, .detections = 3};
   Guarded<float> boxes(12), scores(3);
   Guarded<std::int32_t> labels(3), count(1);
-  host::detections(p, probabilities, deltas.data(), rois, roi_count, size, boxes.get(), scores.get(), labels.get(),
-                   count.get());
+  const DetectionsIn in{probabilities, deltas.data(), rois, roi_count, size};
+  const DetectionsOut out{boxes.get(), scores.get(), labels.get(), count.get()};
+  host::detections(p, in, out);
   EXPECT_EQ(count[0], 3);
   EXPECT_EQ((std::array{labels[0], labels[1], labels[2]}), (std::array{1, 2, 1}));
   EXPECT_EQ(boxes[0], 0.0f);
   EXPECT_EQ(boxes[8], 50.0f);
   p.score_threshold = 0.4f;  // only what is above it counts
-  host::detections(p, probabilities, deltas.data(), rois, roi_count, size, boxes.get(), scores.get(), labels.get(),
-                   count.get());
+  host::detections(p, in, out);
   EXPECT_EQ(count[0], 0);
   EXPECT_EQ(labels[0], 0);
   EXPECT_EQ(boxes[8], 0.0f);
 }
 
-TEST(Detections, SameBitsForAnyThreads) {
+TEST(Detections, AnyThreads_SameBits) {
   Stream s = stream(13);
   const DetectionParams p{
       .images = 3, .rois = 50, .classes = 9, .detections = 30, .coder = {.wx = 10, .wy = 10, .ww = 5, .wh = 5}};
@@ -209,8 +197,8 @@ TEST(Detections, SameBitsForAnyThreads) {
     ThreadPool pool(threads);
     all.push_back(std::make_unique<Guarded<float>>(90 * 5));
     Guarded<std::int32_t> l(90), c(3);
-    host::detections(p, probabilities.data(), deltas.data(), rois.data(), roi_count, size, all.back()->get(),
-                     all.back()->get() + 360, l.get(), c.get(), &pool);
+    host::detections(p, {probabilities.data(), deltas.data(), rois.data(), roi_count, size},
+                     {all.back()->get(), all.back()->get() + 360, l.get(), c.get()}, &pool);
     EXPECT_EQ(c[1], 0);
     EXPECT_GT(c[0], 0);
     EXPECT_TRUE(all.front()->same(*all.back()));

@@ -1,6 +1,6 @@
-"""resources.py FOLDER TABLE VERSION [--write]: what each kernel takes, as ptxas said when it was built, against the table.
+"""resources.py FOLDER TABLE VERSION [--write]: resources of each kernel, as ptxas reported them, against the table.
 
-FOLDER holds the objects and beside each what cmake/ptxas_resources kept. A row: kernel, architecture, registers of a thread, bytes of a
+FOLDER holds the objects and beside each the report that cmake/ptxas_resources kept. A row: kernel, architecture, registers of a thread, bytes of a
 thread's stack, bytes spilled, static shared memory of a block [byte]. Always checked: no kernel spills more bytes than the table says
 (none, where it has no such row), and the registers of a whole block fit a multiprocessor's 65536 at the launch bounds. Compared row by
 row where the compiler is the table's; another version of nvcc may allocate otherwise, and then, where all else holds, the exit code is

@@ -1,4 +1,4 @@
-"""What resources.py is worth: each planted fault of a kernel's resources is found, by the table's compiler and by another."""
+"""Test of resources.py: each planted fault of a kernel's resources is found, by the table's compiler and by another."""
 import pathlib
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-// RoIAlign by itself: threads, guard words, adjointness, closed forms, odd RoIs; and the instruction sets.
+// RoIAlign: threads, guard words, adjointness, closed forms, odd RoIs; and the variants for instruction sets.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,10 +8,8 @@
 #include "core/parallel.h"
 #include "guarded.h"
 #include "inputs.h"
-#include "kernels/common/box_math.h"
-#include "kernels/common/host.h"
-#include "kernels/match/host_loops.h"
-#include "kernels/nms/host_loops.h"
+#include "kernels/match/host_block.h"
+#include "kernels/nms/nms.h"
 #include "kernels/roi_align/host_stencil.h"
 
 namespace ttt::kernels {
@@ -46,7 +44,7 @@ class RoiAlign : public testing::TestWithParam<std::tuple<int, int, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Shapes, RoiAlign,
                          testing::Combine(testing::Values(1, 15, 64, 200), testing::Values(2, 0), testing::Bool()));
 
-TEST_P(RoiAlign, SameBitsForAnyThreads) {
+TEST_P(RoiAlign, AnyThreads_SameBits) {
   const Roi t(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()));
   const auto forward = [&](ThreadPool* pool, Guarded<float>& out) {
     host::roi_align_forward(t.p, t.in().data(), t.rois.data(), t.image.data(), out.get(), pool);
@@ -69,7 +67,7 @@ TEST_P(RoiAlign, SameBitsForAnyThreads) {
 }
 
 // <forward(F), G> = <F, backward(G)>: the backward pass is the transpose of the (linear) forward pass.
-TEST_P(RoiAlign, BackwardIsTheAdjoint) {
+TEST_P(RoiAlign, Backward_IsAdjoint) {
   const Roi t(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()));
   std::vector<float> out(t.grad.size());
   host::roi_align_forward(t.p, t.in().data(), t.rois.data(), t.image.data(), out.data());
@@ -86,7 +84,7 @@ TEST_P(RoiAlign, BackwardIsTheAdjoint) {
   EXPECT_NEAR(left, right, 1e-5 * size);
 }
 
-TEST_P(RoiAlign, RowsWithoutSamplesAreZeroAndTakeNoGradient) {
+TEST_P(RoiAlign, RoisWithoutSamples_ZeroNoGradient) {
   const Roi t(std::get<0>(GetParam()), std::get<1>(GetParam()), std::get<2>(GetParam()));
   const std::int64_t size = 49 * t.p.channels;
   Guarded<float> out(t.grad.size());
@@ -104,7 +102,7 @@ TEST_P(RoiAlign, RowsWithoutSamplesAreZeroAndTakeNoGradient) {
 }
 
 // A feature map that is linear in x and y is reproduced at the bin centres: a closed form, inside the border.
-TEST(RoiAlignValue, LinearMapGivesBinCentres) {
+TEST(RoiAlignValue, LinearMap_GivesBinCentres) {
   RoiAlignParams p;
   p.levels = 1, p.images = 1, p.channels = 2, p.rois = 1, p.pooled = 4, p.height[0] = 20, p.width[0] = 30,
   p.scale[0] = 0.5f;
@@ -126,7 +124,7 @@ TEST(RoiAlignValue, LinearMapGivesBinCentres) {
   }
 }
 
-TEST(RoiAlignValue, LevelsAtTheirBoundaries) {
+TEST(RoiAlignValue, BoundarySides_GiveTheirLevels) {
   RoiAlignParams p;
   p.levels = 4;
   const auto level = [&](float side) {
@@ -149,7 +147,7 @@ TEST(RoiAlignValue, LevelsAtTheirBoundaries) {
 
 // The variants for other instruction sets differ only by fused multiply-adds; without them a long vector and a short
 // one do the same operations.
-TEST(SimdVariants, AgreeWithTheBaseline) {
+TEST(SimdVariants, EveryInstructionSet_AgreesWithBase) {
   using namespace host;
   std::vector<Isa> better;
   for (const Isa isa : {Isa::kAvx2, Isa::kAvx512})

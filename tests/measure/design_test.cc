@@ -82,5 +82,24 @@ TEST(Design, SettingsThatWouldBeLostAreRefused) {
   EXPECT_NE(by_itself.find("'shapes' measures an operation by itself"), std::string::npos) << by_itself;
 }
 
+TEST(Components, TwoOwnersOfASlot_AreRefused) {
+  Components c = components_of({});
+  EXPECT_TRUE(c.replaced().empty());
+  c.step.replace("first", [](auto&) { return nullptr; });
+  EXPECT_EQ(c.replaced(), std::vector<std::string>{"step"});
+  EXPECT_EQ(message_of<UsageError>([&] { c.step.replace("second", [](auto&) { return nullptr; }); }),
+            "'first' and 'second' both set the step, so one would undo the other: combine only one of them.");
+}
+
+TEST(Components, AblationsOfOneSlot_AreNotCombined) {
+  const auto replacing = [](const char* name) {
+    Ablation a = plain(name, nullptr);
+    a.variants[1].components = [name](Components& c) { c.optimizer.replace(name, [](auto&) { return nullptr; }); };
+    return a;
+  };
+  EXPECT_NE(message_of<UsageError>([&] { designed({replacing("a"), replacing("b")}, "ladder"); }).find("'a' and 'b' both set the optimizer"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace ttt::ablations

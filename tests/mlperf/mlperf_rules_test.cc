@@ -15,6 +15,7 @@
 #include "tests/support/python.h"
 #include "mlperf/log.h"
 #include "mlperf/run_events.h"
+#include "run/recipe.h"
 
 namespace ttt::train {
 namespace {
@@ -37,7 +38,8 @@ Recipe closed() {
 }
 
 RunFacts facts(const Recipe& recipe, const Recipe& reference, std::int64_t train_images = 117266) {
-  return {.recipe = recipe, .reference = reference, .train_images = train_images, .eval_images = 5000, .categories = 80, .steps_per_epoch = 917};
+  return {.seed = recipe.seed, .data = recipe.data, .model = recipe.model, .train = recipe.train, .mlperf = recipe.mlperf,
+          .settings = result::field_table(recipe), .reference = result::field_table(reference), .train_images = train_images, .eval_images = 5000, .categories = 80, .steps_per_epoch = 917};
 }
 
 std::set<std::string> broken(const Recipe& r, std::int64_t train_images = 117266) {

@@ -2,7 +2,7 @@
 //
 //   model_probe INPUT WEIGHTS.h5 OUTPUT TRAINED.h5 [cpu|cuda]
 //
-// Weights, before and after, travel in the files of train/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
+// Weights, before and after, travel in the files of models/weights.h; INPUT and OUTPUT are dictionaries of tensors as torch.save and
 // torch.load know them.
 // INPUT: "config.<key>" numbers of the model (see Configure), "images" [N, 3, H, W], "image_size", "gt_box", "gt_label",
 // "gt_count", "bitmap_box", "bitmap_offset", "bitmap_bytes", "steps", "lr", "loss_scale" (of the loss in backward; gradients are those without it).
@@ -21,9 +21,9 @@
 #include "core/error.h"
 #include "models/mask_rcnn/mask_rcnn.h"
 #include "run/accelerator.h"
-#include "train/optimizers/optimizer.h"
+#include "train/optimizers/sgd.h"
 #include "train/step.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace {
 
@@ -83,7 +83,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   ttt::model::ModelConfig config;
   ttt::model::ModelConfig::fields(config, Configure(in));
   ttt::model::MaskRcnn model(config, place.ops, 1, place.device, nullptr);
-  ttt::train::load_weights(weights, model.parameters());
+  ttt::model::load_weights(weights, model.parameters());
   const ttt::model::Masks masks{.bitmap_box = placed("bitmap_box"), .bitmap_offset = placed("bitmap_offset"), .bitmap_bytes = placed("bitmap_bytes")};
   ttt::model::DeviceBatch batch{.images = placed("images").contiguous(at::MemoryFormat::ChannelsLast), .image_size = placed("image_size"), .image_id = placed("image_id"),
                                 .gt_box = placed("gt_box"), .gt_label = placed("gt_label"), .gt_count = placed("gt_count"), .masks = masks};
@@ -123,7 +123,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
     optimizer.step(rates);
   }
   out["losses"] = at::stack(losses);
-  ttt::train::save_weights(trained, model.parameters());
+  ttt::model::save_weights(trained, model.parameters());
   write(output, out);
   return 0;
 }

@@ -11,7 +11,8 @@
 #include "core/error.h"
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
-#include "train/step_loop.h"
+#include "train/graph_runner.h"
+#include "train/optimizers/sgd.h"
 
 namespace ttt {
 namespace {
@@ -53,7 +54,7 @@ Outcome run(const Trial& setup, const Planned& batches) {
   parts.model = std::make_unique<model::MaskRcnn>(setup.model, test::ops_on(device), 5, device, nullptr);
   if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
-  parts.set_reducer(train::make_reducer(train::ReducerConfig{}, parts.model->parameters(), *comm));
+  parts.set_reducer(train::make_reducer({}, {.gradients = {}, .offsets = {}, .comm = *comm}));
   parts.optimizer = std::make_unique<train::FusedSgd>(parts.model->parameters(), train::OptimizerConfig{}, test::parameter_kernels_on(device), parts.scaler.get());
   if (setup.change) setup.change(parts);
   const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
@@ -69,7 +70,7 @@ Outcome run(const Trial& setup, const Planned& batches) {
     for (const at::Tensor& l : losses) out.losses.push_back(std::bit_cast<std::uint32_t>(l.to(at::kCPU).item<float>()));
   }
   out.weights = parts.model->parameters().flat_values().detach().to(at::kCPU);
-  out.momentum = parts.optimizer->momentum().to(at::kCPU);
+  out.momentum = parts.optimizer->state().at(0).value.to(at::kCPU);
   out.described = runner->describe();
   if (parts.scaler) out.scale = parts.scaler->describe();
   return out;
@@ -240,8 +241,8 @@ class HostRates final : public train::Optimizer {
  public:
   HostRates(std::unique_ptr<train::Optimizer> inner, bool honest) : inner_(std::move(inner)), honest_(honest) {}
   void step(const train::Rates& rates) override { inner_->step(test::rates_on(test::fake_device(), rates.lr)); }
-  std::string bound_to_host() const override { return honest_ ? "its rate is the host's" : ""; }
-  at::Tensor momentum() const override { return inner_->momentum(); }
+  std::string not_capturable() const override { return honest_ ? "its rate is the host's" : ""; }
+  std::vector<train::NamedTensor> state() const override { return inner_->state(); }
   result::Json describe() const override { return inner_->describe(); }
 
  private:
@@ -258,7 +259,7 @@ class BakedRates final : public train::Optimizer {
     own.tensor.select(0, 0).fill_(rates.lr);
     inner_->step(own);
   }
-  at::Tensor momentum() const override { return inner_->momentum(); }
+  std::vector<train::NamedTensor> state() const override { return inner_->state(); }
   result::Json describe() const override { return inner_->describe(); }
 
  private:

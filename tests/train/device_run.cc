@@ -44,7 +44,7 @@ class Waits final : public train::Listener {
 };
 
 harness::Outcome run_on_double(const train::Recipe& recipe, harness::RunContext& context, const comm::World& world, train::Earlier earlier) {
-  Run run = build_run(recipe, world.team(), context, start_of(earlier, context).step, open_double);
+  Run run = assemble(recipe, components_of(recipe), world.team(), context, start_of(earlier, context).step, open_double);
   const auto checkpoints = make_checkpoints(run, std::move(earlier), context);
   Waits waits;
   const auto telemetry = make_telemetry(run, context.run_id, &context.recorder);
@@ -52,7 +52,7 @@ harness::Outcome run_on_double(const train::Recipe& recipe, harness::RunContext&
                                  .listeners = {&waits}, .checkpoints = checkpoints.get()};
   if (telemetry) observer.listeners.push_back(telemetry.get());
   const result::Json built = describe(run);
-  train::Trainer trainer(run.recipe, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+  train::Trainer trainer(run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = trainer.run();
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },

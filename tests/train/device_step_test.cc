@@ -19,6 +19,7 @@
 #include "tests/support/fake_device/small_step.h"
 #include "train/device_batch.h"
 #include "train/step.h"
+#include "train/optimizers/sgd.h"
 #include "health/watchdog.h"
 
 namespace ttt {
@@ -253,7 +254,7 @@ TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
     EXPECT_EQ(queue.pop()[2], 4.0);
     came = true;
   });
-  for (int i = 0; i < 1000 && place.stage != train::kDeviceStage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 1000 && place.stage != comm::kDeviceStage; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_FALSE(came);
   comm::Sign waits{.step = place.step, .stage = place.stage, .still_s = 9}, works{.step = 7, .stage = static_cast<std::int32_t>(result::Phase::kDataWait), .still_s = 9};
   EXPECT_EQ(train::describe_stand({waits, works}, {"a", "b"}, 1), "rank 1 (node b) has been in data_wait of step 7 for 9.0 s; rank 0 waits in the device's work of step 7");

@@ -44,13 +44,12 @@ constexpr std::int64_t kBucketBytes = 40 * 4;  // {10, 30}, {5, 5, 50}, {7}
 TEST(Reducer, StartsBucketsInOrderAsSoonAsTheyAreFull) {
   std::vector<float> gradients(107);
   Recorder comm;
-  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, gradients, kOffsets, comm);
-  EXPECT_TRUE(reducer->overlaps_backward());
+  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, {.gradients = gradients, .offsets = kOffsets, .comm = comm});
+  EXPECT_TRUE(reducer->traits().overlaps_backward);
   EXPECT_EQ(reducer->describe().at("bucket_bytes"), (std::vector<int>{160, 240, 28}));
   for (int step = 0; step < 2; ++step) {
     comm.ranges.clear();
     const auto started = [&] { return comm.ranges.size(); };
-    reducer->begin();
     reducer->ready(2), reducer->ready(3), reducer->ready(4);  // the second bucket is full first: it waits for its turn
     EXPECT_EQ(started(), 0u);
     reducer->ready(1);
@@ -72,10 +71,9 @@ TEST(Reducer, KindsStartTheirCollectivesAtTheirTime) {
   std::vector<float> gradients(107);
   for (const char* kind : {"blocking", "flat_async", "none"}) {
     Recorder comm;
-    const auto reducer = make_reducer({.kind = kind}, gradients, kOffsets, comm);
-    EXPECT_FALSE(reducer->overlaps_backward());
+    const auto reducer = make_reducer({.kind = kind}, {.gradients = gradients, .offsets = kOffsets, .comm = comm});
+    EXPECT_FALSE(reducer->traits().overlaps_backward);
     EXPECT_EQ(reducer->describe().at("kind"), kind);
-    reducer->begin();
     for (std::size_t p = 0; p < kOffsets.size(); ++p) reducer->ready(p);
     EXPECT_EQ(comm.ranges.size(), 0u);
     reducer->launch();
@@ -88,11 +86,10 @@ TEST(Reducer, KindsStartTheirCollectivesAtTheirTime) {
 TEST(Reducer, RecordsWhenEachBucketWasReady) {
   std::vector<float> gradients(107);
   Recorder comm;
-  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes}, gradients, kOffsets, comm);
   trace::Recorder recorder(0, 1);
-  reducer->trace(recorder);
+  const auto reducer = make_reducer({.kind = "bucketed", .bucket_bytes = kBucketBytes},
+                                    {.gradients = gradients, .offsets = kOffsets, .comm = comm, .trace = &recorder});
   recorder.before_step(0);
-  reducer->begin();
   for (const std::size_t p : {2, 3, 4, 5, 1, 0}) reducer->ready(p);
   reducer->launch();
   reducer->finish();
@@ -110,7 +107,7 @@ TEST(Reducer, RecordsWhenEachBucketWasReady) {
 TEST(Reducer, RefusesParametersOutsideTheArray) {
   std::vector<float> gradients(100);
   Recorder comm;
-  EXPECT_THROW(make_reducer({}, gradients, kOffsets, comm), Error);
+  EXPECT_THROW(make_reducer({}, {.gradients = gradients, .offsets = kOffsets, .comm = comm}), Error);
 }
 
 // Over MPI, the progress thread sums a bucket while this thread fills the next: what the thread sanitizer is here for.
@@ -129,9 +126,8 @@ TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
   };
   for (const char* kind : {"blocking", "flat_async", "bucketed"}) {
     std::vector<float> gradients(total);
-    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 20000}, gradients, offsets, *comm);
+    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 20000}, {.gradients = gradients, .offsets = offsets, .comm = *comm});
     for (int step = 0; step < 3; ++step) {
-      reducer->begin();
       std::size_t at = 0;
       for (std::size_t p = 0; p < offsets.size(); ++p) {
         const std::size_t end = p + 1 < offsets.size() ? static_cast<std::size_t>(offsets[p + 1]) : total;
@@ -160,11 +156,10 @@ TEST(Reducer, TracesOfAllRanksHoldEveryByteOfEveryStep) {
     trace::Recorder recorder(2, 3);
     TraceCollection collection(&recorder, *comm);
     const double zero_s = now_s();
-    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 40000}, gradients, offsets, *comm);
-    reducer->trace(recorder);
+    const auto reducer = make_reducer({.kind = kind, .bucket_bytes = 40000},
+                                      {.gradients = gradients, .offsets = offsets, .comm = *comm, .trace = &recorder});
     for (int step = 0; step < 6; ++step) {
       recorder.before_step(step);
-      reducer->begin();
       for (std::size_t p = 0; p < offsets.size(); ++p) reducer->ready(p);
       reducer->launch();
       reducer->finish();

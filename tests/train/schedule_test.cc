@@ -1,4 +1,4 @@
-#include "train/schedules/schedule.h"
+#include "train/schedules/step_decay.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace ttt::train {
 namespace {
 
 TEST(Schedule, WarmsUpLinearlyThenHoldsThenDecays) {
-  const Schedule s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5}, 8, 100);
+  const StepDecay s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5}, {.global_batch = 8, .steps_per_epoch = 100});
   EXPECT_DOUBLE_EQ(s.lr(1), 0.01);
   EXPECT_DOUBLE_EQ(s.lr(5), 0.05);
   EXPECT_DOUBLE_EQ(s.lr(10), 0.1);
@@ -21,17 +21,17 @@ TEST(Schedule, WarmsUpLinearlyThenHoldsThenDecays) {
 TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
   // MLPerf's mlperf_linear: lr = base - (warmup_iters - it) * factor, with the factor of a global batch of 96: 1.92e-4 over 625 iterations.
   const double base = 0.12, factor = 1.92e-4;
-  const Schedule s({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base}, 96, 1222);
+  const StepDecay s({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base}, {.global_batch = 96, .steps_per_epoch = 1222});
   for (int it : {1, 100, 624}) EXPECT_NEAR(s.lr(it), base - (625 - it) * factor, 1e-15) << it;
 }
 
 TEST(Schedule, ScalesWithTheGlobalBatch) {
-  EXPECT_DOUBLE_EQ(Schedule({.lr = 0.02, .reference_batch = 16, .warmup_steps = 0}, 64, 10).lr(1), 0.08);
-  EXPECT_DOUBLE_EQ(Schedule({.lr = 0.02, .warmup_steps = 0}, 64, 10).lr(1), 0.02);
+  EXPECT_DOUBLE_EQ(StepDecay({.lr = 0.02, .reference_batch = 16, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10}).lr(1), 0.08);
+  EXPECT_DOUBLE_EQ(StepDecay({.lr = 0.02, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10}).lr(1), 0.02);
 }
 
 TEST(Schedule, DecaysByEpochs) {
-  const Schedule s({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1}, 8, 10);
+  const StepDecay s({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1}, {.global_batch = 8, .steps_per_epoch = 10});
   EXPECT_DOUBLE_EQ(s.lr(15), 1);
   EXPECT_DOUBLE_EQ(s.lr(16), 0.1);
 }
@@ -54,6 +54,7 @@ TEST(Recipe, ContradictingSettings_AreNamed) {
   says("model.rpn.match_low is above model.rpn.match_high", [](Recipe& r) { r.model.rpn.match_low = 0.8; });
   says("data.mean and data.std", [](Recipe& r) { r.data.mean = {0, 0}; });
 }
+
 
 }  // namespace
 }  // namespace ttt::train

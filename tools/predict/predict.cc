@@ -19,7 +19,7 @@
 #include "tools/predict/categories.h"
 #include "settings/json.h"
 #include "run/assemble.h"
-#include "train/weights.h"
+#include "models/weights.h"
 
 namespace {
 
@@ -135,7 +135,7 @@ class Program {
  public:
   explicit Program(const Arguments& a) : arguments_(a), recipe_(read_recipe(a)) {
     check_outputs(a);
-    recipe_.model.classes = train::classes_of_weights(a.weights);
+    recipe_.model.classes = model::classes_of_weights(a.weights);
     categories_ = read_categories(a, recipe_.model.classes);
     make_mkl_reproducible();
     const int cores = std::max(1, usable_cores());
@@ -144,7 +144,7 @@ class Program {
     detector_.legacy_boxes = recipe_.model.legacy_boxes;
     for (const coco::Category& c : categories_) detector_.category_of.push_back(c.id);
     model_ = std::make_unique<model::MaskRcnn>(recipe_.model, model::host_ops(std::make_shared<ThreadPool>(threads)), 0, at::kCPU, nullptr);
-    train::load_weights(a.weights, model_->parameters());
+    model::load_weights(a.weights, model_->parameters());
   }
 
   // The exit code: that of the last image that could not be read.

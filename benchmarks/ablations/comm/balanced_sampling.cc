@@ -43,12 +43,11 @@ class BalancedOrder final : public data::BatchOrder {
   std::vector<std::unique_ptr<data::TrainOrder>> shares_;
 };
 
-void deal_by_cost(Run& run) {
-  const data::OrderSettings settings{.seed = static_cast<std::uint64_t>(run.recipe.seed), .global_batch = run.recipe.train.global_batch,
-                                     .rank = run.gradients->rank(), .ranks = run.gradients->size()};
-  run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data,
-                                                    std::make_shared<BalancedOrder>(*run.train_images, run.recipe.data, settings), data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
-  run.deals = "by number of objects";
+void deal_by_cost(Components& c) {
+  c.order.replace("balanced_sampling", [](Run& run) {
+    run.deals = "by number of objects";
+    return std::make_unique<BalancedOrder>(*run.train_images, run.recipe.data, run.order_settings());
+  });
 }
 
 void over_positives(train::Recipe& r) { r.model.shapes = "dynamic"; }
@@ -63,7 +62,7 @@ Ablation ablate_balanced_sampling() {
           .expectation = "Ranks that wait for each other wait for the slowest: a smaller straggler_index (slowest rank / mean) is a shorter step. With "
                          "fixed shapes there is nothing to balance.",
           .promise = Promise::kOtherWork,  // a rank's losses are of other images; the global batch is the same
-          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .rebuild = deal_by_cost, .replaces = {"loader"}}},
+          .variants = {{.name = "in order", .change = over_positives}, {.name = "by objects", .change = over_positives, .components = deal_by_cost}},
           .unsupported = needs_ranks};
 }
 

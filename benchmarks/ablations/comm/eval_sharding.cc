@@ -7,7 +7,7 @@ namespace {
 class Evaluation {
  public:
   Evaluation(const Bench& bench, bool sharded)
-      : run_(build_run(bench.recipe, bench.world.team(), bench.context)), control_(bench.world.communicator()), alone_(comm::make_single()), sharded_(sharded) {
+      : run_(assemble(bench.recipe, components_of(bench.recipe), bench.world.team(), bench.context)), control_(bench.world.communicator()), alone_(comm::make_single()), sharded_(sharded) {
     if (sharded) return;
     const train::Recipe& r = run_.recipe;
     run_.parts.evaluator = std::make_unique<eval::Evaluator>(

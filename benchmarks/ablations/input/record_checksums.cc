@@ -20,7 +20,7 @@ constexpr std::size_t kDecoders = 16;
 // Reads records of the training shards by pread, as the loader does, with or without the check, and decodes them.
 class Reading {
  public:
-  Reading(const Bench& bench, bool check) : run_(build_run(bench.recipe, bench.world.team(), bench.context)), check_(check) {
+  Reading(const Bench& bench, bool check) : run_(assemble(bench.recipe, components_of(bench.recipe), bench.world.team(), bench.context)), check_(check) {
     for (const auto& shard : run_.train_images->shards()) {
       const auto offset = data::h5::File::open(shard->path()).byte_offset("/bytes");
       if (!offset) throw NotSupported(shard->path() + " has no single place for its records: pack it again with pack_coco.");

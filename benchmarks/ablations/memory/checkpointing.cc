@@ -12,31 +12,28 @@ class CheckpointedStep final : public train::Step {
  public:
   CheckpointedStep(model::MaskRcnn& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {}
 
-  train::Pass pass(const model::DeviceBatch& batch) override {
-    struct State {
+  std::vector<train::Stage> stages(train::StepState& s) override {
+    struct Forward {
       model::Pyramid pyramid;
       model::Losses losses;
     };
-    const auto s = std::make_shared<State>();
-    return {.parts = {{"forward", result::Phase::kForward,
-                       [this, s, batch](bool) {
-                         {
-                           at::NoGradGuard no_grad;
-                           s->pyramid = model_.features(batch.images);
-                         }
-                         for (at::Tensor& level : s->pyramid) level = level.detach().requires_grad_();
-                         s->losses = model_.training_losses(s->pyramid, batch);
-                       },
-                       ""},
-                      {"backward", result::Phase::kBackward,
-                       [this, s, batch](bool keep) {
-                         model_.parameters().flat_gradients().zero_();
-                         for (at::Tensor& level : s->pyramid) level.mutable_grad().reset();
-                         train::scaled(s->losses.total(), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
-                         recompute_and_backward(batch, s->pyramid);
-                       },
-                       "forward"}},
-            .losses = [s] { return s->losses.detached(); }};
+    const auto f = std::make_shared<Forward>();
+    const auto forward = [this, &s, f](bool) {
+      {
+        at::NoGradGuard no_grad;
+        f->pyramid = model_.features(s.inputs.batch.images);
+      }
+      for (at::Tensor& level : f->pyramid) level = level.detach().requires_grad_();
+      f->losses = model_.training_losses(f->pyramid, s.inputs.batch);
+      s.losses = f->losses.detached();
+    };
+    const auto backward = [this, &s, f](bool keep) {
+      model_.parameters().flat_gradients().zero_();
+      for (at::Tensor& level : f->pyramid) level.mutable_grad().reset();
+      train::scaled(f->losses.total(), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+      recompute_and_backward(s.inputs.batch, f->pyramid);
+    };
+    return {{"forward", result::Phase::kForward, forward}, {"backward", result::Phase::kBackward, backward, "forward"}};
   }
   result::Json describe() const override {
     result::Json built = train::EagerStep(model_).describe();
@@ -72,7 +69,9 @@ Ablation ablate_checkpointing() {
           .expectation = "About one forward pass of the backbone more; the counter peak_bytes says what memory it saves.",
           .promise = Promise::kBitwise,
           .variants = {{.name = "activations kept"},
-                       {.name = "backbone computed again", .rebuild = [](Run& run) { run.parts.step = std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); }, .replaces = {"step"}}}};
+                       {.name = "backbone computed again", .components = [](Components& c) {
+                          c.step.replace("checkpointing", [](Run& run) { return std::make_unique<CheckpointedStep>(*run.parts.model, run.parts.scaler.get()); });
+                        }}}};
 }
 
 }  // namespace ttt::ablations

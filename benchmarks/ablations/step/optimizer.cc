@@ -5,9 +5,8 @@ namespace ttt::ablations {
 namespace {
 
 Variant tensor_sgd(const char* name, TensorSgd::Calls calls) {
-  return {.name = name, .rebuild = [calls](Run& run) {
-            run.parts.optimizer = std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, calls);
-          }, .replaces = {"optimizer"}};
+  const auto make = [calls](Run& run) { return std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, calls); };
+  return {.name = name, .components = [make](Components& c) { c.optimizer.replace("optimizer", make); }};
 }
 
 }  // namespace

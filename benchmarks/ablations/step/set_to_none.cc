@@ -22,18 +22,23 @@ void set_to_none(const Parameters& parameters) {
 // The usual arrangement, of which the advice "set gradients to none" speaks: each parameter has a gradient of its own, and a list of tensors is
 // updated. (The suite's gradients are views of one allocation: there is nothing to free.)
 Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
+  const auto step = [name, clear](Run& run) {
+    const std::vector<model::Parameter*> trainable = run.parts.model->parameters().trainable();
+    const Parameters parameters(trainable.begin(), trainable.end());
+    for (const model::Parameter* p : parameters) p->value.mutable_grad() = at::zeros_like(p->value);
+    return std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [clear, parameters] { clear(parameters); }},
+                                              run.parts.scaler.get());
+  };
+  const auto optimizer = [](Run& run) {
+    return std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
+  };
   return {.name = name,
           // Reducers need gradients in one allocation, where there is nothing to set to none.
           .change = [](train::Recipe& r) { r.train.reducer.kind = "none"; },
-          .rebuild = [name, clear](Run& run) {
-            model::ParameterStore& store = run.parts.model->parameters();
-            const std::vector<model::Parameter*> trainable = store.trainable();
-            const Parameters parameters(trainable.begin(), trainable.end());
-            for (const model::Parameter* p : parameters) p->value.mutable_grad() = at::zeros_like(p->value);
-            run.parts.step = std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [clear, parameters] { clear(parameters); }}, run.parts.scaler.get());
-            run.parts.optimizer = std::make_unique<TensorSgd>(store, run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
-          },
-          .replaces = {"step", "optimizer"}};
+          .components = [step, optimizer](Components& c) {
+            c.step.replace("set_to_none", step);
+            c.optimizer.replace("set_to_none", optimizer);
+          }};
 }
 
 }  // namespace

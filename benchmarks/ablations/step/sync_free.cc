@@ -45,11 +45,13 @@ model::Sampled classical_sample(const kernels::SampleParams& p, const at::Tensor
   return {.index = s.index.to(device), .positives = s.positives.to(device), .total = s.total.to(device)};
 }
 
-void use_classical_sampler(Run& run) {
-  model::DetectionOps ops = run.parts.model->ops();
-  ops.name += ", sampler by nonzero";
-  ops.sample = classical_sample;
-  set_model(run, std::move(ops));
+void use_classical_sampler(Components& c) {
+  c.ops.replace("sync_free", [](Run& run) {
+    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
+    ops->name += ", sampler by nonzero";
+    ops->sample = classical_sample;
+    return ops;
+  });
 }
 
 void fixed(train::Recipe& r) { r.model.shapes = "static"; }
@@ -71,8 +73,8 @@ Ablation ablate_sync_free() {
           .rtol = 1e-3,  // the same sums over other numbers of rows, then two updates
           .variants = {{.name = "fixed_shapes", .change = fixed},
                        {.name = "dynamic_mask_branch", .change = over_positives},
-                       {.name = "nonzero_sampler", .change = fixed, .rebuild = use_classical_sampler, .replaces = {"model"}},
-                       {.name = "all_classical", .change = over_positives, .rebuild = use_classical_sampler, .replaces = {"model"}}},
+                       {.name = "nonzero_sampler", .change = fixed, .components = use_classical_sampler},
+                       {.name = "all_classical", .change = over_positives, .components = use_classical_sampler}},
           .settings = {images(1), images(2), images(4)}};
 }
 

@@ -46,8 +46,8 @@ void TensorSgd::step_loop(Group& g, double lr, double gradient_scale) const {
   }
 }
 
-at::Tensor TensorSgd::momentum() const {
-  throw NotSupported("TensorSgd keeps no flat momentum: it is one side of a comparison. Use the fused optimiser.");
+std::vector<train::NamedTensor> TensorSgd::state() const {
+  throw NotSupported("TensorSgd keeps a momentum for each parameter, which cannot be saved. Leave out checkpoints, or use the optimizer sgd.");
 }
 
 result::Json TensorSgd::describe() const {

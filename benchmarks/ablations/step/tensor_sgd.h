@@ -16,8 +16,8 @@ class TensorSgd final : public train::Optimizer {
   // `store` outlives it.
   TensorSgd(model::ParameterStore& store, const train::OptimizerConfig& config, Calls calls);
   void step(const train::Rates& rates) override;
-  std::string bound_to_host() const override { return "its learning rate is a number of the host"; }
-  at::Tensor momentum() const override;  // throws NotSupported: there is no flat one
+  std::string not_capturable() const override { return "its learning rate is a number of the host"; }
+  std::vector<train::NamedTensor> state() const override;  // throws NotSupported: it has a tensor for each parameter
   result::Json describe() const override;
 
  private:

@@ -6,12 +6,13 @@ namespace ttt::ablations {
 namespace {
 
 Variant clear(const char* name, std::function<void(const std::vector<at::Tensor>&)> gradients) {
-  return {.name = name, .rebuild = [name, gradients](Run& run) {
-            std::vector<at::Tensor> list;
-            for (const model::Parameter* p : run.parts.model->parameters().trainable()) list.push_back(p->value.grad());
-            run.parts.step = std::make_unique<train::EagerStep>(*run.parts.model,
-                                                                train::ClearGradients{name, [list, gradients] { gradients(list); }}, run.parts.scaler.get());
-          }, .replaces = {"step"}};
+  const auto step = [name, gradients](Run& run) {
+    std::vector<at::Tensor> list;
+    for (const model::Parameter* p : run.parts.model->parameters().trainable()) list.push_back(p->value.grad());
+    return std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{name, [list, gradients] { gradients(list); }},
+                                              run.parts.scaler.get());
+  };
+  return {.name = name, .components = [step](Components& c) { c.step.replace("zero_grad", step); }};
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t se
   store_.finalise(device);
 }
 
-std::string MaskRcnn::bound_to_host() const {
+std::string MaskRcnn::not_capturable() const {
   return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")" : "";
 }
 

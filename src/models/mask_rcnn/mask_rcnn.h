@@ -33,9 +33,11 @@ class MaskRcnn {
   ParameterStore& parameters() { return store_; }
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
+  // Whether each rank's running statistics are its own.
+  bool buffers_per_rank() const { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
   // Why a training pass cannot be recorded and replayed on a device: ranks exchange numbers through the host within it. "" where it can.
-  std::string bound_to_host() const;
+  std::string not_capturable() const;
 
  private:
   ModelConfig config_;

@@ -1,28 +1,34 @@
-// What libttt_cuda (cuda/loader.h) offers to those that have torch: the detection operations and what runs over the parameters, on a device. Library and program
-// come from one build, so types of C++ may cross; the names are plain so that dlsym finds them.
+// Functions that libttt_cuda (cuda/loader.h) exports to programs with torch: the detection operations and the kernels
+// over the parameters, on a device. Library and program come from one build, so C++ types may cross; the names are
+// plain so that dlsym finds them.
 #pragma once
 
 #include <memory_resource>
 
-#include "kernels/common/params.h"
+#include "kernels/sgd/sgd.h"
+#include "kernels/squared_norms/squared_norms.h"
 #include "models/ops/detection_ops.h"
 
 namespace ttt::model {
 
-// Makes `device` the calling thread's current one, and a stream of its own the current one there; *ops: kernels/cuda on it, *name: what the device calls itself.
+// Makes `device` the calling thread's current one, and a stream of its own the current one there.
+// out: *ops the CUDA kernels on it, *name the device's name
 using UseDeviceFunction = void(int device, DetectionOps* ops, std::string* name);
 inline constexpr const char* kUseDeviceName = "ttt_cuda_use_device";
 
-// kernels/common/cuda.h, on torch's current stream.
-using SgdFunction = void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const kernels::SgdControl& control);
+// Kernels on torch's current stream.
+using SgdFunction = void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+                         const kernels::SgdControl& control);
 inline constexpr const char* kSgdName = "ttt_cuda_sgd";
-using FindNonfiniteFunction = void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found);
+using FindNonfiniteFunction = void(const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+                                   std::int32_t* found);
 inline constexpr const char* kFindNonfiniteName = "ttt_cuda_find_nonfinite";
-using SquaredNormsFunction = void(const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after, kernels::SquaredNorms* partial,
-                                  kernels::SquaredNorms* out);
+using SquaredNormsFunction = void(const kernels::NormGroups& groups, const float* gradient, const float* before,
+                                  const float* after, kernels::SquaredNorms* partial, kernels::SquaredNorms* out);
 inline constexpr const char* kSquaredNormsName = "ttt_cuda_squared_norms";
 
-// Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the process.
+// Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the
+// process.
 using PinnedMemoryFunction = std::pmr::memory_resource*();
 inline constexpr const char* kPinnedMemoryName = "ttt_cuda_pinned_memory";
 

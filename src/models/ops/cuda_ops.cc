@@ -1,4 +1,4 @@
-// Part of libttt_cuda.
+// The detection operations, the kernels over the parameters and pinned memory of libttt_cuda.
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
@@ -14,8 +14,8 @@
 
 namespace {
 
-// Locked for the process's device. What was given back is kept for the next request of its size: freeing waits for the whole device, which a step must not,
-// and memory that is never unmapped can still be read by a copy that nobody waited for.
+// Memory locked for the process's device. Returned blocks are kept for the next request of their size: freeing waits
+// for the whole device, which a step must not, and memory that is never unmapped can still be read by a copy in flight.
 class PinnedMemory final : public std::pmr::memory_resource {
  public:
   void use(c10::DeviceIndex device) { device_ = device; }
@@ -34,8 +34,10 @@ class PinnedMemory final : public std::pmr::memory_resource {
     void* p = nullptr;
     const cudaError_t error = cudaHostAlloc(&p, bytes, cudaHostAllocDefault);
     if (error != cudaSuccess)
-      throw ttt::Error(std::to_string(bytes) + " bytes of memory could not be locked for copies to the device: " + cudaGetErrorString(error) +
-                       ". Lower data.prefetch or train.images_per_rank, or raise the limit of locked memory (ulimit -l).");
+      throw ttt::Error(
+          std::to_string(bytes) +
+          " bytes of memory could not be locked for copies to the device: " + cudaGetErrorString(error) +
+          ". Lower data.prefetch or train.images_per_rank, or raise the limit of locked memory (ulimit -l).");
     return p;
   }
   void do_deallocate(void* p, std::size_t bytes, std::size_t) override {
@@ -49,7 +51,7 @@ class PinnedMemory final : public std::pmr::memory_resource {
   std::atomic<c10::DeviceIndex> device_ = 0;
 };
 PinnedMemory& pinned() {
-  static auto& memory = *new PinnedMemory;  // as long as the process: threads of loaders may be the last to give something back
+  static auto& memory = *new PinnedMemory;  // never destroyed: a loader's thread may be the last to return a block
   return memory;
 }
 
@@ -60,31 +62,35 @@ extern "C" {
 void ttt_cuda_use_device(int device, ttt::model::DetectionOps* ops, std::string* name) {
   const auto index = static_cast<c10::DeviceIndex>(device);
   c10::cuda::set_device(index);
-  // Not the default stream: what runs there cannot be recorded, and other streams wait for it.
+  // Not the default stream, which cannot be captured and for which other streams wait.
   c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index));
   pinned().use(index);
-  *ops = ttt::model::kernel_ops("cuda", ttt::model::DeviceKernels(at::Device(at::kCUDA, index), [index] { return c10::cuda::getCurrentCUDAStream(index).stream(); }));
+  const auto stream = [index] { return c10::cuda::getCurrentCUDAStream(index).stream(); };
+  *ops = ttt::model::kernel_ops("cuda", ttt::model::DeviceKernels(at::Device(at::kCUDA, index), stream));
   cudaDeviceProp properties{};
-  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess) throw ttt::Error("The properties of CUDA device " + std::to_string(device) + " cannot be read. Check it with nvidia-smi.");
+  if (cudaGetDeviceProperties(&properties, device) != cudaSuccess)
+    throw ttt::Error("The properties of CUDA device " + std::to_string(device) +
+                     " cannot be read. Check it with nvidia-smi.");
   *name = properties.name;
 }
 
-void ttt_cuda_sgd(float momentum, const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, const ttt::kernels::SgdControl& control) {
+void ttt_cuda_sgd(float momentum, const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+                  const ttt::kernels::SgdControl& control) {
   ttt::kernels::cuda::sgd(momentum, tensors, count, largest, control, c10::cuda::getCurrentCUDAStream().stream());
 }
 
-void ttt_cuda_find_nonfinite(const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
+void ttt_cuda_find_nonfinite(const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
+                             std::int32_t* found) {
   ttt::kernels::cuda::find_nonfinite(tensors, count, largest, found, c10::cuda::getCurrentCUDAStream().stream());
 }
 
-void ttt_cuda_squared_norms(const ttt::kernels::NormGroups& groups, const float* gradient, const float* before, const float* after, ttt::kernels::SquaredNorms* partial,
-                            ttt::kernels::SquaredNorms* out) {
-  ttt::kernels::cuda::squared_norms(groups, gradient, before, after, partial, out, c10::cuda::getCurrentCUDAStream().stream());
+void ttt_cuda_squared_norms(const ttt::kernels::NormGroups& groups, const float* gradient, const float* before,
+                            const float* after, ttt::kernels::SquaredNorms* partial, ttt::kernels::SquaredNorms* out) {
+  ttt::kernels::cuda::squared_norms(groups, gradient, before, after, partial, out,
+                                    c10::cuda::getCurrentCUDAStream().stream());
 }
 
-std::pmr::memory_resource* ttt_cuda_pinned_memory() {
-  return &pinned();
-}
+std::pmr::memory_resource* ttt_cuda_pinned_memory() { return &pinned(); }
 
 }  // extern "C"
 

@@ -1,8 +1,8 @@
-// The operations that no tensor library has, or has only in pieces, as functions on tensors. The model receives them; a kernel is exchanged by
-// replacing one entry. host_ops() runs kernels/host on CPU tensors.
+// The detection operations that tensor libraries lack, as functions on tensors. The model receives them; replacing one
+// entry exchanges a kernel. host_ops() runs the reference implementations on CPU tensors.
 //
-// Shapes and semantics are those of kernels/common/host.h. All tensors are contiguous; float32 and int32 (image ids int64).
-// Only batch_norm, bias_relu and roi_align (with respect to the features) have gradients.
+// Shapes and semantics are those of kernels/<op>/<op>.h. All tensors are contiguous; float32 and int32 (image ids
+// int64). Only batch_norm, bias_relu and roi_align (with respect to the features) have gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +16,14 @@
 #include "coco/rle.h"
 #include "comm/communicator.h"
 #include "core/parallel.h"
-#include "kernels/common/params.h"
+#include "kernels/box_coder/box_coder.h"
+#include "kernels/detections/detections.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/match/match.h"
+#include "kernels/preprocess/preprocess.h"
+#include "kernels/proposals/proposals.h"
+#include "kernels/roi_align/roi_align.h"
+#include "kernels/sample/sample.h"
 #include "models/batch.h"
 
 namespace ttt::model {
@@ -48,43 +55,59 @@ struct Normalised {
 
 struct DetectionOps {
   std::string name;
-  // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where asked for, in one pass.
-  // x [N, C, H, W] channels last; gradients for x, weight, bias and residual. `sync`: statistics of all its ranks' batches, where it reduces memory of
-  // x's device; null: of this rank's.
-  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& residual, double eps, bool relu,
-                           comm::Communicator* sync)>
+  // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where `relu`, in
+  // one pass. Gradients for x, weight, bias and residual. `sync`: statistics over all its ranks' batches, where it
+  // reduces memory of x's device; null: over this rank's.
+  // in: x [N, C, H, W] channels last
+  std::function<Normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           const at::Tensor& residual, double eps, bool relu, comm::Communicator* sync)>
       batch_norm;
-  // x + bias, plus `residual` (undefined: none), then ReLU where asked for, in one pass and in place of x. x [N, C, H, W] channels last, bfloat16 and
-  // float16 too, the result of an operation whose gradient does not need it (a convolution); bias [C] float32, without gradient.
-  std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)> bias_relu;
-  // features: P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32 -> [R, C, pooled, pooled] channels
-  // last, of the features' type
-  std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois, const at::Tensor& roi_image)>
+  // x + bias, plus `residual` (undefined: none), then ReLU where `relu`, in one pass and in place of x. x is the result
+  // of an operation whose gradient does not need it (a convolution).
+  // in: x [N, C, H, W] channels last, bfloat16 and float16 too; bias [C] float32, without gradient
+  std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)>
+      bias_relu;
+  // in:  features P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32
+  // out: [R, C, pooled, pooled] channels last, of the features' type
+  std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois,
+                           const at::Tensor& roi_image)>
       roi_align;
-  // -> matched [N, A] int32
-  std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count, const at::Tensor& candidates,
-                           const at::Tensor& visible)>
+  // out: matched [N, A] int32
+  std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count,
+                           const at::Tensor& candidates, const at::Tensor& visible)>
       match;
-  // key [2] int64: seed, step
-  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched, const at::Tensor& image_id)> sample;
-  std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)> encode_boxes;
-  std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas, const at::Tensor& anchors,
-                          const at::Tensor& image_size)>
+  // in: key [2] int64: seed, step
+  std::function<Sampled(const kernels::SampleParams&, const at::Tensor& key, const at::Tensor& matched,
+                        const at::Tensor& image_id)>
+      sample;
+  std::function<at::Tensor(const kernels::BoxCoderParams&, const at::Tensor& gt, const at::Tensor& reference)>
+      encode_boxes;
+  std::function<Proposals(const kernels::ProposalParams&, const at::Tensor& logits, const at::Tensor& deltas,
+                          const at::Tensor& anchors, const at::Tensor& image_size)>
       proposals;
-  std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas, const at::Tensor& rois,
-                         const at::Tensor& roi_count, const at::Tensor& image_size)>
+  std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas,
+                         const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size)>
       detections;
-  // object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros -> [R, size, size]
-  // longest_side: a bound of any bitmap's sides [pixel], the padded images' for example
-  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois, const at::Tensor& image_size, std::int64_t longest_side)>
+  // in:  object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros; longest_side:
+  // a
+  //      bound of any bitmap's sides [pixel], the padded images' for example
+  // out: [R, size, size]
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois,
+                           const at::Tensor& image_size, std::int64_t longest_side)>
       mask_targets_bitmap;
-  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)> mask_targets_polygon;
-  // Masks [M, size, size] of probabilities, pasted where they are above 0.5 onto boxes [M, 4] in images of image_size [M, 2] int32 height, width; both in
-  // host memory, as the result is, for which the host waits. A box that is not finite, or beyond 1e8, gives an empty mask. On a device images have less than
-  // 2^31 pixels, else NotSupported.
-  std::function<std::vector<coco::Rle>(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size)> encode_masks;
-  // image_size: [N, 2] int32 after the resize; values: [3, 256] what a byte becomes, by channel of the output -> [N, 3, H, W] channels last
-  std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size, const at::Tensor& values)> place_images;
+  std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois)>
+      mask_targets_polygon;
+  // Masks pasted onto their boxes where the probability is above 0.5, run-length encoded in host memory: the host
+  // waits. A box that is not finite, or beyond 1e8, gives an empty mask. On a device images have less than 2^31 pixels,
+  // else NotSupported.
+  // in: masks [M, size, size]; boxes [M, 4] and image_size [M, 2] int32 height, width in host memory
+  std::function<std::vector<coco::Rle>(const at::Tensor& masks, const at::Tensor& boxes, const at::Tensor& image_size)>
+      encode_masks;
+  // in:  image_size [N, 2] int32 after the resize; values [3, 256] what a byte becomes, by channel of the output
+  // out: [N, 3, H, W] channels last
+  std::function<at::Tensor(bool antialias, bool bgr, const RawImages&, const at::Tensor& image_size,
+                           const at::Tensor& values)>
+      preprocess;
 };
 
 // `pool`: threads of the kernels; null: the calling thread.

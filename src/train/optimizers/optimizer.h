@@ -1,15 +1,23 @@
-// Stochastic gradient descent over the flat parameters.
+// Updates of the flat parameters by their gradients.
 #pragma once
 
-#include "settings/fields.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/ops/parameter_kernels.h"
 #include "models/parameters.h"
+#include "settings/fields.h"
 #include "settings/json.h"
 #include "train/loss_scaler.h"
-#include "train/optimizers/parameter_kernels.h"
+
+// The choices of train.optimizer.kind. To add one: a line here, and optimizers/<kind>.cc with make_<kind>.
+#define TTT_OPTIMIZERS(X) X(sgd)
 
 namespace ttt::train {
 
 struct OptimizerConfig {
+  std::string kind = "sgd";
   double momentum = 0.9;
   double weight_decay = 1e-4;
   double bias_lr_factor = 1.0;
@@ -17,6 +25,9 @@ struct OptimizerConfig {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
+#define TTT_NAME(name) #name,
+    v("kind", s.kind, "sgd: stochastic gradient descent with momentum", one_of({TTT_OPTIMIZERS(TTT_NAME)}));
+#undef TTT_NAME
     v("momentum", s.momentum, "momentum, without dampening or Nesterov", between(0, 1));
     v("weight_decay", s.weight_decay, "L2 penalty added to the gradient", between(0, 100));
     v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference", between(0, 1000));
@@ -32,35 +43,35 @@ struct Rates {
 };
 Rates rates_on_host(double lr, double gradient_scale);
 
+struct NamedTensor {
+  std::string name;
+  at::Tensor value;
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // Updates the parameters from flat_gradients() * gradient_scale.
   virtual void step(const Rates& rates) = 0;
-  // Why an update cannot be recorded and replayed, "" where it can.
-  virtual std::string bound_to_host() const { return ""; }
-  virtual at::Tensor momentum() const = 0;  // [T], for checkpoints
+  // All that a later update reads of earlier ones, float32: [T] in the layout of the parameters, or any other shape. These are
+  // the optimizer's own tensors, so that writing to them restores it.
+  virtual std::vector<NamedTensor> state() const = 0;
+  // Why an update cannot be captured and replayed, "" where it can.
+  virtual std::string not_capturable() const { return ""; }
   virtual result::Json describe() const = 0;
 };
 
-// PyTorch's SGD, one fused pass, on a device in one launch; biases (names ending in "bias") form their own group.
-class FusedSgd final : public Optimizer {
- public:
-  // `kernels`: empty ones are the host's. `scaler`: of the loss whose gradients it is given, null: they are not scaled; outlives the optimiser.
-  FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, ParameterKernels kernels = {}, LossScaler* scaler = nullptr);
-  void step(const Rates& rates) override;
-  at::Tensor momentum() const override { return momentum_; }
-  result::Json describe() const override;
-
- private:
-  model::ParameterStore& store_;
-  OptimizerConfig config_;
-  ParameterKernels kernels_;
-  LossScaler* scaler_;
-  at::Tensor momentum_;
-  std::int64_t groups_ = 0;             // runs of consecutive parameters of one group
-  std::int64_t count_ = 0, largest_ = 0;  // of the tensors below
-  at::Tensor tensors_;                  // [count * sizeof(SgdTensor)] uint8, where the parameters lie: the groups in pieces of about one size
+// An optimizer's surroundings; store and scaler outlive it.
+struct OptimizerInputs {
+  model::ParameterStore& store;
+  model::ParameterKernels kernels = {};  // empty ones are the host's
+  LossScaler* scaler = nullptr;   // of the loss whose gradients it is given, null: they are not scaled
 };
+
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const OptimizerInputs& inputs);
+
+#define TTT_DECLARE(name) std::unique_ptr<Optimizer> make_##name(const OptimizerConfig& config, const OptimizerInputs& inputs);
+TTT_OPTIMIZERS(TTT_DECLARE)
+#undef TTT_DECLARE
 
 }  // namespace ttt::train

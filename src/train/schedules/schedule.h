@@ -2,14 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "settings/fields.h"
+#include "settings/json.h"
+
+// The choices of train.schedule.kind. To add one: a line here, and schedules/<kind>.cc with make_<kind>.
+#define TTT_SCHEDULES(X) X(step_decay)
 
 namespace ttt::train {
 
 struct ScheduleConfig {
+  std::string kind = "step_decay";
   double lr = 0.02;
   std::int64_t reference_batch = 0;
   std::int64_t warmup_steps = 500;
@@ -20,6 +26,9 @@ struct ScheduleConfig {
 
   template <class Self, class V>
   static void fields(Self& s, V&& v) {
+#define TTT_NAME(name) #name,
+    v("kind", s.kind, "step_decay: linear warm-up, then steps down", one_of({TTT_SCHEDULES(TTT_NAME)}));
+#undef TTT_NAME
     v("lr", s.lr, "base learning rate", between(0, 1e30));
     v("reference_batch", s.reference_batch, "global batch that lr is meant for: at another one it is scaled linearly (Goyal et al. 2017); 0: lr as it stands", between(0, 1e6));
     v("warmup_steps", s.warmup_steps, "iterations over which the rate rises linearly to lr", between(0, 1e9));
@@ -33,19 +42,24 @@ struct ScheduleConfig {
 // Throws UsageError for both kinds of decay and for one whose points do not ascend.
 void check(const ScheduleConfig& config);
 
-// Linear warm-up (Goyal et al. 2017) and step decay. `iteration` counts from 1, as the reference does: its scheduler steps before the
-// optimiser. Iteration i > decay_steps[k] is decayed k + 1 times.
+// What a schedule's units hang on.
+struct ScheduleInputs {
+  std::int64_t global_batch = 1, steps_per_epoch = 1, total_steps = 1;
+};
+
 class Schedule {
  public:
-  Schedule(const ScheduleConfig& config, std::int64_t global_batch, std::int64_t steps_per_epoch);
-  double lr(std::int64_t iteration) const;
-  double base_lr() const { return config_.lr; }                                        // at this global batch
-  double warmup_slope() const;                                                         // rise of the rate per iteration; 0 without warm-up
-  const std::vector<std::int64_t>& decay_steps() const { return decay_steps_; }        // also where decay_epochs said them
-
- private:
-  ScheduleConfig config_;
-  std::vector<std::int64_t> decay_steps_;
+  virtual ~Schedule() = default;
+  // `iteration` counts from 1, as the reference implementation does: its scheduler steps before the optimizer.
+  virtual double lr(std::int64_t iteration) const = 0;
+  virtual result::Json describe() const = 0;
 };
+
+// Throws UsageError where the configuration contradicts itself.
+std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs);
+
+#define TTT_DECLARE(name) std::unique_ptr<Schedule> make_##name(const ScheduleConfig& config, const ScheduleInputs& inputs);
+TTT_SCHEDULES(TTT_DECLARE)
+#undef TTT_DECLARE
 
 }  // namespace ttt::train

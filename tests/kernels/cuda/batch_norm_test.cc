@@ -1,5 +1,5 @@
-// Normalisation against its host twin: to the bit.
-#include "kernels/batch_norm/cuda.h"
+// CUDA kernels of normalisation against their reference implementation: to the bit.
+#include "kernels/batch_norm/batch_norm.h"
 
 #include <gtest/gtest.h>
 
@@ -7,21 +7,20 @@
 #include <tuple>
 #include <vector>
 
+#include "same_bits.h"
 #include "tests/kernels/inputs.h"
-#include "kernels/batch_norm/host.h"
-#include "kernels/common/simd.h"
-#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
 
-class Norm : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t, bool, bool>> {
+class Norm : public FusedTest, public testing::WithParamInterface<std::tuple<std::int64_t, std::int64_t, bool, bool>> {
  protected:
   void SetUp() override {
-    if (host::best_isa() == host::Isa::kBase) GTEST_SKIP() << "the host twin has no fused multiply-add on this CPU";
+    FusedTest::SetUp();
     std::tie(p.rows, p.channels, p.relu, with_residual) = GetParam();
     Stream s = stream(1100 + static_cast<std::uint64_t>(p.rows + p.channels));
-    x = uniform(s, p.rows * p.channels, 2, 4), residual = uniform(s, p.rows * p.channels, -1, 1), grad = uniform(s, p.rows * p.channels, -1, 1);
+    x = uniform(s, p.rows * p.channels, 2, 4), residual = uniform(s, p.rows * p.channels, -1, 1),
+    grad = uniform(s, p.rows * p.channels, -1, 1);
     weight = uniform(s, p.channels, 0.5, 2), bias = uniform(s, p.channels, -1, 1);
     if (p.rows > 300) x[p.channels * 299] = kNan;
   }
@@ -29,27 +28,34 @@ class Norm : public testing::TestWithParam<std::tuple<std::int64_t, std::int64_t
   bool with_residual = false;
   std::vector<float> x, residual, grad, weight, bias;
 };
-INSTANTIATE_TEST_SUITE_P(Shapes, Norm, testing::Combine(testing::Values(1, 255, 257, 600), testing::Values(1, 19, 64, 130), testing::Bool(), testing::Bool()));
+INSTANTIATE_TEST_SUITE_P(Shapes, Norm,
+                         testing::Combine(testing::Values(1, 255, 257, 600), testing::Values(1, 19, 64, 130),
+                                          testing::Bool(), testing::Bool()));
 
-TEST_P(Norm, BothPassesHaveTheHostTwinsBits) {
+TEST_P(Norm, BothPasses_SameBits) {
   const std::int64_t n = p.rows * p.channels, c = p.channels;
   std::vector<float> y(n), mean(c), variance(c), rstd(c), grad_x(n), grad_residual(n), grad_weight(c), grad_bias(c);
-  const float* none = nullptr;
-  host::batch_norm_forward(p, x.data(), weight.data(), bias.data(), with_residual ? residual.data() : none, y.data(), mean.data(), variance.data(), rstd.data());
-  host::batch_norm_backward(p, grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data(), grad_x.data(), with_residual ? grad_residual.data() : nullptr,
-                            grad_weight.data(), grad_bias.data());
+  host::batch_norm_forward(p, {x.data(), weight.data(), bias.data(), with_residual ? residual.data() : nullptr},
+                           {y.data(), mean.data(), variance.data(), rstd.data()});
+  host::batch_norm_backward(
+      p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
+      {grad_x.data(), with_residual ? grad_residual.data() : nullptr, grad_weight.data(), grad_bias.data()});
   under_all_schedules([&] {
-    auto in = input(x, "x"), r = input(residual, "residual"), g = input(grad, "grad_y"), w = input(weight, "weight"), b = input(bias, "bias");
-    auto out = output<float>(n, "y"), m = output<float>(c, "mean"), v = output<float>(c, "variance"), s = output<float>(c, "rstd");
-    auto gx = output<float>(n, "grad_x"), gr = output<float>(n, "grad_residual"), gw = output<float>(c, "grad_weight"), gb = output<float>(c, "grad_bias");
+    auto in = input(x, "x"), r = input(residual, "residual"), g = input(grad, "grad_y"), w = input(weight, "weight"),
+         b = input(bias, "bias");
+    auto out = output<float>(n, "y"), m = output<float>(c, "mean"), v = output<float>(c, "variance"),
+         s = output<float>(c, "rstd");
+    auto gx = output<float>(n, "grad_x"), gr = output<float>(n, "grad_residual"), gw = output<float>(c, "grad_weight"),
+         gb = output<float>(c, "grad_bias");
     auto workspace = scratch(cuda::batch_norm_workspace(p)), again = scratch(cuda::batch_norm_workspace(p));
-    cuda::batch_norm_forward(p, in.get(), w.get(), b.get(), with_residual ? r.get() : nullptr, out.get(), m.get(), v.get(), s.get(), workspace.get(), nullptr);
+    cuda::batch_norm_forward(p, {in.get(), w.get(), b.get(), with_residual ? r.get() : nullptr},
+                             {out.get(), m.get(), v.get(), s.get()}, workspace.get(), nullptr);
     expect_same_bits(mean, m, "mean");
     expect_same_bits(variance, v, "variance");
     expect_same_bits(rstd, s, "rstd");
     expect_same_bits(y, out, "y");
-    cuda::batch_norm_backward(p, g.get(), in.get(), out.get(), w.get(), m.get(), s.get(), gx.get(), with_residual ? gr.get() : nullptr, gw.get(), gb.get(),
-                              again.get(), nullptr);
+    cuda::batch_norm_backward(p, {g.get(), in.get(), out.get(), w.get(), m.get(), s.get()},
+                              {gx.get(), with_residual ? gr.get() : nullptr, gw.get(), gb.get()}, again.get(), nullptr);
     expect_same_bits(grad_bias, gb, "grad_bias");
     expect_same_bits(grad_weight, gw, "grad_weight");
     expect_same_bits(grad_x, gx, "grad_x");
@@ -57,37 +63,44 @@ TEST_P(Norm, BothPassesHaveTheHostTwinsBits) {
   });
 }
 
-// Of two ranks, of which the other has the same sums: what the callback is given is what the host twin's is given, and comes back in use.
-TEST_P(Norm, OverRanksTheyHaveTheHostTwinsBitsToo) {
+// Two ranks with the same sums: both implementations give the callback the same values and use the sums it returns.
+TEST_P(Norm, TwoRanks_SameBits) {
   const std::int64_t n = p.rows * p.channels, c = p.channels;
-  const float* none = nullptr;
   std::vector<float> y(n), mean(c), variance(c), rstd(c), grad_x(n), grad_weight(c), grad_bias(c);
   std::vector<std::vector<double>> given;
-  const host::SumOverRanks doubled = [&](double* values, std::size_t count) {
+  const SumOverRanks doubled = [&](double* values, std::size_t count) {
     given.emplace_back(values, values + count);
     for (std::size_t i = 0; i < count; ++i) values[i] *= 2;
   };
-  EXPECT_EQ(host::batch_norm_forward(p, x.data(), weight.data(), bias.data(), none, y.data(), mean.data(), variance.data(), rstd.data(), nullptr, doubled), 2 * p.rows);
-  host::batch_norm_backward(p, grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data(), grad_x.data(), nullptr, grad_weight.data(), grad_bias.data(), nullptr, doubled);
+  const BatchNormIn in{x.data(), weight.data(), bias.data(), nullptr};
+  EXPECT_EQ(host::batch_norm_forward(p, in, {y.data(), mean.data(), variance.data(), rstd.data()}, nullptr, doubled),
+            2 * p.rows);
+  host::batch_norm_backward(p, {grad.data(), x.data(), y.data(), weight.data(), mean.data(), rstd.data()},
+                            {grad_x.data(), nullptr, grad_weight.data(), grad_bias.data()}, nullptr, doubled);
   under_all_schedules([&] {
     std::size_t calls = 0;
-    const cuda::SumOverRanks sum = [&](double* values, std::size_t count) {
+    const SumOverRanks sum = [&](double* values, std::size_t count) {
       ASSERT_LT(calls, given.size());
       std::vector<double> here = from_device(values, count);
-      for (std::size_t i = 0; i < count; ++i) ASSERT_TRUE(here[i] == given[calls][i] || (std::isnan(here[i]) && std::isnan(given[calls][i]))) << calls << " " << i;
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_TRUE(here[i] == given[calls][i] || (std::isnan(here[i]) && std::isnan(given[calls][i])))
+            << calls << " " << i;
       for (double& v : here) v *= 2;
       to_device(here, values);
       ++calls;
     };
     auto in = input(x, "x"), g = input(grad, "grad_y"), w = input(weight, "weight"), b = input(bias, "bias");
-    auto out = output<float>(n, "y"), m = output<float>(c, "mean"), v = output<float>(c, "variance"), s = output<float>(c, "rstd");
+    auto out = output<float>(n, "y"), m = output<float>(c, "mean"), v = output<float>(c, "variance"),
+         s = output<float>(c, "rstd");
     auto gx = output<float>(n, "grad_x"), gw = output<float>(c, "grad_weight"), gb = output<float>(c, "grad_bias");
     auto workspace = scratch(cuda::batch_norm_workspace(p)), again = scratch(cuda::batch_norm_workspace(p));
-    cuda::batch_norm_forward(p, in.get(), w.get(), b.get(), nullptr, out.get(), m.get(), v.get(), s.get(), workspace.get(), nullptr, sum);
+    cuda::batch_norm_forward(p, {in.get(), w.get(), b.get(), nullptr}, {out.get(), m.get(), v.get(), s.get()},
+                             workspace.get(), nullptr, sum);
     expect_same_bits(mean, m, "mean");
     expect_same_bits(variance, v, "variance");
     expect_same_bits(y, out, "y");
-    cuda::batch_norm_backward(p, g.get(), in.get(), out.get(), w.get(), m.get(), s.get(), gx.get(), nullptr, gw.get(), gb.get(), again.get(), nullptr, sum);
+    cuda::batch_norm_backward(p, {g.get(), in.get(), out.get(), w.get(), m.get(), s.get()},
+                              {gx.get(), nullptr, gw.get(), gb.get()}, again.get(), nullptr, sum);
     expect_same_bits(grad_x, gx, "grad_x");
     expect_same_bits(grad_weight, gw, "grad_weight");
     expect_same_bits(grad_bias, gb, "grad_bias");
@@ -97,24 +110,27 @@ TEST_P(Norm, OverRanksTheyHaveTheHostTwinsBitsToo) {
 
 // In place, with a scale and without.
 template <class T>
-void expect_twins(const BatchNormParams& p, const std::vector<T>& x, const std::vector<float>& scale, const std::vector<float>& offset, const std::vector<T>& residual) {
+void expect_scale_offset_relu(const BatchNormParams& p, const std::vector<T>& x, const std::vector<float>& scale,
+                              const std::vector<float>& offset, const std::vector<T>& residual) {
   const auto or_null = [](auto* p, const auto& values) { return values.empty() ? nullptr : p; };
   std::vector<T> want = x;
-  host::scale_offset_relu(p, want.data(), or_null(scale.data(), scale), offset.data(), or_null(residual.data(), residual), want.data());
+  host::scale_offset_relu(
+      p, {want.data(), or_null(scale.data(), scale), offset.data(), or_null(residual.data(), residual)}, want.data());
   under_all_schedules([&] {
     auto data = in_out(x, "x"), r = input(residual, "residual");
     auto w = input(scale, "scale"), b = input(offset, "offset");
-    cuda::scale_offset_relu<T>(p, data.get(), or_null(w.get(), scale), b.get(), or_null(r.get(), residual), data.get(), nullptr);
+    cuda::scale_offset_relu<T>(p, {data.get(), or_null(w.get(), scale), b.get(), or_null(r.get(), residual)},
+                               data.get(), nullptr);
     expect_same_bits(want, data, "y");
   });
 }
 
-TEST_P(Norm, ScaleOffsetReluHasTheHostTwinsBitsInEveryType) {
+TEST_P(Norm, ScaleOffsetReluInEveryType_SameBits) {
   const std::vector<float> added = with_residual ? residual : std::vector<float>();
   for (const std::vector<float>& scale : {weight, std::vector<float>()}) {
-    expect_twins(p, x, scale, bias, added);
-    expect_twins(p, narrow_all<Bfloat16>(x), scale, bias, narrow_all<Bfloat16>(added));
-    expect_twins(p, narrow_all<Float16>(x), scale, bias, narrow_all<Float16>(added));
+    expect_scale_offset_relu(p, x, scale, bias, added);
+    expect_scale_offset_relu(p, narrow_all<Bfloat16>(x), scale, bias, narrow_all<Bfloat16>(added));
+    expect_scale_offset_relu(p, narrow_all<Float16>(x), scale, bias, narrow_all<Float16>(added));
   }
 }
 

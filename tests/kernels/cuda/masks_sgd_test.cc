@@ -1,4 +1,4 @@
-// Mask targets, masks' run lengths, SGD and its norms against their host twins: to the bit.
+// CUDA kernels of mask targets, run lengths, SGD and squared norms against their reference implementations: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,11 +9,12 @@
 
 #include "coco/rle.h"
 #include "core/error.h"
+#include "kernels/mask_targets/mask_targets.h"
+#include "kernels/paste/paste.h"
+#include "kernels/sgd/sgd.h"
+#include "kernels/squared_norms/squared_norms.h"
+#include "same_bits.h"
 #include "tests/kernels/inputs.h"
-#include "kernels/common/cuda.h"
-#include "kernels/common/host.h"
-#include "kernels/common/simd.h"
-#include "twins.h"
 
 namespace ttt::kernels {
 namespace {
@@ -35,7 +36,8 @@ struct Outlines {
         const int n = 5 + 37 * object;
         for (int i = 0; i < n; ++i) {
           const double angle = 2 * std::numbers::pi * i / n, radius = s.uniform(2, 20);
-          xy.insert(xy.end(), {static_cast<float>(30 + 10 * part + radius * std::cos(angle)), static_cast<float>(30 + radius * std::sin(angle))});
+          xy.insert(xy.end(), {static_cast<float>(30 + 10 * part + radius * std::cos(angle)),
+                               static_cast<float>(30 + radius * std::sin(angle))});
         }
         polygon(xy);
       }
@@ -48,7 +50,7 @@ struct Outlines {
   }
 };
 
-TEST(MaskTargets, PolygonsHaveTheHostTwinsBits) {
+TEST(MaskTargets, Polygons_SameBits) {
   const Outlines o;
   Stream s = stream(1001);
   for (const int size : {28, 1, 7, 56})
@@ -60,11 +62,15 @@ TEST(MaskTargets, PolygonsHaveTheHostTwinsBits) {
       for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 8) - (r % 8 == 7 ? 8 : 0));
       std::vector<float> want(rois * size * size);
       const MaskTargetParams p{.rois = rois, .size = size};
-      host::mask_targets_polygon(p, {o.object_polygon.data(), o.polygon_vertex.data(), o.vertices.data()}, object.data(), boxes.data(), want.data());
+      host::mask_targets_polygon(p, {o.object_polygon.data(), o.polygon_vertex.data(), o.vertices.data()},
+                                 object.data(), boxes.data(), want.data());
       under_all_schedules([&] {
-        auto polygon = input(o.object_polygon, "object_polygon"), vertex = input(o.polygon_vertex, "polygon_vertex"), own = input(object, "object");
-        auto vertices = input(o.vertices, "vertices"), roi = input(boxes, "rois"), out = output<float>(std::ssize(want), "out");
-        cuda::mask_targets_polygon(p, {polygon.get(), vertex.get(), vertices.get()}, own.get(), roi.get(), out.get(), nullptr);
+        auto polygon = input(o.object_polygon, "object_polygon"), vertex = input(o.polygon_vertex, "polygon_vertex"),
+             own = input(object, "object");
+        auto vertices = input(o.vertices, "vertices"), roi = input(boxes, "rois"),
+             out = output<float>(std::ssize(want), "out");
+        cuda::mask_targets_polygon(p, {polygon.get(), vertex.get(), vertices.get()}, own.get(), roi.get(), out.get(),
+                                   nullptr);
         expect_same_bits(want, out, "target");
       });
       if (HasFatalFailure()) return;
@@ -72,7 +78,7 @@ TEST(MaskTargets, PolygonsHaveTheHostTwinsBits) {
   EXPECT_THROW(cuda::mask_targets_polygon({.rois = 1, .size = 0}, {}, nullptr, nullptr, nullptr, nullptr), UsageError);
 }
 
-TEST(MaskTargets, BitmapsHaveTheHostTwinsBits) {
+TEST(MaskTargets, Bitmaps_SameBits) {
   Stream s = stream(1010);
   // x0, y0, w, h of bitmaps in images of 70 x 90; one is empty, one a single pixel.
   const std::vector<std::int32_t> box{5, 3, 40, 33, 0, 0, 90, 70, 20, 20, 0, 0, 88, 69, 1, 1, 30, 10, 1, 50};
@@ -85,52 +91,65 @@ TEST(MaskTargets, BitmapsHaveTheHostTwinsBits) {
   for (const int size : {28, 1, 14, 130}) {
     const std::int64_t rois = size == 130 ? 2 : 13;
     std::vector<float> boxes = boxes_in(s, rois, 70, 90, 0.3);
-    const float odd[] = {0, 0, 90, 70, kNan, 0, 20, 20, 0, 0, kInf, 5, -20, -20, 200, 300, 40, 40, 30, 30, 89, 69, 90, 70};
+    const float odd[] = {0,   0,   90,  70,  kNan, 0,  20, 20, 0,  0,  kInf, 5,
+                         -20, -20, 200, 300, 40,   40, 30, 30, 89, 69, 90,   70};
     if (rois > 6) std::copy_n(odd, 24, boxes.begin());
     std::vector<std::int32_t> object, height(rois, 70), width(rois, 90);
     for (std::int64_t r = 0; r < rois; ++r) object.push_back(static_cast<std::int32_t>(r % 6) - (r % 6 == 5 ? 6 : 0));
     std::vector<float> want(rois * size * size);
-    const MaskTargetParams p{.rois = rois, .size = size};
-    host::mask_targets_bitmap(p, bytes.data(), offset.data(), box.data(), object.data(), boxes.data(), height.data(), width.data(), want.data());
+    const MaskTargetParams p{.rois = rois, .size = size, .longest_side = 90};
+    host::mask_targets_bitmap(
+        p, {bytes.data(), offset.data(), box.data(), object.data(), boxes.data(), height.data(), width.data()},
+        want.data());
     under_all_schedules([&] {
       auto b = input(bytes, "bytes");
       auto o = input(offset, "bitmap_offset");
-      auto at = input(box, "bitmap_box"), own = input(object, "object"), h = input(height, "image_height"), w = input(width, "image_width");
+      auto at = input(box, "bitmap_box"), own = input(object, "object"), h = input(height, "image_height"),
+           w = input(width, "image_width");
       auto roi = input(boxes, "rois"), out = output<float>(std::ssize(want), "out");
-      cuda::mask_targets_bitmap(p, 90, b.get(), o.get(), at.get(), own.get(), roi.get(), h.get(), w.get(), out.get(), nullptr);
+      cuda::mask_targets_bitmap(p, {b.get(), o.get(), at.get(), own.get(), roi.get(), h.get(), w.get()}, out.get(),
+                                nullptr);
       expect_same_bits(want, out, "target");
     });
     if (HasFatalFailure()) return;
   }
-  EXPECT_THROW(cuda::mask_targets_bitmap({.rois = 1, .size = 28}, 7000, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
+  EXPECT_THROW(cuda::mask_targets_bitmap({.rois = 1, .size = 28, .longest_side = 7000}, {}, nullptr, nullptr),
+               UsageError);
 }
 
-// What was before a mask's touched box, and behind it; from the host twin's bitmap, by the encoder that equals pycocotools.
-std::vector<std::int32_t> changes_of(int size, const float* mask, const float* box, std::int64_t height, std::int64_t width) {
+// Changes of one mask, from the bitmap of paste_mask and the encoder that equals pycocotools.
+std::vector<std::int32_t> changes_of(int size, const float* mask, const float* box, std::int64_t height,
+                                     std::int64_t width) {
   std::vector<std::uint8_t> bits(height * width);
   std::int32_t touched[4] = {0, 0, 0, 0};
-  if (std::all_of(box, box + 4, [](float v) { return std::fabs(v) < 1e8f; })) host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
+  if (std::all_of(box, box + 4, [](float v) { return std::fabs(v) < 1e8f; }))
+    host::paste_mask(size, mask, box, height, width, touched, bits.data(), std::ssize(bits));
   std::vector<std::int32_t> changes;
-  for (const std::uint32_t run : coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
+  for (const std::uint32_t run :
+       coco::encode_box(bits.data(), touched[0], touched[1], touched[2], touched[3], height, width).counts)
     changes.push_back((changes.empty() ? 0 : changes.back()) + static_cast<std::int32_t>(run));
   changes.pop_back();  // the image's end
   return changes;
 }
 
-TEST(MaskChanges, AreTheHostTwinsBitmapsEncodedByCocosRule) {
+TEST(MaskChanges, OddBoxes_EqualEncodedBitmaps) {
   Stream s = stream(1020);
   for (const int size : {28, 1, 5})
     for (const std::int64_t masks : {20, 0}) {
       std::vector<float> mask = uniform(s, masks * size * size, 0, 1);
-      // Full masks too: their runs go on from one column into the next where a box reaches from the image's top to its bottom.
+      // Full masks too: their runs go on from one column into the next where a box reaches from the image's top to its
+      // bottom.
       if (masks > 0) std::fill(mask.begin(), mask.begin() + 8 * size * size, 1.0f);
       std::vector<float> boxes = boxes_in(s, masks, 37, 51, 0.5);
-      const float odd[] = {-30, -20, 100, 90,  0, 0, 51, 37,  10, -5, 20, 60,  30, 20, 80, 60,  10, 20, 30, 50,  60, 60, 70, 70,  kNan, 1, 2, 3,  5, 5, 5, 5,
-                           -40, -40, 300, 90,  20, 20, 51, 37,  49, 0, 60, 40,  -10, 0, 4, 12,  0, 0, kInf, 12,  -kInf, 0, 9, 9,  1e8f, 0, 2e8f, 9};
+      const float odd[] = {-30, -20, 100, 90,  0,   0,    51, 37,    10, -5,   20, 60,   30, 20,   80,
+                           60,  10,  20,  30,  50,  60,   60, 70,    70, kNan, 1,  2,    3,  5,    5,
+                           5,   5,   -40, -40, 300, 90,   20, 20,    51, 37,   49, 0,    60, 40,   -10,
+                           0,   4,   12,  0,   0,   kInf, 12, -kInf, 0,  9,    9,  1e8f, 0,  2e8f, 9};
       if (masks > 0) std::copy_n(odd, std::size(odd), boxes.begin());
       std::vector<std::int32_t> sizes, want, want_begin{0};
       for (std::int64_t i = 0; i < masks; ++i) {
-        const std::int64_t height = i == 8 ? 5 : 37, width = i == 8 ? 260 : 51;  // more columns than a block has threads
+        const std::int64_t height = i == 8 ? 5 : 37,
+                           width = i == 8 ? 260 : 51;  // more columns than a block has threads
         sizes.insert(sizes.end(), {static_cast<std::int32_t>(height), static_cast<std::int32_t>(width)});
         const auto changes = changes_of(size, &mask[i * size * size], &boxes[4 * i], height, width);
         want.insert(want.end(), changes.begin(), changes.end());
@@ -140,29 +159,26 @@ TEST(MaskChanges, AreTheHostTwinsBitmapsEncodedByCocosRule) {
       under_all_schedules([&] {
         auto m = input(mask, "masks"), b = input(boxes, "boxes");
         auto extent = input(sizes, "image_size"), begin = output<std::int32_t>(masks + 1, "begin");
-        const cuda::MaskChangesParams p{.size = size, .masks = masks};
-        cuda::count_mask_changes(p, m.get(), b.get(), extent.get(), begin.get(), nullptr);
+        const MaskChangesParams p{.size = size, .masks = masks};
+        const MaskChangesIn in{m.get(), b.get(), extent.get()};
+        cuda::count_mask_changes(p, in, begin.get(), nullptr);
         expect_same_bits(want_begin, begin, "begin");
         auto changes = output<std::int32_t>(begin[masks], "changes");
-        cuda::write_mask_changes(p, m.get(), b.get(), extent.get(), begin.get(), changes.get(), nullptr);
+        cuda::write_mask_changes(p, in, begin.get(), changes.get(), nullptr);
         expect_same_bits(want, changes, "changes");
       });
     }
-  EXPECT_THROW(cuda::count_mask_changes({.size = 0, .masks = 1}, nullptr, nullptr, nullptr, nullptr, nullptr), UsageError);
+  EXPECT_THROW(cuda::count_mask_changes({.size = 0, .masks = 1}, {}, nullptr, nullptr), UsageError);
 }
 
-class Sgd : public testing::Test {
- protected:
-  void SetUp() override {
-    if (host::best_isa() == host::Isa::kBase) GTEST_SKIP() << "the host twin has no fused multiply-add on this CPU";
-  }
-};
+class Sgd : public FusedTest {};
 
 struct Tensors {
   explicit Tensors(const std::vector<std::int64_t>& sizes) {
     Stream s = stream(1040);
     for (const std::int64_t n : sizes) {
-      grad.push_back(uniform(s, n, -1, 1)), momentum.push_back(uniform(s, n, -1, 1)), weight.push_back(uniform(s, n, -1, 1));
+      grad.push_back(uniform(s, n, -1, 1)), momentum.push_back(uniform(s, n, -1, 1)),
+          weight.push_back(uniform(s, n, -1, 1));
       largest = std::max(largest, n);
     }
   }
@@ -170,7 +186,7 @@ struct Tensors {
   std::int64_t largest = 0;
 };
 
-TEST_F(Sgd, HasTheHostTwinsBitsAndChangesNothingWhereSkipped) {
+TEST_F(Sgd, RunAndSkipped_SameBits) {
   Tensors t({1, 2000, 0, 1024, 33, 255, 1025});
   t.grad[1][3] = kNan, t.grad[1][4] = kInf;
   for (const bool skip : {false, true})
@@ -181,14 +197,18 @@ TEST_F(Sgd, HasTheHostTwinsBitsAndChangesNothingWhereSkipped) {
         grad.push_back(std::make_unique<DeviceBuffer<float>>(t.grad[i], Kind::kInput, "grad"));
         momentum.push_back(std::make_unique<DeviceBuffer<float>>(t.momentum[i], Kind::kInOut, "momentum"));
         weight.push_back(std::make_unique<DeviceBuffer<float>>(t.weight[i], Kind::kInOut, "weight"));
-        list.push_back({grad[i]->get(), momentum[i]->get(), weight[i]->get(), std::ssize(t.grad[i]), i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
+        list.push_back({grad[i]->get(), momentum[i]->get(), weight[i]->get(), std::ssize(t.grad[i]),
+                        i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
       }
       auto tensors = input(list, "tensors");
       auto lr = input(std::vector<float>{0.02f}, "lr"), scale = input(std::vector<float>{0.5f}, "grad_scale");
       auto flag = input(std::vector<std::int32_t>{skip}, "skip");
       cuda::sgd(0.9f, tensors.get(), std::ssize(list), t.largest, {lr.get(), scale.get(), flag.get()}, nullptr);
       Tensors want = t;
-      for (std::size_t i = 0; i < list.size(); ++i) list[i].grad = want.grad[i].data(), list[i].momentum = want.momentum[i].data(), list[i].weight = want.weight[i].data();
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        list[i].grad = want.grad[i].data();
+        list[i].momentum = want.momentum[i].data(), list[i].weight = want.weight[i].data();
+      }
       const float rates[] = {0.02f, 0.5f};
       const std::int32_t skipped = skip;
       host::sgd(0.9f, list.data(), std::ssize(list), t.largest, {rates, rates + 1, &skipped});
@@ -199,7 +219,7 @@ TEST_F(Sgd, HasTheHostTwinsBitsAndChangesNothingWhereSkipped) {
     });
 }
 
-TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
+TEST_F(Sgd, OneNonfiniteGradient_Found) {
   for (const float bad : {0.0f, kNan, kInf, -kInf})
     under_all_schedules([&] {
       Tensors t({3, 1500, 40});
@@ -215,40 +235,47 @@ TEST_F(Sgd, OneGradientThatIsNotFiniteIsFound) {
       cuda::find_nonfinite(tensors.get(), std::ssize(list), t.largest, found.get(), nullptr);
       EXPECT_EQ(found[0], bad != 0);
       for (std::size_t i = 0; i < list.size(); ++i) list[i].grad = t.grad[i].data();
-      std::int32_t twin = 0;
-      host::find_nonfinite(list.data(), std::ssize(list), t.largest, &twin);
-      EXPECT_EQ(found[0], twin);
+      std::int32_t want = 0;
+      host::find_nonfinite(list.data(), std::ssize(list), t.largest, &want);
+      EXPECT_EQ(found[0], want);
     });
 }
 
-TEST(SquaredNorms, HaveTheHostTwinsBits) {
+TEST(SquaredNorms, OddGroups_SameBits) {
   Stream s = stream(1060);
   const std::int64_t n = 60'000;
   std::vector<float> gradient = uniform(s, n, -1, 1), before = uniform(s, n, -1, 1), after = before;
-  for (std::int64_t i = 0; i < n; ++i) gradient[i] *= std::pow(10.0f, static_cast<float>(i % 40) - 30), after[i] += gradient[i];
-  // A group of more pieces than a warp has lanes, of one value, of none, of two ranges, of odd ends; in the last one a NaN.
-  const std::vector<std::vector<std::int64_t>> ranges{{7, 40'000}, {41'000, 41'001}, {}, {42'000, 43'100, 0, 5}, {44'000, 45'023, 45'023, 46'111}, {50'000, 50'040}};
+  for (std::int64_t i = 0; i < n; ++i)
+    gradient[i] *= std::pow(10.0f, static_cast<float>(i % 40) - 30), after[i] += gradient[i];
+  // A group of more pieces than a warp has lanes, of one value, of none, of two ranges, of odd ends; in the last one a
+  // NaN.
+  const std::vector<std::vector<std::int64_t>> ranges{
+      {7, 40'000}, {41'000, 41'001}, {}, {42'000, 43'100, 0, 5}, {44'000, 45'023, 45'023, 46'111}, {50'000, 50'040}};
   gradient[50'033] = kNan;
   std::vector<NormPiece> pieces;
   std::vector<std::int64_t> begin{0};
   for (const auto& group : ranges) {
     for (std::size_t r = 0; r < group.size(); r += 2)
-      for (std::int64_t at = group[r]; at < group[r + 1]; at += kNormPiece) pieces.push_back({at, std::min(kNormPiece, group[r + 1] - at)});
+      for (std::int64_t at = group[r]; at < group[r + 1]; at += kNormPiece)
+        pieces.push_back({at, std::min(kNormPiece, group[r + 1] - at)});
     begin.push_back(std::ssize(pieces));
   }
   const std::int64_t groups = std::ssize(ranges), count = std::ssize(pieces);
   std::vector<SquaredNorms> want(groups);
-  host::squared_norms({pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(), want.data());
+  host::squared_norms({pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(),
+                      want.data());
   for (std::int64_t g = 0; g < groups; ++g) {
     long double sum[3] = {};
     for (std::size_t r = 0; r < ranges[g].size(); r += 2)
       for (std::int64_t i = ranges[g][r]; i < ranges[g][r + 1]; ++i) {
         const long double change = static_cast<long double>(after[i]) - before[i];
-        sum[0] += static_cast<long double>(gradient[i]) * gradient[i], sum[1] += static_cast<long double>(after[i]) * after[i], sum[2] += change * change;
+        sum[0] += static_cast<long double>(gradient[i]) * gradient[i],
+            sum[1] += static_cast<long double>(after[i]) * after[i], sum[2] += change * change;
       }
     const double got[3] = {want[g].gradient, want[g].weight, want[g].change};
     for (int k = 0; k < 3; ++k) {
-      // A term meets at most 32 additions in its lane, 5 between lanes, and as many again over pieces: each rounds by half a unit in the last place.
+      // A term meets at most 32 additions in its lane, 5 between lanes, and as many again over pieces: each rounds by
+      // half a unit in the last place.
       if (std::isnan(sum[k])) {
         EXPECT_TRUE(std::isnan(got[k])) << g;
         continue;
@@ -262,7 +289,9 @@ TEST(SquaredNorms, HaveTheHostTwinsBits) {
     auto grad = input(gradient, "gradient"), old = input(before, "before"), now = input(after, "after");
     auto out = output<double>(3 * groups, "out");
     auto partial = scratch(count * sizeof(SquaredNorms));
-    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(), reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
+    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(),
+                        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()),
+                        nullptr);
     std::vector<double> flat;
     for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
     expect_same_bits(flat, out, "sums");

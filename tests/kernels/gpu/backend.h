@@ -1,4 +1,4 @@
-// Where tests/kernels_cuda runs its kernels: here, on the first GPU.
+// Backend of tests/kernels/cuda that runs kernels on the first GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,18 +18,21 @@ inline void check(cudaError_t e, const std::string& what) {
 }
 
 enum class Kind {
-  kInput,    // must be at the end what it was
-  kOutput,   // holds NaNs and -1s before
+  kInput,   // must be unchanged at the end
+  kOutput,  // holds NaNs and -1s before
   kInOut,
   kScratch,
 };
 
-// Of a GPU's memory, between two guards that must be intact at the end. All work is on the default stream, which copies wait for.
+// GPU memory between two guards that must be intact at the end. All work is on the default stream, for which copies
+// wait.
 template <class T>
 class DeviceBuffer {
  public:
-  DeviceBuffer(std::int64_t n, Kind /*kind*/, std::string name) : DeviceBuffer(std::move(name), static_cast<std::size_t>(n) * sizeof(T)) {}
-  DeviceBuffer(const std::vector<T>& values, Kind kind, std::string name) : DeviceBuffer(std::move(name), values.size() * sizeof(T)) {
+  DeviceBuffer(std::int64_t n, Kind /*kind*/, std::string name)
+      : DeviceBuffer(std::move(name), static_cast<std::size_t>(n) * sizeof(T)) {}
+  DeviceBuffer(const std::vector<T>& values, Kind kind, std::string name)
+      : DeviceBuffer(std::move(name), values.size() * sizeof(T)) {
     if (bytes_ > 0) check(cudaMemcpy(get(), values.data(), bytes_, cudaMemcpyHostToDevice), "Filling " + name_);
     if (kind == Kind::kInput) before_ = all();
   }
@@ -42,7 +45,8 @@ class DeviceBuffer {
     } else {
       for (std::size_t i = 0; i < now.size(); ++i)
         if ((i < kGuard || i >= kGuard + bytes_) && now[i] != kGuardByte) {
-          ADD_FAILURE() << "written beside " << name_ << ", at byte " << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(kGuard);
+          ADD_FAILURE() << "written beside " << name_ << ", at byte "
+                        << static_cast<std::ptrdiff_t>(i) - static_cast<std::ptrdiff_t>(kGuard);
           break;
         }
       EXPECT_TRUE(before_.empty() || now == before_) << name_ << " was written to, and is an input";
@@ -100,7 +104,9 @@ template <class T>
 DeviceBuffer<T> in_out(const std::vector<T>& values, const std::string& name) {
   return {values, Kind::kInOut, name};
 }
-inline DeviceBuffer<float> scratch(std::size_t bytes) { return {static_cast<std::int64_t>((bytes + 3) / 4), Kind::kScratch, "the workspace"}; }
+inline DeviceBuffer<float> scratch(std::size_t bytes) {
+  return {static_cast<std::int64_t>((bytes + 3) / 4), Kind::kScratch, "the workspace"};
+}
 
 template <class T>
 std::vector<T> from_device(const T* values, std::size_t count) {
@@ -113,7 +119,7 @@ void to_device(const std::vector<T>& values, T* to) {
   check(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice), "Writing to the device");
 }
 
-// The hardware chooses the order of threads; twice, to see that it does not matter.
+// The hardware chooses the order of threads: two runs must agree.
 template <class Test>
 void under_all_schedules(const Test& test) {
   for (int time = 0; time < 2 && !testing::Test::HasFatalFailure(); ++time) {

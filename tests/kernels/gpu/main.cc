@@ -1,4 +1,4 @@
-// Tests that need a GPU: without one they are skipped, and say so.
+// main() of tests that need a GPU: without one it skips them and says so.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Where tests/kernels_cuda runs its kernels: here, thread by thread (emulator.h).
+// Backend of tests/kernels/cuda that executes kernels thread by thread on the CPU (emulator.h).
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// CUDA's language and the part of its run time that the kernels use, for compiling a .cu file as C++ (see emulator.h).
-// Stands in for the toolkit's header of this name; a kernel that needs more of CUDA fails to compile here.
+// The part of CUDA's language and run time that the kernels use, for compiling a .cu file as C++ (see emulator.h). It
+// replaces the toolkit's header of this name; a kernel that needs more of CUDA does not compile here.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@
 #define __launch_bounds__(...)
 // All static shared memory lies in one section, so that it can be poisoned before each block; blocks run one at a time.
 #define __shared__ static __attribute__((section("ttt_shared")))
-// The bodies below act for the hardware: their own accesses are no accesses of the kernel.
+// The functions below act for the hardware: their own accesses are not the kernel's.
 #define EMULATED [[gnu::no_sanitize("thread"), gnu::noinline]] inline
 
 struct uint3 {
@@ -37,7 +37,7 @@ struct alignas(16) float4 {
 };
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
-// Set by the emulator whenever a thread goes on.
+// Set by the emulator whenever a thread resumes.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 
@@ -67,7 +67,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* c, void (*kernel)(P...)
   return cudaSuccess;
 }
 
-// Synchronisation. A place is a line of the kernel's source.
+// Synchronisation. Places are lines of the kernel's source.
 using EmulatedPlace = std::source_location;
 EMULATED void __syncthreads(EmulatedPlace at = EmulatedPlace::current()) { emulation::barrier(at); }
 EMULATED void __syncwarp(unsigned mask = 0xFFFFFFFFu, EmulatedPlace at = EmulatedPlace::current()) { emulation::warp_barrier(mask, at); }
@@ -122,7 +122,7 @@ EMULATED unsigned __reduce_add_sync(unsigned mask, unsigned value, EmulatedPlace
   return emulated_reduce(mask, value, 0, [](unsigned a, unsigned b, int) { return a + b; }, at);
 }
 
-// Atomics return what was there before.
+// Atomics return the old value.
 template <class T, class Change>
 EMULATED T emulated_atomic(T* p, const Change& change) {
   emulation::note_atomic(p, sizeof(T));
@@ -141,7 +141,7 @@ T atomicOr(T* p, T v) { return emulated_atomic(p, [v](T a) { return a | v; }); }
 template <class T>
 T atomicXor(T* p, T v) { return emulated_atomic(p, [v](T a) { return a ^ v; }); }
 
-// Arithmetic that C++ has under other names.
+// Arithmetic under CUDA's names.
 inline int __popc(unsigned v) { return std::popcount(v); }
 inline int __popcll(unsigned long long v) { return std::popcount(v); }
 inline int __ffs(int v) { return __builtin_ffs(v); }

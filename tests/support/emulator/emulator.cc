@@ -23,7 +23,7 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-// What the linker calls the ends of the section of static shared memory; absent where no kernel has any.
+// The linker's symbols for the ends of the section of static shared memory; absent where no kernel has any.
 extern "C" {
 extern unsigned char __start_ttt_shared[] __attribute__((weak));
 extern unsigned char __stop_ttt_shared[] __attribute__((weak));
@@ -34,11 +34,12 @@ namespace {
 
 constexpr std::size_t kStack = 256 * 1024;
 
-// Fibers are switched by the compiler's own jump. swapcontext makes a system call to save the signal mask, and the address sanitizer answers it, and
-// longjmp, by marking a whole stack as free: it made switches, of which a test has millions, nine tenths of its time. It is told of each switch instead.
+// Fibers are switched by the compiler's own jump. swapcontext saves the signal mask by a system call. For it and for
+// longjmp the address sanitizer marks a whole stack as free, which took nine tenths of a test's time. Each switch is
+// announced to the sanitizer instead.
 using Jump = void* [5];
 #if defined(__SANITIZE_ADDRESS__)
-#define TTT_JUMPS __attribute__((noinline, no_sanitize("address")))  // or a jump is announced as above
+#define TTT_JUMPS __attribute__((noinline, no_sanitize("address")))  // the sanitizer would treat a jump as longjmp
 #else
 #define TTT_JUMPS __attribute__((noinline))
 #endif
@@ -61,7 +62,7 @@ struct Thread {
   Lanes lanes;
 };
 
-// The one machine that executes kernels: threadIdx and its like are globals of the language, and so is what stands behind them.
+// The only emulated machine. It is global because threadIdx and its like are globals of the language.
 struct Machine {
   std::vector<std::unique_ptr<Thread>> threads;
   std::size_t size = 0;  // threads of the running block
@@ -149,7 +150,7 @@ void resume(Thread& t) {
 
 bool same_place(const std::source_location& a, const std::source_location& b) {
   if (a.line() != b.line() || a.column() != b.column()) return false;
-  return a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name();  // as a rule the one literal
+  return a.file_name() == b.file_name() || std::string_view(a.file_name()) == b.file_name();  // usually the same literal
 }
 
 std::string place(const std::source_location& at) {
@@ -166,7 +167,7 @@ std::string describe(const Thread& t) {
   return text.str();
 }
 
-// Nobody can go on: the first thread, and the first that stands elsewhere.
+// Deadlock: names the first waiting thread, and the first that waits elsewhere.
 std::string stuck() {
   const Thread& a = *machine.threads[0];
   std::string text = "the threads of a block have parted: " + describe(a);
@@ -191,7 +192,7 @@ bool release_barrier() {
   return true;
 }
 
-// Lets the lanes of t's mask go on where all of them wait at the same place.
+// Resumes the lanes of t's mask where all of them wait at the same place.
 bool release_exchange(std::size_t warp, const Thread& t) {
   Lanes values{};
   for (unsigned i = 0; i < 32; ++i) {
@@ -267,7 +268,7 @@ void run_block(const Launch& launch, std::uint32_t block) {
   }
   run_threads();
   if (machine.error.empty()) return;
-  // The threads that wait will never go on: their stacks are begun anew.
+  // Waiting threads never resume: their stacks are reused from the start.
   for (std::size_t i = 0; i < machine.size; ++i) machine.threads[i]->entered = false;
   const std::string where = "block (" + std::to_string(blockIdx.x) + ", " + std::to_string(blockIdx.y) + ", " + std::to_string(blockIdx.z) + ")";
   throw EmulationError("In " + where + ": " + std::exchange(machine.error, {}));
@@ -338,19 +339,19 @@ const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_loca
 void warp_barrier(unsigned mask, const std::source_location& where) { meet(mask, 0, true, where); }
 
 void note_atomic(const void* address, std::size_t size) {
-  // On a device another thread may be first at any time.
+  // On a device another thread may run first at any time.
   if (machine.schedule.order == Schedule::Order::kRandom && machine.random.below(8) == 0) leave_fiber();
   shadow_atomic(address, size);
 }
 
 void fail(const std::string& what) {
 #if defined(__SANITIZE_ADDRESS__)
-  __lsan_ignore_object(what.data());  // its owner is on a stack that is given up
+  __lsan_ignore_object(what.data());  // its owner is on an abandoned stack
 #endif
   machine.error = "thread " + std::to_string(machine.current->moment.thread) + ": " + what;
   machine.current->state = State::kExited;
   leave_fiber();
-  __builtin_unreachable();  // run_threads gives the block up
+  __builtin_unreachable();  // run_threads abandons the block
 }
 
 void* dynamic_shared() { return machine.dynamic ? machine.dynamic->data() : nullptr; }

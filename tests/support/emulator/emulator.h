@@ -1,16 +1,17 @@
-// Executes CUDA kernels on the CPU, for tests: a kernel's own source is compiled as C++ against cuda_runtime.h of this
-// folder, and every thread of a block is a fiber. Blocks run one after the other, threads one at a time until they wait.
+// An emulator that executes CUDA kernels on the CPU, for tests. A kernel's own source is compiled as C++ against
+// cuda_runtime.h of this folder; every thread of a block is a fiber. Blocks run one after the other, threads one at a
+// time until they wait.
 //
-// What is noticed, each as an EmulationError that ends the launch (planted_test.cc plants every one):
+// Detected mistakes, each an EmulationError that ends the launch (planted_test.cc plants every one):
 //   - a barrier that part of the block never reaches, or that its threads reach at different places;
-//   - a vote or shuffle whose mask names lanes that are not there, or leaves out the caller or the lane it reads;
-//   - reads and writes outside a DeviceBuffer, writes to an input, reads of what nobody has written; a misaligned vector
-//     ends the program;
+//   - a vote or shuffle whose mask names absent lanes, or leaves out the caller or the lane it reads;
+//   - accesses outside a DeviceBuffer, writes to an input, reads of unwritten memory; a misaligned vector ends the
+//     program;
 //   - races: two threads at one address, one of them writing, with neither a barrier nor an atomic between them.
-// The last two need the accesses: emulated sources are compiled with -fsanitize=thread, whose calls shadow.cc answers in
-// place of that sanitizer's own library. Under the address sanitizer they are left to it and to guard pages.
+// The last two need every access: emulated sources are compiled with -fsanitize=thread, and shadow.cc defines the calls
+// that it inserts. In builds with the address sanitizer, that sanitizer and guard pages check accesses instead.
 //
-// Results that hang on the order of threads are found by running a launch under several schedules().
+// A launch under several schedules() shows whether results depend on the order of threads.
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ struct Launch {
   std::size_t shared = 0;  // dynamic [byte]
 };
 
-// In which order blocks and threads take their turns, and what shared memory holds before anybody writes it.
+// Order of blocks and threads, and the initial contents of shared memory.
 struct Schedule {
   enum class Order { kAscending, kDescending, kRandom } order = Order::kAscending;
   std::uint64_t seed = 0;
@@ -48,29 +49,30 @@ struct Schedule {
 const std::array<Schedule, 4>& schedules();
 void set_schedule(const Schedule& schedule);
 
-// While `into` is set launches are noted there and not executed; null: they are executed again.
+// While `into` is set, launches are recorded there and not executed; null: they are executed.
 void record_launches(std::vector<Launch>* into);
 bool recording();
 
-// While `sink` is set, every launch and every memset is handed to it after it was executed, as something that executes it again.
+// While `sink` is set, it receives every launch and memset after its execution, as a function that executes it again.
 using Again = std::function<void()>;
 void set_sink(std::function<void(Again)> sink);
 const std::function<void(Again)>& sink();
 
-// Runs body once for each thread of each block. Throws EmulationError; memory holds then what the kernel had done so far.
+// Runs body once for each thread of each block. Throws EmulationError; memory keeps the writes made before.
 void run(const Launch& launch, const std::function<void()>& body);
 
-// What the emulated language is made of (cuda_runtime.h); only for kernels.
+// Functions behind the emulated language (cuda_runtime.h); only for kernels.
 using Lanes = std::array<std::uint64_t, 32>;
 void barrier(const std::source_location& where);
 const Lanes& exchange(unsigned mask, std::uint64_t value, const std::source_location& where);  // the values of all lanes of the mask
 void warp_barrier(unsigned mask, const std::source_location& where);
-void note_atomic(const void* address, std::size_t size);  // before an atomic operation; may let other threads go first
+void note_atomic(const void* address, std::size_t size);  // before an atomic operation; may let other threads run first
 [[noreturn]] void fail(const std::string& what);          // ends the launch
 void* dynamic_shared();
 unsigned lane();
 
-// Who is at work, as the shadow of memory notes it. `barriers` and `warp_barriers` count those that the thread has passed.
+// The running thread, as the shadow of memory records it. `barriers`, `warp_barriers`: those that the thread has
+// passed.
 struct Moment {
   std::uint32_t launch = 0, block = 0, barriers = 0, warp_barriers = 0;
   std::uint16_t thread = 0;

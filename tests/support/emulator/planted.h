@@ -1,4 +1,4 @@
-// Kernels with one mistake each, and what each should have been.
+// Kernels with one mistake each, and their correct versions.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ enum class Mistake {
   kOrderOfAtomics,
 };
 
-// out[i] = in[i] + in[i + 1 mod 64] for 64 numbers by one block, or something like it: see planted.cu. workspace: 64 floats; counter: 1.
-// With kNone and n = 0, 1, ... the right version of the kernel in which mistake n is planted.
+// out[i] = in[i] + in[i + 1 mod 64] for 64 numbers by one block, or a variant of it: see planted.cu. With kNone and n =
+// 0, 1, ... the correct version of the kernel with mistake n.
+// in: workspace [64], counter [1]
 void run(Mistake mistake, float* in, float* out, float* workspace, int* counter, int grid = 1);
 
 }  // namespace planted

@@ -1,4 +1,4 @@
-// The emulation finds mistakes: each is planted in a small kernel that is otherwise right. Without it, nothing is found.
+// The emulator detects mistakes: each is planted in a small kernel. Without the mistake nothing is reported.
 #include "planted.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ const Case kCases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Memory, Planted, testing::ValuesIn(kCases));
 
-TEST_P(Planted, IsFound) {
+TEST_P(Planted, Mistake_Detected) {
   const Case& c = GetParam();
   if (kAddressSanitizer) {
     if (!c.by_address_sanitizer) GTEST_SKIP() << "races and unwritten memory are found by the shadow, which the address sanitizer replaces";
@@ -69,9 +69,9 @@ TEST_P(Planted, IsFound) {
   });
 }
 
-TEST(PlantedMemory, AMisalignedVectorEndsTheProgram) { EXPECT_DEATH(run_once(Mistake::kMisaligned), ""); }
+TEST(PlantedMemory, MisalignedVector_EndsProgram) { EXPECT_DEATH(run_once(Mistake::kMisaligned), ""); }
 
-TEST(PlantedThreads, PartOfABlockAtABarrierIsFound) {
+TEST(PlantedThreads, PartialBarrier_Detected) {
   for (const auto& [mistake, says] : {std::pair{Mistake::kBarrierForSome, "has ended"}, std::pair{Mistake::kEndBeforeTheBarrier, "thread 40 has ended"},
                                       std::pair{Mistake::kBarriersAtTwoPlaces, "waits at the barrier planted.cu"}})
     under_all_schedules([&, mistake = mistake, says = says] {
@@ -85,7 +85,7 @@ TEST(PlantedThreads, PartOfABlockAtABarrierIsFound) {
     });
 }
 
-TEST(PlantedThreads, WrongMasksAreFound) {
+TEST(PlantedThreads, WrongMask_Detected) {
   for (const auto& [mistake, says] :
        {std::pair{Mistake::kMaskLeavesCallerOut, "with a mask that leaves it out"}, std::pair{Mistake::kMaskLeavesSourceOut, "which its mask leaves out"},
         std::pair{Mistake::kMaskNamesAbsentLanes, "for the lanes of mask ffffffff"}})
@@ -99,13 +99,13 @@ TEST(PlantedThreads, WrongMasksAreFound) {
     });
 }
 
-TEST(PlantedThreads, BlocksThatMeetAreFound) {
+TEST(PlantedThreads, RaceBetweenBlocks_Detected) {
   if (kAddressSanitizer) GTEST_SKIP() << "found by the shadow, which the address sanitizer replaces";
   EXPECT_NO_THROW(run_once(Mistake::kBlocksMeet, 1));
   EXPECT_THROW(run_once(Mistake::kBlocksMeet, 2), emulation::EmulationError);
 }
 
-TEST(PlantedThreads, AResultThatHangsOnTheOrderOfThreadsDiffersBetweenSchedules) {
+TEST(PlantedThreads, OrderDependentResult_DiffersBetweenSchedules) {
   std::vector<std::vector<float>> results;
   under_all_schedules([&] { results.push_back(run_once(Mistake::kOrderOfAtomics)); });
   EXPECT_NE(results[0], results[1]);
@@ -113,21 +113,21 @@ TEST(PlantedThreads, AResultThatHangsOnTheOrderOfThreadsDiffersBetweenSchedules)
   EXPECT_NE(results[2], results[3]);
 }
 
-TEST(Right, NothingIsFoundAndTheResultIsRightUnderEverySchedule) {
+TEST(Correct, EverySchedule_NothingDetected) {
   under_all_schedules([&] {
     const std::vector<float> out = run_once(Mistake::kNone, 3);
     for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], static_cast<float>(i * i + (i + 1) % 64 * ((i + 1) % 64))) << i;
   });
 }
 
-TEST(Right, AfterAMistakeTheNextLaunchIsWhole) {
+TEST(Correct, LaunchAfterMistake_Complete) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_THROW(run_once(Mistake::kBarrierForSome), emulation::EmulationError);
     EXPECT_EQ(run_once(Mistake::kNone)[1], 5.0f);
   }
 }
 
-TEST(Launch, ShapesThatNoDeviceTakesAreRefusedWithTheKernelsName) {
+TEST(Launch, ImpossibleShape_RefusedByName) {
   using cuda::check_shape;
   const auto refused = [](const cuda::Shape& shape, const std::string& says) {
     try {

@@ -18,7 +18,7 @@ namespace emulation {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kArena = std::size_t{1} << 36;  // addresses, not memory: never given out twice before it is full
+constexpr std::size_t kArena = std::size_t{1} << 36;  // address space, not memory: no address is reused before it is full
 constexpr unsigned char kFiller = 0xC5;               // as a float: -6.3e3; no output holds it by chance
 
 enum class Readers : std::uint8_t { kNone, kOne, kThreads, kBlocks };
@@ -41,7 +41,7 @@ struct Region {
   }
 };
 
-// Memory is one for the whole process, and so is its shadow. One thread at a time uses it.
+// One memory and one shadow for the whole process. One thread at a time uses it.
 struct Memory {
   unsigned char *arena = nullptr, *next = nullptr;
   std::map<const unsigned char*, Region> regions;  // by their end
@@ -66,9 +66,9 @@ struct Memory {
     return last = &at->second;
   }
 };
-Memory& memory = *new Memory;  // never destroyed: there are buffers until the process ends
+Memory& memory = *new Memory;  // never destroyed: buffers live until the process ends
 
-// Whether what `then` did is sure to be over, for the thread at work now.
+// Whether the access `then` is ordered before the running thread's next one.
 bool ordered(const Moment& then, const Moment& now) {
   if (then.launch != now.launch) return true;
   if (then.block != now.block) return false;
@@ -85,7 +85,8 @@ void race(const Region& region, const unsigned char* p, const char* does, const 
   report(region, p, std::string("race: it ") + does + " what " + (same ? "thread " + std::to_string(then.thread) : "a thread of another block") + " " + did);
 }
 
-// Blocks run one after the other in the same shared memory, which on a device is each block's own: what another block left is gone.
+// Blocks run one after the other in the same shared memory, which on a device is each block's own: accesses of another
+// block are forgotten.
 Cell& own_cell(Region& region, const unsigned char* p, const Moment& now) {
   Cell& cell = region.cell(p);
   const auto stale = [&](const Moment& m) { return m.launch != now.launch || m.block != now.block; };
@@ -128,7 +129,7 @@ void write(Region& region, const unsigned char* p, const Moment& now) {
   cell.write = now;
 }
 
-// Not called where the address sanitizer looks at accesses itself.
+// Not called where the address sanitizer checks accesses itself.
 [[maybe_unused]] void access(const void* address, std::size_t size, bool writes, bool atomic) {
   if (!in_kernel()) return;
   const auto* p = static_cast<const unsigned char*>(address);
@@ -164,7 +165,7 @@ DeviceBytes::DeviceBytes(std::size_t size, Kind kind, unsigned granule, std::str
   __asan_poison_memory_region(pages_, mapped_);
   __asan_unpoison_memory_region(begin_, size);
 #endif
-  // A region of no bytes keeps its place by a key of its own.
+  // An empty region has a key of its own.
   memory.regions[begin_ + size] = Region{begin_, begin_ + size, granule, kind, std::move(name), {}};
   memory.last = nullptr;
 }
@@ -216,8 +217,8 @@ void memset_device(void* p, int value, std::size_t bytes) {
 
 }  // namespace emulation
 
-// Calls that -fsanitize=thread puts before each access of memory. There is no other definition of them in the program: its
-// own library is not linked.
+// Calls that -fsanitize=thread inserts before each memory access. The sanitizer's own library is not linked, so these
+// are the only definitions.
 #if !defined(__SANITIZE_ADDRESS__)
 using emulation::access;
 extern "C" {

@@ -1,4 +1,4 @@
-// Memory of the emulated device: where buffers lie, and who touched what last.
+// Memory of the emulated device: places of buffers, and each granule's last accesses.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,18 @@
 
 namespace emulation {
 
-// Bytes between guards: a page that faults on either side, and filler up to it that is checked at the end. The end of the
-// bytes is as close to the page behind them as an alignment of 16 allows.
+// Bytes between guards: a faulting page on either side, and filler up to it that is checked at the end. The bytes end
+// as close to the page behind them as an alignment of 16 allows.
 class DeviceBytes {
  public:
   enum class Kind {
     kInput,     // kernels only read it
-    kOutput,    // nobody may read a byte that no kernel has written
+    kOutput,    // a byte that no kernel has written must not be read
     kInOut,     // holds values from the beginning
     kScratch,   // as kOutput; nothing in it lives longer than the call
     kShared,    // dynamic shared memory: as kOutput, in each block anew
   };
-  // granule: what the shadow keeps apart [byte]; accesses of different threads to one granule must not be meant to be apart.
+  // granule: resolution of the shadow [byte]; different threads must not own different parts of one granule.
   DeviceBytes(std::size_t size, Kind kind, unsigned granule, std::string name);
   ~DeviceBytes();
   DeviceBytes(const DeviceBytes&) = delete;
@@ -29,7 +29,7 @@ class DeviceBytes {
   const unsigned char* data() const { return begin_; }
   std::size_t size() const { return size_; }
   bool guards_intact() const;
-  // After filling an input from the host: from here on a write faults.
+  // Called after the host has filled an input: later writes fault.
   void seal();
 
  private:
@@ -40,7 +40,7 @@ class DeviceBytes {
 // Static shared memory, from the linker's section.
 void shadow_static_shared(unsigned char* begin, unsigned char* end);
 void shadow_atomic(const void* address, std::size_t size);
-// cudaMemsetAsync: from here on every byte counts as written.
+// cudaMemsetAsync: marks every byte as written.
 void memset_device(void* p, int value, std::size_t bytes);
 
 }  // namespace emulation

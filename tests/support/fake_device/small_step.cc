@@ -4,7 +4,6 @@
 
 #include "core/rng.h"
 #include "tests/support/emulator/emulator.h"
-#include "kernels/common/cuda.h"
 #include "models/ops/device_kernels.h"
 
 namespace ttt::test {
@@ -72,7 +71,7 @@ model::DetectionOps ops_on(const at::Device& device) {
   return model::kernel_ops("emulated", model::DeviceKernels(device, [] { return cudaStream_t{}; }));
 }
 
-train::ParameterKernels parameter_kernels_on(const at::Device& device) {
+model::ParameterKernels parameter_kernels_on(const at::Device& device) {
   if (device.is_cpu()) return {};
   return {.sgd = [](float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
                     const kernels::SgdControl& control) { kernels::cuda::sgd(momentum, tensors, count, largest, control, nullptr); },

@@ -21,7 +21,7 @@ model::DeviceBatch small_batch(const at::Device& device, const SmallBatch& which
 
 // Of the host, or the device's kernels under the emulation.
 model::DetectionOps ops_on(const at::Device& device);
-train::ParameterKernels parameter_kernels_on(const at::Device& device);
+model::ParameterKernels parameter_kernels_on(const at::Device& device);
 train::Rates rates_on(const at::Device& device, double lr);
 
 }  // namespace ttt::test

@@ -1,0 +1,74 @@
+// Batch normalisation in training (Ioffe and Szegedy 2015), fused with the addition of a residual and the ReLU.
+//
+// NHWC float32: x is [rows, channels], rows = N * H * W. Sums run over blocks of 256 rows in float32 and over the
+// blocks in float64, in a fixed order: the statistics are good to float32's last digits for any number of rows.
+//
+// Statistics over several ranks come from the same code with a SumOverRanks. Each rank takes its own mean and spread
+// about that mean, and one float64 sum joins them (Chan, Golub and LeVeque 1983) instead of the cancelling
+// E[x^2] - E[x]^2 in float32.
+#pragma once
+
+#include <functional>
+
+#include "kernels/common/float16.h"
+#include "kernels/common/operation.h"
+
+namespace ttt::kernels {
+
+struct BatchNormParams {
+  std::int64_t rows = 0, channels = 0;
+  float eps = 1e-5f;
+  bool relu = true;
+};
+struct BatchNormIn {
+  const float* x;  // [rows, channels]
+  const float *weight, *bias;
+  const float* residual;  // [rows, channels] or null
+};
+struct BatchNormOut {
+  float* y;                       // [rows, channels]
+  float *mean, *variance, *rstd;  // [channels]; the variance is biased
+};
+struct BatchNormGradIn {
+  const float *grad_y, *x, *y;
+  const float *weight, *mean, *rstd;  // mean and rstd of the forward pass
+};
+struct BatchNormGradOut {
+  float* grad_x;
+  float* grad_residual;            // the gradient behind the ReLU; null where there is no residual
+  float *grad_weight, *grad_bias;  // [channels] of this rank's rows alone, overwritten
+};
+template <class T>
+struct ScaleOffsetIn {
+  const T* x;
+  const float *scale, *offset;  // [channels]; scale null: 1
+  const T* residual;            // [rows, channels] or null
+};
+
+// Adds the values of all ranks in place, the same sums on every rank; called once a pass by the caller's thread. On a
+// device the values are in its memory, and the sum is ordered on the same stream. Empty: one rank.
+using SumOverRanks = std::function<void(double* values, std::size_t count)>;
+
+// Forward:  y = relu(weight * (x - mean) * rstd + bias + residual). On the host it returns the number of rows behind
+// the statistics, those of all ranks. scale_offset_relu: y = [max 0](x * scale + offset [+ residual]), a normalisation
+// with fixed statistics or its rest after folding into a convolution. p.eps is not read; y may be x. T: float, Bfloat16
+// or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once.
+namespace host {
+std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
+                                ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
+void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
+                         ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
+template <class T>
+void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, ThreadPool* pool = nullptr);
+}  // namespace host
+namespace cuda {
+std::size_t batch_norm_workspace(const BatchNormParams& p);  // for either pass
+void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out, void* workspace,
+                        cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
+void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, const BatchNormGradOut& out,
+                         void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
+template <class T>
+void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, cudaStream_t stream);
+}  // namespace cuda
+
+}  // namespace ttt::kernels

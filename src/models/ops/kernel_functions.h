@@ -1,0 +1,190 @@
+// Autograd functions over raw kernels, and how kernels read tensors. `Kernels`: see kernel_ops.h.
+//
+// Lifetime: the kernels outlive the graph of every forward pass, as the model that owns its ops does.
+#pragma once
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/threshold_backward.h>
+#include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <cstring>
+
+#include "comm/communicator.h"
+#include "kernels/batch_norm/batch_norm.h"
+#include "kernels/roi_align/roi_align.h"
+
+namespace ttt::model {
+
+// Calls f(T()) with the kernels' type for tensors of `type`.
+template <class F>
+void with_float_type(at::ScalarType type, F&& f) {
+  if (type == at::kBFloat16)
+    f(kernels::Bfloat16{});
+  else if (type == at::kHalf)
+    f(kernels::Float16{});
+  else
+    f(float{});
+}
+inline bool has_float_type(at::ScalarType type) {
+  return type == at::kFloat || type == at::kBFloat16 || type == at::kHalf;
+}
+template <class T>
+const T* values(const at::Tensor& t) {
+  return static_cast<const T*>(t.const_data_ptr());
+}
+template <class T>
+T* mutable_values(const at::Tensor& t) {
+  return static_cast<T*>(t.mutable_data_ptr());
+}
+inline const float* floats(const at::Tensor& t) { return t.const_data_ptr<float>(); }
+inline const std::int32_t* ints(const at::Tensor& t) { return t.const_data_ptr<std::int32_t>(); }
+// NHWC memory of a channels-last feature map.
+inline at::Tensor nhwc(const at::Tensor& feature) { return feature.permute({0, 2, 3, 1}).contiguous(); }
+
+// Announces a kernel to torch's profilers, with the tensors that it reads and writes; without a profiler a test of a
+// flag. It lasts to the end of the scope.
+#define TTT_ANNOUNCE(name, ...) RECORD_FUNCTION("ttt::" name, std::vector<c10::IValue>({__VA_ARGS__}))
+
+template <class Kernels>
+class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
+                            const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& rois,
+                            const at::Tensor& roi_image, const kernels::RoiAlignParams& params,
+                            const Kernels* kernels) {
+    const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
+    at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
+    TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
+    with_taken_type(p2.scalar_type(), [&]<class T>(T) {
+      std::array<const T*, 4> pointers;
+      for (int l = 0; l < 4; ++l) pointers[l] = values<T>(maps[l]);
+      kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), mutable_values<T>(out));
+    });
+    context->save_for_backward({rois, roi_image});
+    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+    context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+    return out.permute({0, 3, 1, 2});
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grads) {
+    kernels::RoiAlignParams params;
+    const std::string bytes = context->saved_data["params"].toStringRef();
+    std::memcpy(&params, bytes.data(), sizeof params);
+    const auto saved = context->get_saved_variables();
+    const at::Tensor grad = nhwc(grads[0]);
+    std::array<at::Tensor, 4> maps;
+    for (int l = 0; l < 4; ++l)
+      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
+    TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
+    with_taken_type(grad.scalar_type(), [&]<class T>(T) {
+      std::array<T*, 4> pointers;
+      for (int l = 0; l < 4; ++l) pointers[l] = mutable_values<T>(maps[l]);
+      reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+          ->roi_align_backward(params, values<T>(grad), floats(saved[0]), ints(saved[1]), pointers.data());
+    });
+    torch::autograd::variable_list out(8);
+    for (int l = 0; l < 4; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
+    return out;
+  }
+
+ private:
+  template <class F>
+  static void with_taken_type(at::ScalarType type, F&& f) {
+    if constexpr (Kernels::kRoiAligns16Bit)
+      with_float_type(type, f);
+    else
+      f(float{});
+  }
+};
+
+template <class Kernels>
+class BatchNormFunction : public torch::autograd::Function<BatchNormFunction<Kernels>> {
+ public:
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& x_in,
+                                                const at::Tensor& weight, const at::Tensor& bias,
+                                                const std::optional<at::Tensor>& residual, double eps, bool relu,
+                                                const Kernels* kernels, comm::Communicator* sync) {
+    const at::Tensor x = nhwc(x_in);
+    const std::int64_t channels = x.size(3);
+    const at::Tensor r = residual ? nhwc(*residual) : at::Tensor();
+    const auto of_channels = [&] { return at::empty({channels}, x.options()); };
+    at::Tensor y = at::empty_like(x), mean = of_channels(), variance = of_channels(), rstd = of_channels();
+    const kernels::BatchNormParams p{
+        .rows = x.numel() / channels, .channels = channels, .eps = static_cast<float>(eps), .relu = relu};
+    TTT_ANNOUNCE("batch_norm_forward", x, r, y);
+    const std::int64_t rows = kernels->batch_norm_forward(
+        p, kernels::BatchNormIn{floats(x), floats(weight), floats(bias), r.defined() ? floats(r) : nullptr},
+        kernels::BatchNormOut{mutable_values<float>(y), mutable_values<float>(mean), mutable_values<float>(variance),
+                              mutable_values<float>(rstd)},
+        sync);
+    context->save_for_backward({x, y, weight, mean, rstd});
+    context->saved_data["relu"] = relu;
+    context->saved_data["residual"] = residual.has_value();
+    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+    context->saved_data["sync"] = reinterpret_cast<std::int64_t>(sync);
+    const at::Tensor count = at::scalar_tensor(rows, at::kLong);  // on the host, where it is known
+    context->mark_non_differentiable({mean, variance, count});
+    return {y.permute({0, 3, 1, 2}), mean, variance, count};
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grads) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &y = saved[1], &weight = saved[2], &mean = saved[3], &rstd = saved[4];
+    const std::int64_t channels = x.size(3);
+    const bool has_residual = context->saved_data["residual"].toBool();
+    const at::Tensor grad = nhwc(grads[0]);
+    at::Tensor grad_x = at::empty_like(x), grad_residual = has_residual ? at::empty_like(x) : at::Tensor();
+    at::Tensor grad_weight = at::empty_like(mean), grad_bias = at::empty_like(mean);
+    const bool relu = context->saved_data["relu"].toBool();
+    const kernels::BatchNormParams p{.rows = x.numel() / channels, .channels = channels, .relu = relu};
+    TTT_ANNOUNCE("batch_norm_backward", grad, x, y, grad_x, grad_residual);
+    reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+        ->batch_norm_backward(
+            p, kernels::BatchNormGradIn{floats(grad), floats(x), floats(y), floats(weight), floats(mean), floats(rstd)},
+            kernels::BatchNormGradOut{mutable_values<float>(grad_x),
+                                      has_residual ? mutable_values<float>(grad_residual) : nullptr,
+                                      mutable_values<float>(grad_weight), mutable_values<float>(grad_bias)},
+            reinterpret_cast<comm::Communicator*>(context->saved_data["sync"].toInt()));
+    torch::autograd::variable_list out = {grad_x.permute({0, 3, 1, 2}), grad_weight, grad_bias};
+    out.resize(8);
+    if (has_residual) out[3] = grad_residual.permute({0, 3, 1, 2});
+    return out;
+  }
+};
+
+// Overwrites x, which no gradient may need: that of the convolution before it does not. The bias has no gradient.
+template <class Kernels>
+class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kernels>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& bias,
+                            const std::optional<at::Tensor>& residual, bool relu, const Kernels* kernels) {
+    const kernels::BatchNormParams p{.rows = x.numel() / x.size(1), .channels = x.size(1), .relu = relu};
+    TTT_ANNOUNCE("bias_relu", x, residual ? *residual : at::Tensor(), x);  // read and written
+    with_float_type(x.scalar_type(), [&]<class T>(T) {
+      T* in_place = mutable_values<T>(x);
+      const T* added = residual ? values<T>(*residual) : nullptr;
+      kernels->scale_offset_relu(p, kernels::ScaleOffsetIn<T>{in_place, nullptr, floats(bias), added}, in_place);
+    });
+    context->mark_dirty({x});
+    if (relu) context->save_for_backward({x});
+    context->saved_data["residual"] = residual.has_value();
+    return x;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list grads) {
+    const auto saved = context->get_saved_variables();
+    const at::Tensor grad = saved.empty() ? grads[0] : at::threshold_backward(grads[0], saved[0], 0);
+    return {grad, at::Tensor(), context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(),
+            at::Tensor()};
+  }
+};
+
+}  // namespace ttt::model

@@ -1,0 +1,56 @@
+#include "run/components.h"
+
+#include "run/assemble.h"
+
+namespace ttt {
+namespace {
+
+std::unique_ptr<train::Reducer> make_reducer(const train::ReducerConfig& config, Run& run) {
+  model::ParameterStore& store = run.parts.model->parameters();
+  std::vector<std::int64_t> offsets;
+  for (const model::Parameter* p : store.trainable()) offsets.push_back(p->offset);
+  at::Tensor& flat = store.flat_gradients();
+  const std::span<float> gradients(flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel()));
+  return train::make_reducer(config, {.gradients = gradients, .offsets = offsets, .comm = *run.gradients, .trace = run.parts.trace});
+}
+
+std::unique_ptr<eval::Evaluator> make_evaluator(Run& run) {
+  const train::Recipe& r = run.recipe;
+  return std::make_unique<eval::Evaluator>(
+      *run.eval_images,
+      eval::EvaluatorConfig{.data = r.data, .batch = r.train.eval_batch, .legacy_boxes = r.model.legacy_boxes, .batches_done = &run.place->count},
+      *run.control, run.pool->threads(), run.parts.device);
+}
+
+}  // namespace
+
+Components components_of(const train::Recipe& recipe) {
+  const train::TrainSettings t = recipe.train;
+  return {.order = {"order", [](Run& run) { return std::make_unique<data::TrainOrder>(*run.train_images, run.recipe.data, run.order_settings()); }},
+          .ops = {"ops", [](Run& run) { return std::make_unique<model::DetectionOps>(run.accelerator.ops); }},
+          .step = {"step", [](Run& run) { return std::make_unique<train::EagerStep>(*run.parts.model, train::ClearGradients{}, run.parts.scaler.get()); }},
+          .reducer = {"reducer", [t](Run& run) { return make_reducer(t.reducer, run); }},
+          .optimizer = {"optimizer",
+                        [t](Run& run) {
+                          return train::make_optimizer(t.optimizer, {.store = run.parts.model->parameters(), .kernels = run.accelerator.parameters,
+                                                                     .scaler = run.parts.scaler.get()});
+                        }},
+          .schedule = {"schedule",
+                       [t](Run& run) {
+                         const std::int64_t epoch = run.order->steps_per_epoch();
+                         return train::make_schedule(t.schedule, {.global_batch = run.recipe.train.global_batch, .steps_per_epoch = epoch,
+                                                                  .total_steps = t.epochs * epoch});
+                       }},
+          .evaluator = {"evaluator", make_evaluator}};
+}
+
+std::vector<std::string> Components::replaced() const {
+  std::vector<std::string> names;
+  const auto note = [&](const auto& slot) {
+    if (!slot.owner().empty()) names.push_back(slot.name());
+  };
+  note(order), note(ops), note(step), note(reducer), note(optimizer), note(schedule), note(evaluator);
+  return names;
+}
+
+}  // namespace ttt

@@ -1,0 +1,34 @@
+// Settings of the training itself: batch, length, target, update, and how a step runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "train/loss_scaler.h"
+#include "train/optimizers/optimizer.h"
+#include "train/reducers/reducer.h"
+#include "train/schedules/schedule.h"
+
+namespace ttt::train {
+
+// The keys and their documentation are in run/recipe.h, among those of the run's other parts.
+struct TrainConfig {
+  std::int64_t global_batch = 0;
+  std::int64_t images_per_rank = 2;
+  std::int64_t epochs = 26;
+  std::int64_t max_steps = 0;
+  double eval_every_epochs = 1.0;
+  bool eval_overlap = false;
+  double target_box_ap = 0.377;
+  double target_mask_ap = 0.339;
+  bool copy_stream = true;
+  std::string graphs = "none";
+  LossScaleConfig loss_scale;
+  std::string weights, weights_backbone;
+  std::string save_weights;
+  ReducerConfig reducer;
+  ScheduleConfig schedule;
+  OptimizerConfig optimizer;
+};
+
+}  // namespace ttt::train
