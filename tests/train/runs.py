@@ -77,12 +77,24 @@ def case_reducers(program, folder):
     assert losses(apart) != losses(runs["blocking"]), "without a reduction the losses must differ"
 
 
+def repeated_from_its_result(program, folder, first):
+    """The settings in a result are those of the run that was built: no 0 for a number that the launch decided."""
+    settings = first["recipe"]["settings"]
+    assert settings["model"]["classes"] > 1 and settings["train"]["threads"] > 0, settings
+    assert settings["train"]["global_batch"] == 2 * settings["train"]["images_per_rank"], settings["train"]
+    with open(f"{folder}/first.json", "w") as f:
+        json.dump(first, f)
+    again = train(program, folder, 2, [], 10, "--recipe", f"{folder}/first.json")
+    assert losses(again) == losses(first) and again["recipe"]["settings"] == settings
+
+
 def case_repeat(program, folder):
     """Twice the same command: the same bits. Another seed: others. Other workers: the same."""
     first = train(program, folder, 2, [])
     assert losses(first) == losses(train(program, folder, 2, []))
     assert losses(first) == losses(train(program, folder, 2, ["data.workers=3", "data.prefetch=4"]))
     assert losses(first) != losses(train(program, folder, 2, [], 10, "--seed", "5"))
+    repeated_from_its_result(program, folder, first)
     # Two threads in one rank, long enough that a product whose bits hang on where its arrays lie would show (after 50
     # to 180 steps it did).
     with open("/proc/cpuinfo") as f:
