@@ -119,9 +119,11 @@ void add_norms(const RunRecord& r, Document& d) {
   if (!r.telemetry || r.telemetry->size() == 0) return;
   const result::TelemetrySeries& n = *r.telemetry;
   Table t{.header = {"group", "gradient norm", "weight norm", "update / weight"}, .right = {false, true, true, true}};
-  for (std::size_t g = 0; g < n.group.size(); ++g)
-    t.rows.push_back({n.group[g], number("%.4g", n.gradient_norm[g].back()), number("%.5g", n.weight_norm[g].back()),
-        n.weight_norm[g].back() > 0 ? number("%.2e", n.update_norm[g].back() / n.weight_norm[g].back()) : Cell("-")});
+  for (const result::TelemetryGroup& g : n.groups) {
+    const double weight = g.weight_norm.back();
+    t.rows.push_back({g.name, number("%.4g", g.gradient_norm.back()), number("%.5g", weight),
+        weight > 0 ? number("%.2e", g.update_norm.back() / weight) : Cell("-")});
+  }
   d.push_back(std::move(t));
 }
 

@@ -318,6 +318,13 @@ std::function<int()> declare_recover(CLI::App& command) {
   };
 }
 
+std::function<int()> declare_schema(CLI::App&) {
+  return [] {
+    reports::print(result::dump(result::result_schema()) + "\n");
+    return 0;
+  };
+}
+
 constexpr reports::Command kCommands[] = {
     {"show", "Print one run for people (the default: report FILE)", declare_show},
     {"ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations},
@@ -346,6 +353,7 @@ constexpr reports::Command kCommands[] = {
     {"follow", "Where a run stands that is under way: steps, losses, images/s, time to go, the last AP",
         declare_follow},
     {"recover", "Make a result of the journal that a killed run left", declare_recover},
+    {"schema", "JSON Schema (draft-07) of result files", declare_schema},
 };
 
 // "report FILE" is short for "report show FILE". A first word that is no file but nearly a command is a slip of the

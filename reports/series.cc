@@ -53,15 +53,12 @@ std::string apart_text(const RunRecord& a, const RunRecord& b) {
 }
 
 std::string why_no_reference(const RunRecord& r) {
-  if (r.mlperf.is_null() || text_at(r.mlperf, "division") != "closed")
-    return "it is no run of the closed division (mlperf.division)";
+  if (!r.mlperf || r.mlperf->division != "closed") return "it is no run of the closed division (mlperf.division)";
   std::string rules, before;
-  if (const auto relaxed = r.mlperf.find("relaxed"); relaxed != r.mlperf.end())
-    for (const result::Json& breach : *relaxed) {
-      const std::string rule = text_at(breach, "rule");
-      if (rule != before) rules += (rules.empty() ? "" : ", ") + rule;
-      before = rule;
-    }
+  for (const result::RelaxedRule& breach : r.mlperf->relaxed) {
+    if (breach.rule != before) rules += (rules.empty() ? "" : ", ") + breach.rule;
+    before = breach.rule;
+  }
   return rules.empty() ? "" : "it breaks rules of the closed division that were relaxed by name: " + rules;
 }
 

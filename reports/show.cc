@@ -89,12 +89,12 @@ void add_clocks(const RunRecord& r, Document& d) {
 
 // What a run was held to, and what it was allowed to break.
 void add_division(const RunRecord& r, Document& d) {
-  if (r.mlperf.is_null() || text_at(r.mlperf, "division") == "none") return;
-  d.push_back(Heading{"MLPerf division " + text_at(r.mlperf, "division") + ", log " + text_at(r.mlperf, "log")});
+  if (!r.mlperf || r.mlperf->division == "none") return;
+  d.push_back(Heading{"MLPerf division " + r.mlperf->division + ", log " + r.mlperf->log});
   std::string relaxed;
-  for (const Json& b : member_or_empty(r.mlperf, "relaxed"))
-    relaxed += (relaxed.empty() ? "" : "; ") + text_at(b, "rule") + ": " + text_at(b, "setting") + " = " +
-               text_at(b, "is") + " (allowed: " + text_at(b, "allowed") + ")";
+  for (const result::RelaxedRule& b : r.mlperf->relaxed)
+    relaxed +=
+        (relaxed.empty() ? "" : "; ") + b.rule + ": " + b.setting + " = " + b.is + " (allowed: " + b.allowed + ")";
   d.push_back(Paragraph{relaxed.empty() ? "No rule is relaxed." : "Relaxed rules: " + relaxed + "."});
 }
 

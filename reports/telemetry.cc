@@ -10,25 +10,27 @@ namespace ttt::reports {
 namespace {
 
 using result::RunRecord;
+using result::TelemetryGroup;
 using result::TelemetrySeries;
 
 constexpr std::size_t kBlocks = 24;  // consecutive samples are alike: their blocks are nearly independent
 constexpr double kLargeFactor = 3.1622776601683795;  // half an order of magnitude
 
-std::vector<double> total(const std::vector<std::vector<double>>& groups, std::size_t samples) {
-  std::vector<double> out(samples, 0.0);
-  for (const auto& g : groups)
-    for (std::size_t i = 0; i < samples; ++i) out[i] += g[i] * g[i];
+// Norm of all groups together, sample by sample.
+std::vector<double> total(const TelemetrySeries& t, std::vector<double> TelemetryGroup::*norm) {
+  std::vector<double> out(t.size(), 0.0);
+  for (const TelemetryGroup& g : t.groups)
+    for (std::size_t i = 0; i < t.size(); ++i) out[i] += (g.*norm)[i] * (g.*norm)[i];
   for (double& x : out) x = std::sqrt(x);
   return out;
 }
 
-Row group_row(const std::string& name, std::int64_t parameters, const std::vector<double>& gradient,
-    const std::vector<double>& weight, const std::vector<double>& update) {
+Row group_row(const TelemetryGroup& g) {
+  const std::vector<double>& weight = g.weight_norm;
   std::vector<double> share;
   for (std::size_t i = 0; i < weight.size(); ++i)
-    if (weight[i] > 0) share.push_back(update[i] / weight[i]);
-  return {name, whole(parameters), number("%.4g", median(gradient)), number("%.5g", weight.front()),
+    if (weight[i] > 0) share.push_back(g.update_norm[i] / weight[i]);
+  return {g.name, whole(g.parameters), number("%.4g", median(g.gradient_norm)), number("%.5g", weight.front()),
       number("%.5g", weight.back()), share.empty() ? Cell("-") : number("%.2e", median(share))};
 }
 
@@ -36,13 +38,15 @@ Table groups(const TelemetrySeries& t) {
   Table out{
       .header = {"group", "parameters", "gradient norm", "weight norm: first", "weight norm: last", "update / weight"},
       .right = {false, true, true, true, true, true}};
-  std::int64_t parameters = 0;
-  for (std::size_t g = 0; g < t.group.size(); ++g) {
-    out.rows.push_back(group_row(t.group[g], t.parameters[g], t.gradient_norm[g], t.weight_norm[g], t.update_norm[g]));
-    parameters += t.parameters[g];
+  TelemetryGroup all{.name = "all"};
+  for (const TelemetryGroup& g : t.groups) {
+    out.rows.push_back(group_row(g));
+    all.parameters += g.parameters;
   }
-  out.rows.push_back(group_row("all", parameters, total(t.gradient_norm, t.size()), total(t.weight_norm, t.size()),
-      total(t.update_norm, t.size())));
+  all.gradient_norm = total(t, &TelemetryGroup::gradient_norm),
+  all.weight_norm = total(t, &TelemetryGroup::weight_norm);
+  all.update_norm = total(t, &TelemetryGroup::update_norm);
+  out.rows.push_back(group_row(all));
   return out;
 }
 
@@ -59,12 +63,9 @@ Table ratios(const TelemetrySeries& t) {
   Table out{.header = {"ratio", "median", "95 % interval", "first third", "last third", "finding"},
       .right = {false, true, true, true, true, false}};
   const auto add = [&](const std::string& a, const std::string& b) {
-    const auto at = [&](const std::string& name) {
-      return std::find(t.group.begin(), t.group.end(), name) - t.group.begin();
-    };
-    if (at(a) == std::ssize(t.group) || at(b) == std::ssize(t.group)) return;
-    const auto r =
-        norm_ratio(t.gradient_norm[static_cast<std::size_t>(at(a))], t.gradient_norm[static_cast<std::size_t>(at(b))]);
+    const auto at = [&](const std::string& name) { return std::ranges::find(t.groups, name, &TelemetryGroup::name); };
+    if (at(a) == t.groups.end() || at(b) == t.groups.end()) return;
+    const auto r = norm_ratio(at(a)->gradient_norm, at(b)->gradient_norm);
     if (!r) return;
     out.rows.push_back({a + " / " + b, number("%.3g", r->median),
         r->interval
@@ -108,8 +109,8 @@ std::vector<Found> find_changes(const TelemetrySeries& t) {
     auto changes = growth.changes();
     out.push_back({name, std::move(growth), std::move(changes)});
   };
-  add("all", total(t.weight_norm, t.size()));
-  for (std::size_t g = 0; g < t.group.size(); ++g) add(t.group[g], t.weight_norm[g]);
+  add("all", total(t, &TelemetryGroup::weight_norm));
+  for (const TelemetryGroup& g : t.groups) add(g.name, g.weight_norm);
   return out;
 }
 

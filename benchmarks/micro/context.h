@@ -9,7 +9,7 @@
 namespace ttt::micro {
 
 inline void add_context() {
-  const result::Json p = result::provenance_json({}, {}), node = result::node_json();
+  const result::Json p = result::provenance_json({}, {}), node = result::json_of(result::this_node());
   const auto add = [](const char* key, const result::Json& value) {
     benchmark::AddCustomContext(key, value.is_string() ? value.get<std::string>() : value.dump());
   };

@@ -164,10 +164,11 @@ class Session {
       r.recipe.changes = result::fields_changed(base_, table_);
       r.recipe.sha256 = result::fields_sha256(table_);
     });
-    const std::vector<std::string> nodes = launch_.gather(result::dump(result::node_json(), -1));
+    const std::vector<std::string> nodes = launch_.gather(result::dump(result::json_of(result::this_node()), -1));
     recorder_.update([&](result::RunRecord& r) {
-      std::vector<result::Json> parsed;
-      for (const std::string& node : nodes) parsed.push_back(result::parse(node, "a node's description"));
+      std::vector<result::Node> parsed;
+      for (const std::string& node : nodes)
+        parsed.push_back(result::record_from_json<result::Node>(result::parse(node, "a node's description"), "node"));
       r.system = result::system_json(parsed);
       r.system["world_size"] = launch_.size;
     });

@@ -90,28 +90,14 @@ void add_kinds(Json& recipe) {
 Json state_json(const CheckpointState& s) {
   result::RunRecord past = s.past;  // with the names of the losses, whose values are columns of the file
   past.steps.name_losses(s.steps.loss_names);
-  return {{"run_id", s.run_id}, {"step", s.step}, {"images", s.images}, {"ranks", s.ranks}, {"signal", s.signal},
-      {"saved_unix_s", s.saved_unix_s},
-      {"clocks", {{"init_s", s.clocks.init_s}, {"run_s", s.clocks.run_s}, {"train_s", s.clocks.train_s},
-                     {"lost_s", s.clocks.lost_s}}},
-      {"recipe", s.recipe}, {"data", s.data}, {"past", result::to_json(past)}};
+  Json j = result::json_of(s);
+  j["past"] = result::to_json(past);
+  return j;
 }
 
 CheckpointState state_from_json(const Json& j) {
-  using result::get;
-  const Json& clocks = result::get_object(j, "clocks", "");
-  CheckpointState s{.run_id = get<std::string>(j, "run_id", ""),
-      .step = get<std::int64_t>(j, "step", ""),
-      .images = get<std::int64_t>(j, "images", ""),
-      .ranks = get<std::int64_t>(j, "ranks", ""),
-      .signal = get<std::string>(j, "signal", ""),
-      .saved_unix_s = get<double>(j, "saved_unix_s", ""),
-      .recipe = result::get_object(j, "recipe", ""),
-      .data = result::get_object(j, "data", ""),
-      .past = result::run_record_from_json(result::get_object(j, "past", ""))};
-  s.clocks.init_s = get<double>(clocks, "init_s", "clocks"), s.clocks.run_s = get<double>(clocks, "run_s", "clocks");
-  s.clocks.train_s = get<double>(clocks, "train_s", "clocks"),
-  s.clocks.lost_s = get<double>(clocks, "lost_s", "clocks");
+  auto s = result::record_from_json<CheckpointState>(j, "");
+  s.past = result::run_record_from_json(result::get_object(j, "past", ""));
   return s;
 }
 

@@ -35,6 +35,16 @@ struct CheckpointState {
   result::RunRecord past;                        // RunRecorder::past()
   result::StepSeries steps;                      // all that were taken, reduced over ranks
   std::map<std::string, std::string> sections;   // of those who follow the run: any bytes, by name
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {  // `past` and the columns are apart
+    v("run_id", s.run_id, ""), v("step", s.step, ""), v("images", s.images, ""), v("ranks", s.ranks, "");
+    v("signal", s.signal, ""), v("saved_unix_s", s.saved_unix_s, "");
+    v.group("clocks", "", [&](auto&& clocks) {
+      clocks("init_s", s.clocks.init_s, ""), clocks("run_s", s.clocks.run_s, "");
+      clocks("train_s", s.clocks.train_s, ""), clocks("lost_s", s.clocks.lost_s, "");
+    });
+    v("recipe", s.recipe, ""), v("data", s.data, "");
+  }
 };
 
 struct Checkpoint {

@@ -24,7 +24,7 @@ std::vector<ClockOffset> clock_offsets(Communicator& comm, int barriers, double 
       low = std::max(low, other[i] - own[i + 1]);
       high = std::min(high, other[i + 1] - own[i]);
     }
-    offsets.push_back({.offset_s = (low + high) / 2, .uncertainty_s = (high - low) / 2});
+    offsets.push_back({.offset_s = (low + high) / 2, .uncertainty_s = low <= high ? (high - low) / 2 : low - high});
   }
   if (!offsets.empty()) offsets[0] = {};  // its own clock
   return offsets;

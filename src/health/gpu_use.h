@@ -30,7 +30,7 @@ class GpuUse final : public Listener {
  private:
   void watch();
   void stop();
-  result::Json own() const;  // of this rank's
+  result::GpuRecord own() const;  // of this rank's
 
   std::unique_ptr<cuda::GpuMeter> meter_;
   double every_s_;

@@ -123,8 +123,8 @@ void ReplicaCheck::run_ended(const Ending&) {
     else count += t.value.numel();
   for (const model::Parameter* p : weights_) count += p->count * (p->trainable ? flat : 1);
   recorder_.update([&](result::RunRecord& record) {
-    record.health["replica_checks"] = {{"every_steps", every_}, {"checks", checks_},
-        {"bytes", count * static_cast<std::int64_t>(sizeof(float))}, {"hash_s", hash_s_}, {"total_s", total_s_}};
+    record.health.replica_checks = {
+        every_, checks_, count * static_cast<std::int64_t>(sizeof(float)), hash_s_, total_s_};
   });
 }
 

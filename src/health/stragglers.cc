@@ -73,15 +73,12 @@ void Stragglers::judge(const Position& at) {
 
 void Stragglers::run_ended(const Ending&) {
   if (windows_ == 0) return;
-  result::Json ranks = result::Json::array();
+  result::StragglersRecord slow{.window_steps = config_.window, .windows = windows_, .index = config_.index};
   for (std::size_t r = 0; r < found_.size(); ++r)
     if (const Found& f = found_[r]; f.windows > 0)
-      ranks.push_back({{"rank", r}, {"node", names_.nodes[r]}, {"windows", f.windows}, {"first_step", f.first_step},
-          {"last_step", f.last_step}, {"index", f.index}});
-  recorder_.update([&](result::RunRecord& record) {
-    record.health["stragglers"] = {
-        {"window_steps", config_.window}, {"windows", windows_}, {"index", config_.index}, {"ranks", ranks}};
-  });
+      slow.ranks.push_back(
+          {static_cast<std::int64_t>(r), names_.nodes[r], f.windows, f.first_step, f.last_step, f.index});
+  recorder_.update([&](result::RunRecord& record) { record.health.stragglers = std::move(slow); });
 }
 
 }  // namespace ttt::train

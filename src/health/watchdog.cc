@@ -114,8 +114,7 @@ void Watchdog::run_ended(const Ending&) {
   stop();
   if (!settings_.recorder) return;
   settings_.recorder->update([this](result::RunRecord& r) {
-    r.health["watchdog"] = {{"limit_s", settings_.limit_s}, {"heartbeat_s", heartbeat_.interval_s()},
-        {"heartbeat_cpu_s", heartbeat_.cpu_s()}};
+    r.health.watchdog = {settings_.limit_s, heartbeat_.interval_s(), heartbeat_.cpu_s()};
   });
 }
 

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "data/settings.h"
 #include "mlperf/config.h"
+#include "result/run_record.h"
 #include "settings/field_table.h"
 #include "train/config.h"
 
@@ -31,9 +32,7 @@ struct RunFacts {
 };
 
 // A setting that breaks a rule.
-struct Breach {
-  std::string rule, setting, is, allowed;
-};
+using Breach = result::RelaxedRule;
 
 // In the order of the table in mlperf_rules.cc, which has each rule once, with its source.
 std::vector<Breach> closed_breaches(const RunFacts& facts);

@@ -1,27 +1,28 @@
 // Something that was looked at before a run, and what was found.
 #pragma once
 
-#include <array>
 #include <string>
-#include <string_view>
 
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
-inline constexpr std::array<std::string_view, 4> kCheckStatuses = {"ok", "warning", "failed", "not_supported"};
-
 struct Check {
   std::string name;      // "binding"
-  std::string status;    // one of kCheckStatuses
+  std::string status;    // ok, warning, failed or not_supported
   std::string sentence;  // what was found; of a warning or a failure also who and the remedy
   // Raw values by name. The name's end says what the entries of a list belong to: _of_rank, _of_node (in the order of
   // system.nodes), _samples.
   Json facts = Json::object();
-};
 
-Json check_json(const Check& check);
-// Throws DataError naming the member that is missing or wrong.
-Check check_from_json(const Json& object, const std::string& path);
+  template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
+    v("name", c.name, "what was looked at", matching("."));
+    v("status", c.status, "", statuses());
+    v("sentence", c.sentence, "what was found, who, and the remedy", matching("."));
+    v("facts", c.facts, "raw values; _of_rank and _of_node: one entry for each, _samples: for each repetition");
+  }
+  static Limits statuses() { return one_of({"ok", "warning", "failed", "not_supported"}); }
+  static void check(const Check& check, const std::string& path);  // throws DataError for another status
+};
 
 }  // namespace ttt::result

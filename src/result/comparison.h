@@ -1,20 +1,24 @@
 // Two variants of one program, timed in turns on the same batches.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/statistics.h"
-#include "result/metrics.h"
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
 // Seconds of a step in one phase, a number for each round: the mean over its steps that count, and over ranks.
 struct PhaseSamples {
-  std::vector<double> baseline_s, variant_s;
+  std::vector<double> baseline_s, variant_s;  // rounded to nanoseconds: more digits say nothing
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    v("baseline", s.baseline_s, "", at_least(0)), v("variant", s.variant_s, "", at_least(0));
+  }
 };
 
 // Each entry is one step that both sides ran on the same batch. Times in seconds: between the moments at which the last
@@ -35,6 +39,29 @@ struct PairedSamples {
   std::size_t size() const { return step.size(); }
   std::size_t builds() const;
   std::size_t rounds() const;
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    v.constant("ranks", "max", "times are the slowest rank's");
+    v.later("warmup_turns", s.warmup_turns, "blocks of either side before rounds counted", at_least(0));
+    v("stopped", s.stopped, "what ended the measurement", one_of({"", "precise", "time", "rounds", "interrupted"}));
+    v.later("confidence", s.confidence, "of the final interval; above 0.95 where precision was looked at before",
+        above(0, 1));
+    v.later("build", s.build, "which making of both sides", at_least(0));
+    v("round", s.round, "", at_least(0));
+    v("step", s.step, "of that build", at_least(0));
+    v("variant_first", s.variant_first, "1 where the variant had its turn before the baseline", between(0, 1));
+    v("baseline_s", s.baseline_s, "seconds of the step", above(0));
+    v("variant_s", s.variant_s, "seconds of the same step, on the same batch", above(0));
+    v.optional_group("phase_s", !s.phases.empty(), "means over the steps of a round", [&](auto&& phase) {
+      phase.constant("ranks", "mean", "");
+      phase("values", s.phases, "by phase, a number for each round");
+    });
+    v.template older<std::int64_t>("warmup_rounds", "of earlier programs, which built once", s,
+        [](auto& to, std::int64_t rounds) { to.warmup_turns = 2 * rounds, to.build.assign(to.step.size(), 0); });
+    v.either({"build", "warmup_turns"}, {"warmup_rounds"});
+  }
+  // Throws DataError where columns differ in length, a time is not positive, or the confidence is not between 0 and 1.
+  static void check(const PairedSamples& samples, const std::string& path);
 };
 
 // One number for each round, build by build: the mean of log(variant / baseline) over its steps. A round has both
@@ -53,6 +80,8 @@ std::optional<Interval> effect(const PairedSamples& samples);
 std::map<std::string, Interval> phase_changes(const PairedSamples& samples);
 // The same of the whole step.
 std::optional<Interval> step_change(const PairedSamples& samples);
+
+using Pairs = Named<std::array<double, 2>>;  // of baseline and variant
 
 // One row of an ablation.
 struct Comparison {
@@ -77,6 +106,29 @@ struct Comparison {
   // last build.
   Json counters = Json::object();
   PairedSamples samples;
+
+  template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
+    v("ablation", c.ablation, ""), v("question", c.question, ""), v("expectation", c.expectation, "");
+    v("baseline", c.baseline, ""), v("variant", c.variant, "");
+    v.later("setting", c.setting, "under which both sides ran; empty: the recipe as it is");
+    v.later("design", c.design, "", one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
+    v.later("factors", c.factors, "of a combination: what is on in the variant");
+    v("repetition", c.repetition, "", at_least(0));
+    v("status", c.status, "measured, or why not",
+        one_of({"measured", "not_supported", "same_build", "promise_broken", "incorrect"}));
+    v("reason", c.reason, "of a status other than measured");
+    v("promise", c.promise, "how the numbers of both sides compare", one_of({"bitwise", "close", "other_work"}));
+    v.group("gate", "the check of that promise", [&](auto&& gate) {
+      gate("steps", c.gate_steps, "", at_least(0));
+      gate("promised_difference", c.promised_difference, "of a loss, relative", at_least(0));
+      gate("largest_difference", c.largest_difference, "of a loss, relative", at_least(0));
+    });
+    v.template described<Named<std::array<Anything, 2>>>("built", c.built, "what differs, of baseline and variant");
+    v.template described<Pairs>("phase_s", c.phases, "mean seconds of a step, of baseline and variant");
+    v.template later_described<Pairs>("counters", c.counters, "means over a step, sums over ranks");
+    v("samples", c.samples, "");
+  }
+  static void check(const Comparison& comparison, const std::string& path);  // throws DataError
 };
 
 // One training of one variant to a target.
@@ -88,6 +140,26 @@ struct Training {
   double epochs = 0;
   double seconds = 0;  // by the clock, from the first step to the same moment, evaluation included
   Metrics metrics;     // of that evaluation, those of the target
+
+  template <class Self, class Visitor> static void fields(Self& t, Visitor&& v) {
+    v("variant", t.variant, ""), v("seed", t.seed, ""), v("reached", t.reached, "the target");
+    v("epochs", t.epochs, "to the reaching evaluation, else of the whole run", at_least(0));
+    v("seconds_s", t.seconds, "to the same moment, evaluation included", at_least(0));
+    v.later("metrics", t.metrics, "of that evaluation, those of the target");
+    earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
+  }
+
+  // Earlier programs had two keys for Mask R-CNN's metrics.
+  template <class Visitor>
+  static void earlier(auto& metrics, Visitor&& v, const char* key, const char* box, const char* mask) {
+    const auto take = [&](const char* old, const char* name) {
+      v.template older<double>(old, "of earlier programs", metrics, [name](auto& to, double value) {
+        to.push_back({name, value});
+      });
+    };
+    take(box, "bbox_ap"), take(mask, "segm_ap");
+    v.either({key}, {box, mask});
+  }
 };
 
 // Trainings of several variants from the same seeds: what a technique does to convergence.
@@ -97,14 +169,16 @@ struct ConvergenceRow {
   double eval_every_epochs = 0;
   std::vector<Training> trainings;
   std::string problem;  // that ended them early; empty: none
+
+  template <class Self, class Visitor> static void fields(Self& r, Visitor&& v) {
+    v("ablation", r.ablation, ""), v("question", r.question, ""), v("expectation", r.expectation, "");
+    v("baseline", r.baseline, "");
+    v.later("target", r.target, "metrics that one evaluation must reach");
+    v("eval_every_epochs", r.eval_every_epochs, "to which epochs are resolved", at_least(0));
+    v("trainings", r.trainings, "");
+    v("problem", r.problem, "that ended them early; empty: none");
+    Training::earlier(r.target, v, "target", "target_box_ap", "target_mask_ap");
+  }
 };
-
-Json convergence_json(const ConvergenceRow& row);
-// Throws DataError naming the member that is missing or wrong.
-ConvergenceRow convergence_from_json(const Json& object, const std::string& path);
-
-Json comparison_json(const Comparison& comparison);
-// Throws DataError naming the member that is missing or wrong.
-Comparison comparison_from_json(const Json& object, const std::string& path);
 
 }  // namespace ttt::result

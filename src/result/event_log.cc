@@ -1,16 +1,9 @@
 #include "result/event_log.h"
 
-#include "core/error.h"
-#include "result/members.h"
-
 namespace ttt::result {
 namespace {
 
-struct KindName {
-  EventKind kind;
-  std::string_view name;
-};
-constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"}, {EventKind::kRunStart, "run_start"},
+constexpr EventWord kWords[] = {{EventKind::kProgramStart, "program_start"}, {EventKind::kRunStart, "run_start"},
     {EventKind::kEpochStart, "epoch_start"}, {EventKind::kEpochStop, "epoch_stop"},
     {EventKind::kEvaluationStart, "evaluation_start"}, {EventKind::kEvaluationPredicted, "evaluation_predicted"},
     {EventKind::kEvaluationStop, "evaluation_stop"}, {EventKind::kCheckpointStart, "checkpoint_start"},
@@ -19,33 +12,7 @@ constexpr KindName kNames[] = {{EventKind::kProgramStart, "program_start"}, {Eve
 
 }  // namespace
 
-std::string_view event_name(EventKind kind) {
-  for (const KindName& n : kNames)
-    if (n.kind == kind) return n.name;
-  throw Error("An event without a name. This is a bug.");
-}
-
-EventKind event_from_name(const std::string& name) {
-  for (const KindName& n : kNames)
-    if (n.name == name) return n.kind;
-  throw DataError("'" + name + "' is no event of a result. Take the original file.");
-}
-
-Json event_json(const Event& e) {
-  Json j = {{"event", event_name(e.kind)}, {"time_ms", e.time_ms}, {"clock_s", e.clock_s}, {"step", e.step},
-      {"epoch", e.epoch}};
-  if (!e.values.empty()) j["value"] = e.values;
-  return j;
-}
-
-Event event_from_json(const Json& object, const std::string& path) {
-  return {.kind = event_from_name(get<std::string>(object, "event", path)),
-      .time_ms = get<std::int64_t>(object, "time_ms", path),
-      .clock_s = get<double>(object, "clock_s", path),
-      .step = get<std::int64_t>(object, "step", path),
-      .epoch = get<std::int64_t>(object, "epoch", path),
-      .values = object.contains("value") ? get_object(object, "value", path) : Json::object()};
-}
+std::span<const EventWord> words_of(EventKind) { return kWords; }
 
 std::optional<BenchmarkClocks> benchmark_clocks(const std::vector<Event>& events) {
   std::optional<double> start, stop;

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
@@ -26,8 +28,8 @@ enum class EventKind {
   kRunStop,
   kProgramStop
 };
-std::string_view event_name(EventKind kind);         // "program_start", ...
-EventKind event_from_name(const std::string& name);  // throws DataError on another word
+using EventWord = std::pair<EventKind, std::string_view>;
+std::span<const EventWord> words_of(EventKind);  // "program_start", ...
 
 struct Event {
   EventKind kind = EventKind::kProgramStart;
@@ -35,10 +37,16 @@ struct Event {
   double clock_s = 0;                // monotonic, since the start of the program: what durations are made of
   std::int64_t step = 0, epoch = 0;  // steps done; the epoch, from 1, 0 outside of the run
   Json values = Json::object();      // evaluation_stop: BBOX and SEGM; epoch_stop: images; run_stop: status
-};
 
-Json event_json(const Event& event);
-Event event_from_json(const Json& object, const std::string& path);
+  template <class Self, class Visitor> static void fields(Self& e, Visitor&& v) {
+    v("event", e.kind, "what happened");
+    v("time_ms", e.time_ms, "since the Unix epoch, by the calendar's clock", at_least(0));
+    v("clock_s", e.clock_s, "since the start of the program, by the monotonic clock", at_least(0));
+    v("step", e.step, "steps done", at_least(0));
+    v("epoch", e.epoch, "from 1; 0 outside of the run", at_least(0));
+    v.optional("value", e.values, "evaluation_stop: BBOX and SEGM; epoch_stop: images; run_stop: status");
+  }
+};
 
 // Three clocks that published times to accuracy are told by. They differ by what they leave out, so they are never
 // compared with one another.

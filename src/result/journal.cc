@@ -48,55 +48,53 @@ TelemetrySeries& series_of(RunRecord& r, const std::string& where) {
 void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord& r) {
   TelemetrySeries& t = series_of(r, where);
   for (const auto* norms : {&s.gradient_norm, &s.weight_norm, &s.update_norm})
-    if (norms->size() != t.group.size())
+    if (norms->size() != t.groups.size())
       throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " +
-                      std::to_string(t.group.size()) + ". Take the original file.");
+                      std::to_string(t.groups.size()) + ". Take the original file.");
   t.add(s);
 }
 
-void apply(const Json& line, const std::string& where, RunRecord& r) {
-  const std::string type = member(line, "type", where).get<std::string>();
+void take_record(RunRecord next, RunRecord& r) {
+  const std::vector<std::string> losses = next.steps.loss_names;
+  next.steps = std::move(r.steps);
+  next.steps.name_losses(losses);
+  next.accuracy = std::move(r.accuracy);
+  next.non_finite = std::move(r.non_finite);
+  next.warnings = std::move(r.warnings);
+  next.checkpoints = std::move(r.checkpoints);
+  next.clocks = r.clocks;
+  next.events = std::move(r.events);
+  if (next.telemetry && r.telemetry) next.telemetry = std::move(r.telemetry);
+  r = std::move(next);
+}
+
+// `line` without its type, which is no member of what it tells.
+void apply(const std::string& type, const Json& line, const std::string& where, RunRecord& r) {
   if (type == "start" || type == "update") {
-    RunRecord next = run_record_from_json(member(line, "record", where));
-    const std::vector<std::string> losses = next.steps.loss_names;
-    next.steps = std::move(r.steps);
-    next.steps.name_losses(losses);
-    next.accuracy = std::move(r.accuracy);
-    next.non_finite = std::move(r.non_finite);
-    next.warnings = std::move(r.warnings);
-    next.checkpoints = std::move(r.checkpoints);
-    next.clocks = r.clocks;
-    next.events = std::move(r.events);
-    if (next.telemetry && r.telemetry) next.telemetry = std::move(r.telemetry);
-    r = std::move(next);
+    take_record(run_record_from_json(member(line, "record", where)), r);
   } else if (type == "step") {
-    r.steps.add(step_from_json(line, where));
+    r.steps.add(record_from_json<StepSample>(line, where));
   } else if (type == "evaluation") {
-    r.accuracy.push_back(evaluation_from_json(line, where));
+    r.accuracy.push_back(record_from_json<Evaluation>(line, where));
   } else if (type == "checkpoint") {
-    r.checkpoints.push_back(checkpoint_from_json(line, where));
+    r.checkpoints.push_back(record_from_json<CheckpointSample>(line, where));
   } else if (type == "event") {
-    r.events.push_back(event_from_json(line, where));
+    r.events.push_back(record_from_json<Event>(line, where));
   } else if (type == "telemetry") {
-    add_telemetry(telemetry_sample_from_json(line, where), where, r);
+    add_telemetry(record_from_json<TelemetrySample>(line, where), where, r);
   } else if (type == "pictures") {
     TelemetrySeries& t = series_of(r, where);
-    t.picture_step.push_back(member(line, "step", where).get<std::int64_t>()),
-        t.picture_cost_s.push_back(member(line, "cost_s", where).get<double>());
+    t.picture_step.push_back(get<std::int64_t>(line, "step", where));
+    t.picture_cost_s.push_back(get<double>(line, "cost_s", where));
   } else if (type == "warning") {
-    r.warnings.push_back(member(line, "text", where).get<std::string>());
+    r.warnings.push_back(get<std::string>(line, "text", where));
   } else if (type == "non_finite") {
-    r.non_finite.push_back({member(line, "step", where).get<std::int64_t>(),
-        member(line, "name", where).get<std::string>(), member(line, "value", where).get<std::string>()});
+    r.non_finite.push_back(record_from_json<NonFinite>(line, where));
   } else if (type == "clocks") {
-    r.clocks = {.total_s = member(line, "total_s", where).get<double>(),
-        .init_s = member(line, "init_s", where).get<double>(),
-        .run_s = member(line, "run_s", where).get<double>(),
-        .train_s = member(line, "train_s", where).get<double>(),
-        .lost_s = line.value("lost_s", 0.0)};
+    r.clocks = record_from_json<Clocks>(line, where);
   } else if (type == "end") {
-    r.verdict = verdict_from_name(member(line, "verdict", where).get<std::string>());
-    r.reason = member(line, "reason", where).get<std::string>();
+    r.verdict = verdict_from_name(get<std::string>(line, "verdict", where));
+    r.reason = get<std::string>(line, "reason", where);
   } else {
     throw DataError(where + " is a line of unknown type '" + type + "'. Use the report of the build that wrote it.");
   }
@@ -172,13 +170,15 @@ bool JournalReader::poll() {
 
 void JournalReader::take(const std::string& text) {
   const std::string where = quote(file_) + " line " + std::to_string(line_);
-  const Json line = parse(text, where);
+  Json line = parse(text, where);
   try {
-    started_ = started_ || line.at("type") == "start";
+    const auto type = line.at("type").get<std::string>();
+    line.erase("type");
+    started_ = started_ || type == "start";
     if (!started_)
       throw DataError(where + " is not the start of a journal. Name the folder '<result>.journal' of an aborted run.");
-    apply(line, where, record_);
-    ended_ = ended_ || line.at("type") == "end";
+    apply(type, line, where, record_);
+    ended_ = ended_ || type == "end";
   } catch (const Json::exception& e) {
     throw DataError(where + " is damaged (" + e.what() + "). Take the original file.");
   }

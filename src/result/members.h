@@ -14,17 +14,33 @@ inline std::string join(const std::string& path, const std::string& key) {
   return path.empty() ? key : path + "." + key;
 }
 
-template <class T> T get(const Json& object, const std::string& key, const std::string& path) {
-  const Json& value = member(object, key, path);
-  bool fits = false;
-  if constexpr (std::is_same_v<T, std::string>) fits = value.is_string();
-  if constexpr (std::is_same_v<T, std::int64_t>) fits = value.is_number_integer();
-  if constexpr (std::is_same_v<T, double>) fits = value.is_number();
-  if constexpr (std::is_same_v<T, bool>) fits = value.is_boolean();
-  if (!fits)
-    throw DataError("'" + join(path, key) + "' in the result has the wrong type (" + value.type_name() +
-                    "). Take the original file.");
+namespace detail {
+
+template <class T> bool fits(const Json& value) {
+  if constexpr (std::is_same_v<T, std::string>) return value.is_string();
+  else if constexpr (std::is_same_v<T, bool>) return value.is_boolean();
+  else if constexpr (std::is_integral_v<T>) return value.is_number_integer();
+  else return value.is_number();
+}
+
+// `path`: the value's own.
+template <class T> T checked(const Json& value, const std::string& path) {
+  if (!fits<T>(value))
+    throw DataError(
+        "'" + path + "' in the result has the wrong type (" + value.type_name() + "). Take the original file.");
   return value.get<T>();
+}
+
+template <class T> T list_entry(const Json& value, const std::string& path) {
+  if (!fits<T>(value))
+    throw DataError("'" + path + "' in the result holds a " + value.type_name() + ". Take the original file.");
+  return value.get<T>();
+}
+
+}  // namespace detail
+
+template <class T> T get(const Json& object, const std::string& key, const std::string& path) {
+  return detail::checked<T>(member(object, key, path), join(path, key));
 }
 
 inline const Json& get_object(const Json& object, const std::string& key, const std::string& path) {
@@ -45,14 +61,7 @@ template <class T> std::vector<T> get_list(const Json& object, const std::string
   std::vector<T> list;
   const Json& values = get_array(object, key, path);
   list.reserve(values.size());
-  for (const Json& v : values) {
-    const bool fits = std::is_same_v<T, std::string> ? v.is_string()
-                      : std::is_same_v<T, double>    ? v.is_number()
-                                                     : v.is_number_integer();
-    if (!fits)
-      throw DataError("'" + join(path, key) + "' in the result holds a " + v.type_name() + ". Take the original file.");
-    list.push_back(v.get<T>());
-  }
+  for (const Json& v : values) list.push_back(detail::list_entry<T>(v, join(path, key)));
   return list;
 }
 

@@ -71,10 +71,10 @@ Json metrics_json(const Metrics& metrics) {
   return j;
 }
 
-Metrics metrics_from_json(const Json& object, const std::string& path, const std::vector<std::string>& others) {
+Metrics metrics_from_json(const Json& object, const std::string& path, const std::set<std::string>& others) {
   Metrics metrics;
   for (const auto& [name, value] : object.items()) {
-    if (std::find(others.begin(), others.end(), name) != others.end()) continue;
+    if (others.contains(name)) continue;
     if (!value.is_object()) {
       metrics.push_back({name, get<double>(object, name, path)});
       continue;

@@ -1,6 +1,7 @@
 // Accuracy as named numbers: a workload's evaluation gives a list of them, a target is a list of lower bounds.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,6 @@ std::string values_text(const Metrics& metrics, int digits);
 
 Json metrics_json(const Metrics& metrics);
 // All members of `object` that are numbers or objects of numbers, but `others`. Throws DataError for other types.
-Metrics metrics_from_json(const Json& object, const std::string& path, const std::vector<std::string>& others = {});
+Metrics metrics_from_json(const Json& object, const std::string& path, const std::set<std::string>& others = {});
 
 }  // namespace ttt::result

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
@@ -14,10 +14,17 @@ struct Peak {
   std::string work;             // what was done, in words
   double per_call = 0;          // one rank's flop or bytes in one call of it
   std::vector<double> samples;  // rates of all ranks together, in `unit`
-};
 
-Json peak_json(const Peak& peak);
-// Throws DataError naming the member that is missing or wrong.
-Peak peak_from_json(const Json& object, const std::string& path);
+  template <class Self, class Visitor> static void fields(Self& p, Visitor&& v) {
+    v("name", p.name, "", matching("."));
+    v("unit", p.unit, "of the samples", one_of({"flop/s", "B/s"}));
+    v("work", p.work, "what was done, in words");
+    v("per_call", p.per_call, "one rank's flop or bytes in one call", above(0));
+    v("samples", p.samples, "rates of all ranks together", not_empty(above(0)));
+  }
+  static void check(const Peak& peak, const std::string& path) {
+    if (peak.samples.empty()) throw DataError("'" + path + ".samples' in the result is empty. Take the original file.");
+  }
+};
 
 }  // namespace ttt::result

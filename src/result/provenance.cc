@@ -26,17 +26,15 @@ bool kept(std::string_view text) {
          std::none_of(kLaunchers.begin(), kLaunchers.end(), begins);
 }
 
-Json environment_json() {
-  std::map<std::string, std::string> found;  // sorted: equal environments give equal texts
+std::map<std::string, std::string> kept_environment() {
+  std::map<std::string, std::string> found;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     if (kept(text)) found[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
   }
-  Json object = Json::object();
-  for (const auto& [name, value] : found) object[name] = value;
-  return object;
+  return found;
 }
 
 }  // namespace
@@ -57,18 +55,18 @@ std::string version_text() {
 }
 
 Json provenance_json(const std::vector<std::string>& command, const std::map<std::string, LibraryVersion>& libraries) {
-  Json versions = Json::object();
-  for (const auto& [name, version] : libraries) {
-    Json v = Json::object();
-    if (!version.built.empty()) v["built"] = version.built;
-    if (!version.runtime.empty()) v["runtime"] = version.runtime;
-    versions[name] = std::move(v);
-  }
-  return {{"version", provenance::kVersion}, {"commit", provenance::kCommit}, {"dirty", provenance::kDirty},
-      {"compiler", provenance::kCompiler}, {"flags", provenance::kFlags}, {"build_type", provenance::kBuildType},
-      {"sanitize", provenance::kSanitize}, {"cuda_compiler", provenance::kCudaCompiler},
-      {"libraries", std::move(versions)}, {"command", command}, {"environment", environment_json()},
-      {"started_at", utc_now()}};
+  return json_of(Provenance{.version = provenance::kVersion,
+      .commit = provenance::kCommit,
+      .dirty = provenance::kDirty,
+      .compiler = provenance::kCompiler,
+      .flags = provenance::kFlags,
+      .build_type = provenance::kBuildType,
+      .sanitize = provenance::kSanitize,
+      .cuda_compiler = provenance::kCudaCompiler,
+      .libraries = libraries,
+      .command = command,
+      .environment = kept_environment(),
+      .started_at = utc_now()});
 }
 
 }  // namespace ttt::result

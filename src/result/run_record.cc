@@ -3,86 +3,13 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "result/members.h"
 
 namespace ttt::result {
 namespace {
 
-struct VerdictWord {
-  Verdict verdict;
-  std::string_view name;
-  int exit_code;
-};
-// Exit codes are those of core/error.h; 6 is the run that ended as planned without reaching its target.
-constexpr VerdictWord kVerdicts[] = {{Verdict::kPassed, "passed", 0}, {Verdict::kIncorrect, "incorrect", 5},
-    {Verdict::kFailed, "failed", 1}, {Verdict::kNotConverged, "not_converged", 6},
-    {Verdict::kNotSupported, "not_supported", 4}, {Verdict::kNotRun, "not_run", 0}, {Verdict::kSmoke, "smoke", 0}};
-
-Json steps_json(const StepSeries& s) {
-  Json phases = Json::object(), losses = Json::object();
-  for (std::size_t i = 0; i < kPhaseNames.size(); ++i) phases[std::string(kPhaseNames[i])] = s.phase_s[i];
-  for (std::size_t i = 0; i < s.loss_names.size(); ++i) losses[s.loss_names[i]] = s.loss[i];
-  return {{"step", s.step}, {"images", s.images}, {"step_s", {{"ranks", s.step_ranks}, {"values", s.step_s}}},
-      {"phase_s", {{"ranks", s.phase_ranks}, {"values", phases}}},
-      {"loss", {{"ranks", s.loss_ranks}, {"values", losses}}}, {"learning_rate", s.learning_rate}};
-}
-
-StepSeries steps_from_json(const Json& object) {
-  StepSeries s;
-  s.step = get_list<std::int64_t>(object, "step", "steps");
-  s.images = get_list<std::int64_t>(object, "images", "steps");
-  s.learning_rate = get_list<double>(object, "learning_rate", "steps");
-  const Json& step = get_object(object, "step_s", "steps");
-  s.step_ranks = get<std::string>(step, "ranks", "steps.step_s");
-  s.step_s = get_list<double>(step, "values", "steps.step_s");
-  const Json& phase = get_object(object, "phase_s", "steps");
-  s.phase_ranks = get<std::string>(phase, "ranks", "steps.phase_s");
-  const Json& loss = get_object(object, "loss", "steps");
-  s.loss_ranks = get<std::string>(loss, "ranks", "steps.loss");
-  for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
-    s.phase_s[i] = get_list<double>(
-        get_object(phase, "values", "steps.phase_s"), std::string(kPhaseNames[i]), "steps.phase_s.values");
-  const Json& losses = get_object(loss, "values", "steps.loss");
-  for (const auto& entry : losses.items())
-    s.loss_names.push_back(entry.key()), s.loss.push_back(get_list<double>(losses, entry.key(), "steps.loss.values"));
-  const auto check = [&](std::size_t size) {
-    if (size != s.step.size())
-      throw DataError("The columns of 'steps' in the result have different lengths. Take the original file.");
-  };
-  check(s.images.size()), check(s.learning_rate.size()), check(s.step_s.size());
-  for (const auto& v : s.phase_s) check(v.size());
-  for (const auto& v : s.loss) check(v.size());
-  return s;
-}
-
-Json recipe_json(const RecipeRecord& r) {
-  return {{"name", r.name}, {"sha256", r.sha256}, {"changes", r.changes}, {"settings", r.settings}};
-}
-
-RecipeRecord recipe_from_json(const Json& object) {
-  return {.name = get<std::string>(object, "name", "recipe"),
-      .settings = get_object(object, "settings", "recipe"),
-      .changes = get_array(object, "changes", "recipe"),
-      .sha256 = get<std::string>(object, "sha256", "recipe")};
-}
-
-// The clocks of other benchmarks are of a run in one piece: what an interruption costs is not theirs to say.
-Json clocks_json(const RunRecord& r) {
-  const Clocks& c = r.clocks;
-  Json j = {{"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s}};
-  if (c.lost_s > 0) j["lost_s"] = c.lost_s;
-  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty())
-    j["mlperf_s"] = b->mlperf_s, j["dawnbench_s"] = b->dawnbench_s;
-  return j;
-}
-
-Clocks clocks_from_json(const Json& c) {
-  return {.total_s = get<double>(c, "total_s", "clocks"),
-      .init_s = get<double>(c, "init_s", "clocks"),
-      .run_s = get<double>(c, "run_s", "clocks"),
-      .train_s = get<double>(c, "train_s", "clocks"),
-      .lost_s = c.contains("lost_s") ? get<double>(c, "lost_s", "clocks") : 0};
-}
+constexpr VerdictWord kWords[] = {{Verdict::kPassed, "passed"}, {Verdict::kIncorrect, "incorrect"},
+    {Verdict::kFailed, "failed"}, {Verdict::kNotConverged, "not_converged"}, {Verdict::kNotSupported, "not_supported"},
+    {Verdict::kNotRun, "not_run"}, {Verdict::kSmoke, "smoke"}};
 
 void check_version(const Json& document) {
   const auto version = get<std::int64_t>(document, "schema_version", "");
@@ -95,9 +22,11 @@ void check_version(const Json& document) {
 
 }  // namespace
 
+std::span<const VerdictWord> words_of(Verdict) { return kWords; }
+
 std::string_view verdict_name(Verdict verdict) {
-  for (const VerdictWord& w : kVerdicts)
-    if (w.verdict == verdict) return w.name;
+  for (const auto& [word, name] : kWords)
+    if (word == verdict) return name;
   throw Error("A verdict without a name. This is a bug.");
 }
 
@@ -108,14 +37,22 @@ std::string verdict_title(Verdict verdict) {
 }
 
 Verdict verdict_from_name(const std::string& name) {
-  for (const VerdictWord& w : kVerdicts)
-    if (w.name == name) return w.verdict;
+  for (const auto& [word, text] : kWords)
+    if (text == name) return word;
   throw DataError("'" + name + "' is no verdict of a result. Take the original file.");
 }
 
+// Exit codes are those of core/error.h; 6 is the run that ended as planned without reaching its target.
 int verdict_exit_code(Verdict verdict) {
-  for (const VerdictWord& w : kVerdicts)
-    if (w.verdict == verdict) return w.exit_code;
+  switch (verdict) {
+    case Verdict::kPassed:
+    case Verdict::kSmoke:
+    case Verdict::kNotRun: return 0;
+    case Verdict::kIncorrect: return 5;
+    case Verdict::kNotConverged: return 6;
+    case Verdict::kNotSupported: return 4;
+    case Verdict::kFailed: break;
+  }
   return 1;
 }
 
@@ -172,95 +109,54 @@ void StepSeries::append(StepSeries later) {
   for (std::size_t i = 0; i < loss.size(); ++i) add(loss[i], later.loss[i]);
 }
 
-Json evaluation_json(const Evaluation& e) {
-  Json j = {
-      {"epoch", e.epoch}, {"step", e.step}, {"images", e.images}, {"wall_s", e.wall_s}, {"duration_s", e.duration_s}};
-  j.update(metrics_json(e.metrics));
-  return j;
+void StepSeries::check(const StepSeries& s, const std::string& path) {
+  for_each_column(s, [&](const std::string&, const auto& column) {
+    if (column.size() != s.size())
+      throw DataError("The columns of '" + path + "' in the result have different lengths. Take the original file.");
+  });
 }
 
-Evaluation evaluation_from_json(const Json& object, const std::string& path) {
-  return {.epoch = get<std::int64_t>(object, "epoch", path),
-      .step = get<std::int64_t>(object, "step", path),
-      .images = get<std::int64_t>(object, "images", path),
-      .wall_s = get<double>(object, "wall_s", path),
-      .duration_s = get<double>(object, "duration_s", path),
-      .metrics = metrics_from_json(object, path, {"type", "epoch", "step", "images", "wall_s", "duration_s"})};
-}
-
-Json step_json(const StepSample& s) {
-  return {{"step", s.step}, {"images", s.images}, {"step_s", s.step_s}, {"phase_s", s.phase_s}, {"loss", s.loss},
-      {"lr", s.learning_rate}};
-}
-
-StepSample step_from_json(const Json& object, const std::string& path) {
-  StepSample s{.step = get<std::int64_t>(object, "step", path),
-      .images = get<std::int64_t>(object, "images", path),
-      .step_s = get<double>(object, "step_s", path),
-      .loss = get_list<double>(object, "loss", path),
-      .learning_rate = get<double>(object, "lr", path)};
-  const auto phases = get_list<double>(object, "phase_s", path);
-  if (phases.size() != s.phase_s.size())
-    throw DataError("'" + path + "' has " + std::to_string(phases.size()) + " phases. Take the original file.");
-  std::copy(phases.begin(), phases.end(), s.phase_s.begin());
-  return s;
+template <class Self, class Visitor> void RunRecord::fields(Self& r, Visitor&& v) {
+  v.constant("schema_version", kSchemaVersion, "");
+  v("kind", r.kind, "time_to_target, ablation, roofline, ...", matching("."));
+  v("run_id", r.run_id, "the same on every rank of a run");
+  v("verdict", r.verdict, "only passed may enter a table of performance");
+  v("reason", r.reason, "of the verdict");
+  v.optional("target", r.target, "metrics that one evaluation must reach, in lower case with _ for . (bbox_ap)");
+  v.template described<Provenance>("provenance", r.provenance, "the build and the command line");
+  v.template described<System>("system", r.system, "the machine; host names are hashed");
+  v("recipe", r.recipe, "");
+  v("built", r.built, "every part's description of itself");
+  v.template described<DataRecord>("data", r.data, "");
+  v("clocks", r.clocks, "durations on rank 0's monotonic clock, from the very first start of a run");
+  v.optional("interrupted", r.interrupted, "the run is to be resumed: nothing in this record is final");
+  v.optional("resumes", r.resumes, "starts from a checkpoint");
+  v.optional("checkpoints", r.checkpoints, "those whose writing had ended");
+  v.optional("events", r.events, "in the order of their time");
+  v.optional("mlperf", r.mlperf, "of a run with an MLPerf log");
+  v("accuracy", r.accuracy, "every evaluation");
+  v("steps", r.steps, "samples of all steps, as columns of equal length");
+  v.optional("convergence", r.convergence, "of an ablation that trains to a target");
+  v.optional("comparisons", r.comparisons, "of an ablation");
+  v.optional("peaks", r.peaks, "of the machine, where they were measured");
+  v.optional("checks", r.checks, "of a preflight");
+  v.optional("trace", r.trace, "where train.trace_steps asked for it");
+  v.optional("health", r.health, "what watched over the run found and cost");
+  v.optional("injected", r.injected, "faults that the user planted: the run is no measurement");
+  v.optional("telemetry", r.telemetry, "of the rank that recorded");
+  v("non_finite", r.non_finite, "numbers that JSON cannot hold, in words");
+  v("warnings", r.warnings, "");
 }
 
 Json to_json(const RunRecord& r) {
-  Json accuracy = Json::array(), non_finite = Json::array();
-  for (const Evaluation& e : r.accuracy) accuracy.push_back(evaluation_json(e));
-  for (const NonFinite& n : r.non_finite)
-    non_finite.push_back({{"step", n.step}, {"name", n.name}, {"value", n.value}});
-  Json j = {{"schema_version", kSchemaVersion}, {"kind", r.kind}, {"run_id", r.run_id},
-      {"verdict", verdict_name(r.verdict)}, {"reason", r.reason}};
-  if (r.target) j["target"] = metrics_json(*r.target);
-  j["provenance"] = r.provenance;
-  j["system"] = r.system;
-  j["recipe"] = recipe_json(r.recipe);
-  j["built"] = r.built;
-  j["data"] = r.data;
-  j["clocks"] = clocks_json(r);
-  if (r.interrupted) j["interrupted"] = interruption_json(*r.interrupted);
-  const auto list = [&](const char* key, const auto& samples, auto&& json) {
-    if (samples.empty()) return;
-    Json& rows = j[key] = Json::array();
-    for (const auto& sample : samples) rows.push_back(json(sample));
-  };
-  list("resumes", r.resumes, resume_json);
-  list("checkpoints", r.checkpoints, checkpoint_json);
-  list("events", r.events, event_json);
-  if (!r.mlperf.is_null()) j["mlperf"] = r.mlperf;
-  j["accuracy"] = std::move(accuracy);
-  j["steps"] = steps_json(r.steps);
-  if (!r.convergence.empty()) {
-    Json& rows = j["convergence"] = Json::array();
-    for (const ConvergenceRow& c : r.convergence) rows.push_back(convergence_json(c));
-  }
-  if (!r.comparisons.empty()) {
-    Json& rows = j["comparisons"] = Json::array();
-    for (const Comparison& c : r.comparisons) rows.push_back(comparison_json(c));
-  }
-  if (!r.peaks.empty()) {
-    Json& rows = j["peaks"] = Json::array();
-    for (const Peak& p : r.peaks) rows.push_back(peak_json(p));
-  }
-  if (!r.checks.empty()) {
-    Json& rows = j["checks"] = Json::array();
-    for (const Check& c : r.checks) rows.push_back(check_json(c));
-  }
-  if (r.trace) j["trace"] = trace_json(*r.trace);
-  if (!r.health.empty()) j["health"] = r.health;
-  if (!r.injected.empty()) j["injected"] = r.injected;
-  if (r.telemetry) j["telemetry"] = telemetry_json(*r.telemetry);
-  j["non_finite"] = std::move(non_finite);
-  j["warnings"] = r.warnings;
+  Json j = json_of(r);
+  // The clocks of other benchmarks are of a run in one piece: what an interruption costs is not theirs to say.
+  if (const auto b = benchmark_clocks(r.events); b && r.resumes.empty())
+    j["clocks"]["mlperf_s"] = b->mlperf_s, j["clocks"]["dawnbench_s"] = b->dawnbench_s;
   return j;
 }
 
-namespace {
-
-// Every evaluation of a run has the same metrics, and all that its target bounds.
-void check_metrics(const RunRecord& r) {
+void RunRecord::check(const RunRecord& r, const std::string&) {
   Metrics wanted;
   for (const Evaluation& e : r.accuracy) wanted.insert(wanted.end(), e.metrics.begin(), e.metrics.end());
   if (r.target) wanted.insert(wanted.end(), r.target->begin(), r.target->end());
@@ -271,59 +167,22 @@ void check_metrics(const RunRecord& r) {
                         "'. Take the original file.");
 }
 
-}  // namespace
-
 RunRecord run_record_from_json(const Json& document) {
   check_version(document);
-  RunRecord r;
-  r.kind = get<std::string>(document, "kind", "");
-  r.run_id = get<std::string>(document, "run_id", "");
-  r.verdict = verdict_from_name(get<std::string>(document, "verdict", ""));
-  r.reason = get<std::string>(document, "reason", "");
-  if (document.contains("target")) r.target = metrics_from_json(get_object(document, "target", ""), "target");
-  r.provenance = get_object(document, "provenance", "");
-  r.system = get_object(document, "system", "");
-  r.recipe = recipe_from_json(get_object(document, "recipe", ""));
-  r.built = get_object(document, "built", "");
-  r.data = get_object(document, "data", "");
-  r.clocks = clocks_from_json(get_object(document, "clocks", ""));
-  if (document.contains("interrupted"))
-    r.interrupted = interruption_from_json(get_object(document, "interrupted", ""), "interrupted");
-  if (document.contains("resumes"))
-    for (const Json& e : get_array(document, "resumes", ""))
-      r.resumes.push_back(resume_from_json(e, "resumes[" + std::to_string(r.resumes.size()) + "]"));
-  if (document.contains("checkpoints"))
-    for (const Json& e : get_array(document, "checkpoints", ""))
-      r.checkpoints.push_back(checkpoint_from_json(e, "checkpoints[" + std::to_string(r.checkpoints.size()) + "]"));
-  if (document.contains("events"))
-    for (const Json& e : get_array(document, "events", ""))
-      r.events.push_back(event_from_json(e, "events[" + std::to_string(r.events.size()) + "]"));
-  if (document.contains("mlperf")) r.mlperf = get_object(document, "mlperf", "");
-  for (const Json& e : get_array(document, "accuracy", ""))
-    r.accuracy.push_back(evaluation_from_json(e, "accuracy[" + std::to_string(r.accuracy.size()) + "]"));
-  check_metrics(r);
-  r.steps = steps_from_json(get_object(document, "steps", ""));
-  if (document.contains("convergence"))
-    for (const Json& c : get_array(document, "convergence", ""))
-      r.convergence.push_back(convergence_from_json(c, "convergence[" + std::to_string(r.convergence.size()) + "]"));
-  if (document.contains("comparisons"))
-    for (const Json& c : get_array(document, "comparisons", ""))
-      r.comparisons.push_back(comparison_from_json(c, "comparisons[" + std::to_string(r.comparisons.size()) + "]"));
-  if (document.contains("peaks"))
-    for (const Json& p : get_array(document, "peaks", ""))
-      r.peaks.push_back(peak_from_json(p, "peaks[" + std::to_string(r.peaks.size()) + "]"));
-  if (document.contains("checks"))
-    for (const Json& c : get_array(document, "checks", ""))
-      r.checks.push_back(check_from_json(c, "checks[" + std::to_string(r.checks.size()) + "]"));
-  if (document.contains("trace")) r.trace = trace_from_json(get_object(document, "trace", ""));
-  if (document.contains("health")) r.health = get_object(document, "health", "");
-  if (document.contains("injected")) r.injected = get_list<std::string>(document, "injected", "");
-  if (document.contains("telemetry")) r.telemetry = telemetry_from_json(get_object(document, "telemetry", ""));
-  for (const Json& n : get_array(document, "non_finite", ""))
-    r.non_finite.push_back({get<std::int64_t>(n, "step", "non_finite"), get<std::string>(n, "name", "non_finite"),
-        get<std::string>(n, "value", "non_finite")});
-  r.warnings = get_list<std::string>(document, "warnings", "");
-  return r;
+  return record_from_json<RunRecord>(document, "");
+}
+
+Json result_schema() {
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"},
+      {"title", "Result of one run, schema version " + std::to_string(kSchemaVersion)},
+      {"description",
+          "Facts and raw samples; statistics belong to the report. Units are in the names (_s seconds, _bytes "
+          "bytes)."}};
+  schema.update(detail::schema_of<RunRecord>({}));
+  schema["properties"]["content_sha256"] = {
+      {"type", "string"}, {"pattern", kSha256Pattern}, {"description", "of the text with these digits replaced by 0"}};
+  schema["required"].push_back("content_sha256");
+  return schema;
 }
 
 }  // namespace ttt::result

@@ -6,19 +6,23 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "result/check.h"
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
 #include "result/event_log.h"
-#include "result/metrics.h"
+#include "result/health_record.h"
 #include "result/peak.h"
+#include "result/provenance.h"
+#include "result/record_fields.h"
+#include "result/system_info.h"
 #include "result/telemetry_record.h"
 #include "result/trace_record.h"
-#include "settings/json.h"
 
 namespace ttt::result {
 
@@ -28,6 +32,8 @@ inline constexpr int kSchemaVersion = 1;
 // Only `passed` may enter a performance table; the others appear there as what they are.
 enum class Verdict { kPassed, kIncorrect, kFailed, kNotConverged, kNotSupported, kNotRun, kSmoke };
 
+using VerdictWord = std::pair<Verdict, std::string_view>;
+std::span<const VerdictWord> words_of(Verdict);
 std::string_view verdict_name(Verdict verdict);      // "passed", "not_converged", ...
 std::string verdict_title(Verdict verdict);          // "PASSED", "NOT CONVERGED", ...
 Verdict verdict_from_name(const std::string& name);  // throws DataError on another word
@@ -40,6 +46,15 @@ struct Evaluation {
   double wall_s = 0;        // from the start of the run to the end of this evaluation
   double duration_s = 0;    // time for which training stood still
   Metrics metrics;
+
+  template <class Self, class Visitor> static void fields(Self& e, Visitor&& v) {
+    v("epoch", e.epoch, "epochs finished", at_least(0));
+    v("step", e.step, "steps finished", at_least(0));
+    v("images", e.images, "training images seen by all ranks", at_least(0));
+    v("wall_s", e.wall_s, "from the start of the run to the end of this evaluation", at_least(0));
+    v("duration_s", e.duration_s, "for which training stood still", at_least(0));
+    v.rest(e.metrics, "accuracy, by the workload's names; of COCO -1 where the ground truth has no such object");
+  }
 };
 
 // Where a step's time goes. `other` is what the rest leaves of step_s.
@@ -53,6 +68,11 @@ struct StepSample {
   std::array<double, kPhaseNames.size()> phase_s{};
   std::vector<double> loss;  // in the order of StepSeries::loss_names
   double learning_rate = 0;
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {  // of a journal
+    v("step", s.step, ""), v("images", s.images, ""), v("step_s", s.step_s, "");
+    v("phase_s", s.phase_s, ""), v("loss", s.loss, ""), v("lr", s.learning_rate, "");
+  }
 };
 
 // Samples of all steps as columns of equal length. Losses and times are this rank's until reduce_over_ranks().
@@ -73,6 +93,29 @@ struct StepSeries {
   void append(StepSeries later);             // keeps its own words for how the samples were made of the ranks' values
   void truncate(std::size_t size);
   StepSample at(std::size_t i) const;
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    const Limits ranks = one_of({"local", "max", "mean"});
+    v("step", s.step, "from 0", at_least(0));
+    v("images", s.images, "of the step, on all ranks", at_least(0));
+    v.group("step_s", "from one batch to the next, evaluation left out", [&](auto&& times) {
+      times("ranks", s.step_ranks, "how it was made of the ranks' values", ranks);
+      times("values", s.step_s, "", at_least(0));
+    });
+    v.group("phase_s", "where the step's time goes; the phases add up to it", [&](auto&& times) {
+      times("ranks", s.phase_ranks, "", ranks);
+      times.group("values", "", [&](auto&& phase) {
+        for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
+          phase(std::string(kPhaseNames[i]), s.phase_s[i], "", at_least(0));
+      });
+    });
+    v.group("loss", "", [&](auto&& losses) {
+      losses("ranks", s.loss_ranks, "", ranks);
+      losses.columns("values", s.loss_names, s.loss, "by the workload's names");
+    });
+    v("learning_rate", s.learning_rate, "");
+  }
+  static void check(const StepSeries& steps, const std::string& path);  // throws DataError for columns of two lengths
 };
 
 // visit(name, column) for each: "step", "images", "step_s", "learning_rate", "phase_s.forward", ..., "loss.mask".
@@ -104,6 +147,28 @@ struct Clocks {
   double run_s = 0;    // start of the run to its end, with evaluation: what "time to target" counts
   double train_s = 0;  // run_s without evaluation and lost_s
   double lost_s = 0;   // of run_s: from checkpoints that a run resumed from to its resumption
+
+  template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
+    v("total_s", c.total_s, "start of the process to the writing of the result", at_least(0));
+    v("init_s", c.init_s, "start of the process to the start of the run", at_least(0));
+    v("run_s", c.run_s, "start of the run to its end, with evaluation", at_least(0));
+    v("train_s", c.train_s, "run_s without evaluation and lost_s", at_least(0));
+    v.optional("lost_s", c.lost_s, "of run_s: from checkpoints that a run resumed from to its resumption", at_least(0));
+    v.derived("mlperf_s", "run start to run stop, of a run in one piece", at_least(0));
+    v.derived("dawnbench_s", "the same without evaluation and checkpoints", at_least(0));
+  }
+};
+
+struct SettingChange {  // of RecipeRecord::changes
+  std::string key;
+  std::optional<Anything> before;
+  Anything value;
+
+  template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
+    v("key", c.key, "");
+    v.optional("default", c.before, "of the recipe; absent where it has no such key");
+    v("value", c.value, "");
+  }
 };
 
 // The settings as they were resolved.
@@ -112,6 +177,24 @@ struct RecipeRecord {
   Json settings = Json::object();  // fields_json()
   Json changes = Json::array();    // fields_changed() against the program's defaults
   std::string sha256;              // fields_sha256()
+
+  template <class Self, class Visitor> static void fields(Self& r, Visitor&& v) {
+    v("name", r.name, "a file's name or default");
+    v("sha256", r.sha256, "of the settings", matching(kSha256Pattern));
+    v.template described<std::vector<SettingChange>>("changes", r.changes, "against the program's defaults");
+    v("settings", r.settings, "as they were resolved");
+  }
+};
+
+// Of RunRecord::data: what every workload says.
+struct DataRecord {
+  std::optional<std::int64_t> train_images, eval_images;
+
+  template <class Self, class Visitor> static void fields(Self& d, Visitor&& v) {
+    v.optional("train_images", d.train_images, "", at_least(0)),
+        v.optional("eval_images", d.eval_images, "", at_least(0));
+    v.open();
+  }
 };
 
 // A number that was not finite cannot be a JSON number; it is kept here in words.
@@ -119,6 +202,31 @@ struct NonFinite {
   std::int64_t step = 0;
   std::string name;   // "loss.mask"
   std::string value;  // "nan", "inf", "-inf"
+
+  template <class Self, class Visitor> static void fields(Self& n, Visitor&& v) {
+    v("step", n.step, "", at_least(0));
+    v("name", n.name, "of the sample");
+    v("value", n.value, "", one_of({"nan", "inf", "-inf"}));
+  }
+};
+
+struct RelaxedRule {
+  std::string rule, setting, is, allowed;
+
+  template <class Self, class Visitor> static void fields(Self& r, Visitor&& v) {
+    v("rule", r.rule, ""), v("setting", r.setting, "that breaks it"), v("is", r.is, ""), v("allowed", r.allowed, "");
+  }
+};
+
+struct MlperfRecord {
+  std::string division, log;
+  std::vector<RelaxedRule> relaxed;
+
+  template <class Self, class Visitor> static void fields(Self& m, Visitor&& v) {
+    v("division", m.division, "", one_of({"none", "closed", "open"}));
+    v("log", m.log, "the file's name");
+    v("relaxed", m.relaxed, "rules of the closed division that the user relaxed by name");
+  }
 };
 
 struct RunRecord {
@@ -137,30 +245,30 @@ struct RunRecord {
   std::vector<Resume> resumes;                // starts from a checkpoint, in their order
   std::vector<CheckpointSample> checkpoints;  // those whose writing had ended
   std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them
-  Json mlperf;                // {"division", "log", "relaxed"} of a run with an MLPerf log, else null
+  std::optional<MlperfRecord> mlperf;  // of a run with an MLPerf log
   std::vector<Evaluation> accuracy;
   StepSeries steps;
-  std::vector<Comparison> comparisons;      // of an ablation
-  std::vector<ConvergenceRow> convergence;  // of an ablation that trains to a target
-  std::vector<Peak> peaks;                  // of the machine, where they were measured
-  std::vector<Check> checks;                // of a preflight
-  std::optional<TraceRecord> trace;         // where train.trace_steps asked for it
-  // What watched over the run found and cost, by its name: "replica_checks", "stragglers", "watchdog". Absent: nothing
-  // watched.
-  Json health = Json::object();
+  std::vector<Comparison> comparisons;       // of an ablation
+  std::vector<ConvergenceRow> convergence;   // of an ablation that trains to a target
+  std::vector<Peak> peaks;                   // of the machine, where they were measured
+  std::vector<Check> checks;                 // of a preflight
+  std::optional<TraceRecord> trace;          // where train.trace_steps asked for it
+  HealthRecord health;                       // what watched over the run found and cost
   std::vector<std::string> injected;         // faults that the user planted: then the run is no measurement
   std::optional<TelemetrySeries> telemetry;  // where train.telemetry.folder asked for it; of the rank that recorded
   std::vector<NonFinite> non_finite;
   std::vector<std::string> warnings;
+
+  template <class Self, class Visitor> static void fields(Self& r, Visitor&& v);
+  // Throws DataError where an evaluation lacks a metric of another one or of the target.
+  static void check(const RunRecord& record, const std::string& path);
 };
 
 Json to_json(const RunRecord& record);
 // Throws DataError naming the key that is missing or has the wrong type, and for another schema version.
 RunRecord run_record_from_json(const Json& document);
 
-Json evaluation_json(const Evaluation& evaluation);
-Evaluation evaluation_from_json(const Json& object, const std::string& path);
-Json step_json(const StepSample& sample);
-StepSample step_from_json(const Json& object, const std::string& path);
+// results/schema-v1.json: JSON Schema (draft-07) of a result file.
+Json result_schema();
 
 }  // namespace ttt::result

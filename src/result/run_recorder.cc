@@ -40,24 +40,14 @@ Json without_samples(const RunRecord& record) {
   copy.checkpoints.clear();
   copy.trace.reset();
   copy.events.clear();
-  if (copy.telemetry)
-    copy.telemetry = TelemetrySeries(copy.telemetry->every_steps, copy.telemetry->group, copy.telemetry->parameters);
+  if (copy.telemetry) copy.telemetry = copy.telemetry->without_samples();
   return to_json(copy);
 }
 
-Json non_finite_json(const NonFinite& n) {
-  return {{"type", "non_finite"}, {"step", n.step}, {"name", n.name}, {"value", n.value}};
-}
-
-Json clocks_line(const Clocks& c) {
-  return {{"type", "clocks"}, {"total_s", c.total_s}, {"init_s", c.init_s}, {"run_s", c.run_s}, {"train_s", c.train_s},
-      {"lost_s", c.lost_s}};
-}
-
 // A sample's line: its members behind the word that says what it is.
-Json line_of(const char* type, const Json& sample) {
+template <class Sample> Json line_of(const char* type, const Sample& sample) {
   Json line = {{"type", type}};
-  line.update(sample);
+  line.update(json_of(sample));
   return line;
 }
 
@@ -96,7 +86,7 @@ template <class Sample> bool RunRecorder::keep_finite(const Sample& sample, cons
 bool RunRecorder::keep_if_finite(std::int64_t step, const std::string& name, double value) {
   if (std::isfinite(value)) return true;
   record_.non_finite.push_back({step, name, words(value)});
-  log(non_finite_json(record_.non_finite.back()));
+  log(line_of("non_finite", record_.non_finite.back()));
   return false;
 }
 
@@ -107,7 +97,7 @@ bool RunRecorder::step(const StepSample& sample) {
     finite &= keep_if_finite(sample.step, "loss." + record_.steps.loss_names.at(i), sample.loss[i]);
   if (!finite) return false;
   record_.steps.add(sample);
-  if (journal_) log(line_of("step", step_json(sample)));
+  if (journal_) log(line_of("step", sample));
   return true;
 }
 
@@ -115,25 +105,25 @@ bool RunRecorder::evaluation(const Evaluation& evaluation) {
   const std::lock_guard lock(mutex_);
   if (!keep_finite(evaluation, "accuracy.")) return false;
   record_.accuracy.push_back(evaluation);
-  if (journal_) log(line_of("evaluation", evaluation_json(evaluation)));
+  if (journal_) log(line_of("evaluation", evaluation));
   return true;
 }
 
 void RunRecorder::checkpoint(const CheckpointSample& sample) {
   const std::lock_guard lock(mutex_);
   record_.checkpoints.push_back(sample);
-  if (journal_) log(line_of("checkpoint", checkpoint_json(sample)));
+  if (journal_) log(line_of("checkpoint", sample));
 }
 
 void RunRecorder::event(const Event& event) {
   const std::lock_guard lock(mutex_);
   record_.events.push_back(event);
-  if (journal_) log(line_of("event", event_json(event)));
+  if (journal_) log(line_of("event", event));
 }
 
 bool RunRecorder::telemetry(const TelemetrySample& sample) {
   const std::lock_guard lock(mutex_);
-  const std::vector<std::string>& groups = record_.telemetry.value().group;
+  const std::vector<std::string> groups = record_.telemetry.value().names();
   bool finite = true;
   const auto check = [&](const std::string& name, double value) {
     finite &= keep_if_finite(sample.step, "telemetry." + name, value);
@@ -143,7 +133,7 @@ bool RunRecorder::telemetry(const TelemetrySample& sample) {
   each_norm("update_norm", groups, sample.update_norm, check);
   if (!finite) return false;
   record_.telemetry->add(sample);
-  if (journal_) log(line_of("telemetry", telemetry_sample_json(sample)));
+  if (journal_) log(line_of("telemetry", sample));
   return true;
 }
 
@@ -161,7 +151,7 @@ void RunRecorder::warn(const std::string& warning) {
 void RunRecorder::clocks(const Clocks& clocks) {
   const std::lock_guard lock(mutex_);
   record_.clocks = clocks;
-  if (journal_) log(clocks_line(clocks));
+  if (journal_) log(line_of("clocks", clocks));
 }
 
 void RunRecorder::finish(Verdict verdict, const std::string& reason) {
@@ -210,13 +200,13 @@ void RunRecorder::restore(const RunRecord& past) {
     before(record_.checkpoints, past.checkpoints), before(record_.resumes, past.resumes);
     // A journal that is killed in its turn must tell of them too, and first how the losses are called.
     if (journal_) log({{"type", "update"}, {"record", without_samples(record_)}});
-    for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", step_json(record_.steps.at(i))));
+    for (std::size_t i = 0; journal_ && i < restored_; ++i) log(line_of("step", record_.steps.at(i)));
     for (const Evaluation& e : past.accuracy)
-      if (journal_) log(line_of("evaluation", evaluation_json(e)));
+      if (journal_) log(line_of("evaluation", e));
     for (const NonFinite& n : past.non_finite)
-      if (journal_) log(non_finite_json(n));
+      if (journal_) log(line_of("non_finite", n));
     for (const CheckpointSample& s : past.checkpoints)
-      if (journal_) log(line_of("checkpoint", checkpoint_json(s)));
+      if (journal_) log(line_of("checkpoint", s));
   }
   for (const std::string& warning : past.warnings) warn(warning);
 }

@@ -36,39 +36,34 @@ std::string first_word(const std::string& file) {
 
 }  // namespace
 
-Json node_json() {
+Node this_node() {
   utsname name{};
   uname(&name);
-  Json node = {{"host", sha256_hex(name.nodename).substr(0, 12)}};
-  const std::string cpu = line_value("/proc/cpuinfo", "model name", ':');
-  node["cpu"] = cpu.empty() ? std::string(name.machine) : cpu;
-  node["logical_cores"] = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) node["logical_cores"] = online;
-  if (const int usable = usable_cores(); usable > 0) node["usable_cores"] = usable;
-  node["memory_bytes"] = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  Node node{.host = sha256_hex(name.nodename).substr(0, 12)};
+  node.cpu = line_value("/proc/cpuinfo", "model name", ':');
+  if (node.cpu.empty()) node.cpu = name.machine;
+  node.logical_cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) node.logical_cores = online;
+  if (const int usable = usable_cores(); usable > 0) node.usable_cores = usable;
+  node.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   // Control groups (containers, Slurm): version 2 says "max" where there is no limit.
   const std::string limit = first_word("/sys/fs/cgroup/memory.max");
   if (!limit.empty() && limit.find_first_not_of("0123456789") == std::string::npos && limit.size() < 19)
-    node["memory_limit_bytes"] = std::stoll(limit);
-  node["kernel"] = std::string(name.sysname) + " " + name.release;
-  const std::string os = line_value("/etc/os-release", "PRETTY_NAME", '=');
-  if (!os.empty()) node["os"] = os;
+    node.memory_limit_bytes = std::stoll(limit);
+  node.kernel = std::string(name.sysname) + " " + name.release;
+  node.os = line_value("/etc/os-release", "PRETTY_NAME", '=');
   return node;
 }
 
-Json system_json(const std::vector<Json>& node_of_rank) {
-  Json nodes = Json::array();
+Json system_json(const std::vector<Node>& node_of_rank) {
+  System system{.world_size = std::ssize(node_of_rank)};
   std::map<std::string, std::size_t> index;
   for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
-    const Json& node = node_of_rank[rank];
-    const auto [at, is_new] = index.emplace(node.value("host", ""), nodes.size());
-    if (is_new) {
-      nodes.push_back(node);
-      nodes.back()["ranks"] = Json::array();
-    }
-    nodes[at->second]["ranks"].push_back(rank);
+    const auto [at, is_new] = index.emplace(node_of_rank[rank].host, system.nodes.size());
+    if (is_new) system.nodes.push_back(node_of_rank[rank]), system.nodes.back().ranks.clear();
+    system.nodes[at->second].ranks.push_back(static_cast<std::int64_t>(rank));
   }
-  return {{"world_size", node_of_rank.size()}, {"nodes", std::move(nodes)}};
+  return json_of(system);
 }
 
 }  // namespace ttt::result

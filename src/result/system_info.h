@@ -1,20 +1,52 @@
 // The machine a run stood on. Host names are hashed: results are published.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
-// This process's node: {"host" (first 12 digits of the SHA-256 of its name), "cpu", "logical_cores", "usable_cores"
-// (this process's affinity mask), "memory_bytes", "memory_limit_bytes" (control group, where there is one), "kernel",
-// "os"}.
-Json node_json();
+struct Node {
+  std::string host;  // the first 12 digits of the SHA-256 of its name
+  std::string cpu;
+  std::int64_t logical_cores = 0;
+  std::optional<std::int64_t> usable_cores;  // of this process's affinity mask
+  std::int64_t memory_bytes = 0;
+  std::optional<std::int64_t> memory_limit_bytes;  // of the control group
+  std::string kernel, os;                          // os: empty where unknown
+  std::vector<std::int64_t> ranks;
 
-// {"world_size", "nodes": [node, ..., each with "ranks"]} of every rank's node in rank order; callers may have added
-// keys of their own ("gpus") to a node. A node with several ranks is described by its first.
-Json system_json(const std::vector<Json>& node_of_rank);
+  template <class Self, class Visitor> static void fields(Self& n, Visitor&& v) {
+    v("host", n.host, "first 12 digits of the SHA-256 of its name", matching("^[0-9a-f]{12}$"));
+    v.later("cpu", n.cpu, "");
+    v.later("logical_cores", n.logical_cores, "", at_least(1));
+    v.optional("usable_cores", n.usable_cores, "of the first rank's affinity mask", at_least(1));
+    v.later("memory_bytes", n.memory_bytes, "", at_least(0));
+    v.optional("memory_limit_bytes", n.memory_limit_bytes, "of the control group", at_least(0));
+    v.later("kernel", n.kernel, ""), v.optional("os", n.os, "");
+    v("ranks", n.ranks, "on this node", at_least(0));
+    v.open();
+  }
+};
+
+struct System {
+  std::int64_t world_size = 0;
+  std::vector<Node> nodes;
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    v("world_size", s.world_size, "ranks", at_least(1)), v("nodes", s.nodes, "in the order of their first ranks");
+    v.open();
+  }
+};
+
+// Where this process runs; without ranks.
+Node this_node();
+
+// Of every rank's node in rank order. A node with several ranks is described by its first.
+Json system_json(const std::vector<Node>& node_of_rank);
 
 }  // namespace ttt::result

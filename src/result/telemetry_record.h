@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "settings/json.h"
+#include "result/record_fields.h"
 
 namespace ttt::result {
 
@@ -17,30 +17,56 @@ struct TelemetrySample {
   std::vector<double> gradient_norm;  // of the mean over ranks, as the optimiser got it: without weight decay
   std::vector<double> weight_norm;    // after the step's update; trainable weights alone
   std::vector<double> update_norm;    // of what the update added to the weights
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    v("step", s.step, "from 0", at_least(0));
+    v("cost_s", s.cost_s, "by which the step took longer", at_least(0));
+    v("gradient_norm", s.gradient_norm, "", at_least(0));
+    v("weight_norm", s.weight_norm, "", at_least(0));
+    v("update_norm", s.update_norm, "", at_least(0));
+  }
+};
+
+struct TelemetryGroup {
+  std::string name;
+  std::int64_t parameters = 0;                                  // trainable numbers
+  std::vector<double> gradient_norm, weight_norm, update_norm;  // a number for each sample
+
+  template <class Self, class Visitor> static void fields(Self& g, Visitor&& v) {
+    v("name", g.name, "", matching("."));
+    v("parameters", g.parameters, "trainable numbers", at_least(1));
+    v("gradient_norm", g.gradient_norm, "of the mean over ranks, without weight decay", at_least(0));
+    v("weight_norm", g.weight_norm, "after the step's update", at_least(0));
+    v("update_norm", g.update_norm, "of what the update added", at_least(0));
+  }
 };
 
 struct TelemetrySeries {
   std::int64_t every_steps = 0;
-  std::vector<std::string> group;
-  std::vector<std::int64_t> parameters;  // trainable numbers in each group
   std::vector<std::int64_t> step;
   std::vector<double> cost_s;
-  std::vector<std::vector<double>> gradient_norm, weight_norm, update_norm;  // [group][sample]
+  std::vector<TelemetryGroup> groups;
   // Pictures of evaluation images: the step after which they were made, and what that took.
   std::vector<std::int64_t> picture_step;
   std::vector<double> picture_cost_s;
 
   std::size_t size() const { return step.size(); }
-  TelemetrySeries() = default;
-  TelemetrySeries(std::int64_t every, std::vector<std::string> groups, std::vector<std::int64_t> counts);
   void add(const TelemetrySample& sample);  // with as many norms of each kind as there are groups
-};
+  TelemetrySeries without_samples() const;
+  std::vector<std::string> names() const;  // of the groups
 
-Json telemetry_json(const TelemetrySeries& series);
-// Throws DataError naming the member that is missing or wrong.
-TelemetrySeries telemetry_from_json(const Json& object);
-// A sample as a line of the journal.
-Json telemetry_sample_json(const TelemetrySample& sample);
-TelemetrySample telemetry_sample_from_json(const Json& object, const std::string& path);
+  template <class Self, class Visitor> static void fields(Self& t, Visitor&& v) {
+    v("every_steps", t.every_steps, "", at_least(1));
+    v("step", t.step, "of each sample, ascending", at_least(0));
+    v("cost_s", t.cost_s, "by which that step took longer on the rank that recorded", at_least(0));
+    v("groups", t.groups, "Euclidean norms of groups of layers");
+    v.group("pictures", "of evaluation images", [&](auto&& p) {
+      p("step", t.picture_step, "after which they were made", at_least(0));
+      p("cost_s", t.picture_cost_s, "", at_least(0));
+    });
+  }
+  // Throws DataError where columns differ in length or steps do not ascend.
+  static void check(const TelemetrySeries& series, const std::string& path);
+};
 
 }  // namespace ttt::result

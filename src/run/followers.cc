@@ -61,8 +61,7 @@ std::unique_ptr<train::Listener> make_gpu_use(Run& run, result::RunRecorder& rec
     return nullptr;
   }
   return std::make_unique<train::GpuUse>(std::move(meter), every_s,
-      train::GpuUse::Names{run.accelerator.name, result::node_json().at("host").get<std::string>()}, *run.control,
-      recorder);
+      train::GpuUse::Names{run.accelerator.name, result::this_node().host}, *run.control, recorder);
 }
 
 std::unique_ptr<train::Listener> make_device_profile(Run& run, result::RunRecorder& recorder) {

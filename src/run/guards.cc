@@ -20,8 +20,7 @@ Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context,
   const bool reduces = !run.parts.reducer->traits().idle;
   plant(run, world, context);
   const train::TrainSettings& t = run.recipe.train;
-  const std::vector<std::string> nodes =
-      comm::texts_of_all(*run.control, result::node_json().at("host").get<std::string>());
+  const std::vector<std::string> nodes = comm::texts_of_all(*run.control, result::this_node().host);
   heartbeat_ = world.heartbeat(*run.place);
   watchdog_ = std::make_unique<train::Watchdog>(train::Watchdog::Settings{.limit_s = t.watchdog_s,
                                                     .rank = world.rank(),

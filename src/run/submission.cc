@@ -31,13 +31,6 @@ void record_seed(const train::Recipe& recipe, std::int64_t before, result::RunRe
   });
 }
 
-result::Json relaxed_json(const std::vector<train::Breach>& relaxed) {
-  result::Json list = result::Json::array();
-  for (const train::Breach& b : relaxed)
-    list.push_back({{"rule", b.rule}, {"setting", b.setting}, {"is", b.is}, {"allowed", b.allowed}});
-  return list;
-}
-
 }  // namespace
 
 train::Recipe with_drawn_seed(const train::Recipe& recipe, const Start& start, harness::RunContext& context) {
@@ -75,7 +68,7 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& s
   const std::vector<train::Breach> relaxed = train::relaxed_breaches(facts);
   const auto path = result::mllog_path(context.out);
   context.recorder.update([&](result::RunRecord& r) {
-    r.mlperf = {{"division", m.division}, {"log", path.filename().string()}, {"relaxed", relaxed_json(relaxed)}};
+    r.mlperf = result::MlperfRecord{.division = m.division, .log = path.filename().string(), .relaxed = relaxed};
   });
   for (const train::Breach& b : relaxed)
     context.recorder.warn("MLPerf's closed rule " + b.rule + " is relaxed: " + train::breach_text(b) + ".");

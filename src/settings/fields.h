@@ -43,6 +43,10 @@ inline Limits one_of(std::initializer_list<const char*> names) {
   return l;
 }
 
+// For lists of choices, LIST(X) X(sgd, "momentum SGD") ...: the names for one_of(), and the end of a field's doc.
+#define TTT_CHOICE_NAME(name, doc) #name,
+#define TTT_CHOICE_DOC(name, doc) "; " #name ": " doc
+
 template <class T>
 concept FieldGroup = requires(T& t) {
   T::fields(t, [](auto&&...) {});

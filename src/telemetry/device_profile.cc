@@ -1,7 +1,5 @@
 #include "telemetry/device_profile.h"
 
-#include <algorithm>
-
 #include "comm/text.h"
 
 namespace ttt::train {
@@ -9,14 +7,14 @@ namespace {
 
 constexpr std::size_t kKept = 40;  // kernels, those of the most time
 
-result::Json json_of(const cuda::ActivityReport& r, std::int64_t steps) {
-  result::Json sums = result::Json::array();
-  for (std::size_t i = 0; i < std::min(kKept, r.sums.size()); ++i)
-    sums.push_back({{"name", r.sums[i].name}, {"calls", r.sums[i].calls}, {"total_s", r.sums[i].seconds}});
-  double total_s = 0;
-  for (const cuda::ActivitySum& sum : r.sums) total_s += sum.seconds;
-  return {{"steps", steps}, {"window_s", r.window_s}, {"busy_s", r.busy_s}, {"total_s", total_s},
-      {"kernels", r.kernels}, {"copies_and_fills", r.others}, {"lost", r.lost}, {"longest", std::move(sums)}};
+result::RankProfile profile_of(const cuda::ActivityReport& r, std::int64_t steps) {
+  result::RankProfile p{.steps = steps, .window_s = r.window_s, .busy_s = r.busy_s};
+  p.kernels = r.kernels, p.copies_and_fills = r.others, p.lost = r.lost;
+  for (const cuda::ActivitySum& sum : r.sums) {
+    p.total_s += sum.seconds;
+    if (p.longest.size() < kKept) p.longest.push_back({sum.name, sum.calls, sum.seconds});
+  }
+  return p;
 }
 
 }  // namespace
@@ -29,22 +27,23 @@ void DeviceProfile::step_starts(const Position& at) {
 
 void DeviceProfile::step_ended(const Position& at, const result::StepSample&) {
   if (!started_ || at.step != from_ + steps_) return;
-  own_ = json_of(cuda::summarise(log_.stop()), steps_);
+  own_ = profile_of(cuda::summarise(log_.stop()), steps_);
   started_ = false;
 }
 
 void DeviceProfile::run_ended(const Ending&) {
   if (started_) log_.stop();  // the run is over before the steps are
   started_ = false;
-  if (own_.is_null()) {
+  if (!own_) {
     recorder_.warn("There is no profile of the device: the run ended before step " + std::to_string(from_ + steps_) +
                    " (train.trace_from + train.profile_steps).");
     return;
   }
-  own_["rank"] = comm_.rank();
-  result::Json ranks = result::Json::array();
-  for (const std::string& text : comm::texts_of_all(comm_, own_.dump())) ranks.push_back(result::Json::parse(text));
-  recorder_.update([&](result::RunRecord& r) { r.health["profile"] = {{"from", from_}, {"ranks", ranks}}; });
+  own_->rank = comm_.rank();
+  result::ProfileRecord profile{.from = from_};
+  for (const std::string& text : comm::texts_of_all(comm_, result::json_of(*own_).dump()))
+    profile.ranks.push_back(result::record_from_json<result::RankProfile>(result::Json::parse(text), "profile"));
+  recorder_.update([&](result::RunRecord& r) { r.health.profile = std::move(profile); });
 }
 
 }  // namespace ttt::train

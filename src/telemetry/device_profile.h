@@ -1,6 +1,7 @@
 // Profile of a rank's device over a few steps (train.profile_steps): busy time, and the kernels that took it.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "comm/communicator.h"
@@ -31,7 +32,7 @@ class DeviceProfile final : public Listener {
   comm::Communicator& comm_;
   result::RunRecorder& recorder_;
   bool started_ = false;
-  result::Json own_;  // of this rank's; null until the steps are over
+  std::optional<result::RankProfile> own_;  // empty until the steps are over
 };
 
 }  // namespace ttt::train

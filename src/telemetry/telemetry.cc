@@ -76,13 +76,13 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
       writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
-  std::vector<std::string> names;
-  std::vector<std::int64_t> counts;
-  for (const LayerGroup& g : groups_) names.push_back(g.name), counts.push_back(g.parameters());
+  result::TelemetrySeries series{.every_steps = config_.every_steps};
+  for (const LayerGroup& g : groups_) series.groups.push_back({.name = g.name, .parameters = g.parameters()});
   sources_.recorder->update([&](result::RunRecord& r) {
     // of the run before an interruption
-    const bool goes_on = r.telemetry && r.telemetry->every_steps == config_.every_steps && r.telemetry->group == names;
-    if (!goes_on) r.telemetry.emplace(config_.every_steps, names, counts);
+    const bool goes_on =
+        r.telemetry && r.telemetry->every_steps == series.every_steps && r.telemetry->names() == series.names();
+    if (!goes_on) r.telemetry = std::move(series);
   });
 }
 

@@ -33,13 +33,13 @@ std::optional<result::TraceRecord> TraceCollection::collect(double zero_s) {
   recorder_->close();
   const Measured last = measure();
   const std::vector<std::string> texts =
-      comm_.gather(result::dump(result::trace_rank_json(result::rank_trace(*recorder_, comm_.rank())), -1), 0);
+      comm_.gather(result::dump(result::json_of(result::rank_trace(*recorder_, comm_.rank())), -1), 0);
   if (comm_.rank() != 0) return std::nullopt;
   result::TraceRecord trace{.from_step = recorder_->from_step(), .steps = recorder_->steps()};
   trace.events.assign(trace::kEventNames.begin(), trace::kEventNames.end());
   for (std::size_t r = 0; r < texts.size(); ++r) {
     result::TraceRank& rank = trace.ranks.emplace_back(
-        result::trace_rank_from_json(result::parse(texts[r], "a rank's trace"), trace.events.size()));
+        result::record_from_json<result::TraceRank>(result::parse(texts[r], "a rank's trace"), "trace"));
     const comm::ClockOffset &a = first_.offsets[r], &b = last.offsets[r];
     const double at_s = middle_s(rank) - b.offset_s;  // on rank 0's clock, near enough
     const double part = std::clamp((at_s - first_.at_s) / (last.at_s - first_.at_s), 0.0, 1.0);

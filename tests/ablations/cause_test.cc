@@ -41,7 +41,7 @@ double difference_of_means(const result::Comparison& c, const char* phase) {
   return c.phases[phase][1].get<double>() - c.phases[phase][0].get<double>();
 }
 
-TEST(Cause, APhaseThatTakesLongerIsNamedWithItsInterval) {
+TEST(Cause, LongerPhase_IsNamedWithInterval) {
   Stream draw(random_bits(1, Purpose::kTest, 21));
   const auto c = measured([&](std::int64_t) {
     return std::pair(test::noisy(draw, kStep), test::noisy(draw, changed({{Phase::kForward, 0.04}})));
@@ -56,7 +56,7 @@ TEST(Cause, APhaseThatTakesLongerIsNamedWithItsInterval) {
   EXPECT_NEAR(step->estimate, cause->change_s.estimate, 0.01);  // noise of the other phases
 }
 
-TEST(Cause, OneStallInAnotherPhaseIsNotTheCause) {
+TEST(Cause, OneStallElsewhere_IsNoCause) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Stream draw(random_bits(seed, Purpose::kTest, 22));
     bool stalled = false;
@@ -77,7 +77,7 @@ TEST(Cause, OneStallInAnotherPhaseIsNotTheCause) {
   }
 }
 
-TEST(Cause, WhereNoDifferenceIsShownNoneIsNamed) {
+TEST(Cause, NoDifference_NoneNamed) {
   Stream draw(random_bits(1, Purpose::kTest, 23));
   const auto c = measured([&](std::int64_t) { return std::pair(test::noisy(draw, kStep), test::noisy(draw, kStep)); });
   const auto e = result::effect(c.samples);
@@ -93,7 +93,7 @@ TEST(Cause, WhereNoDifferenceIsShownNoneIsNamed) {
   EXPECT_EQ(reports::cause_text(moved), "no difference to explain");
 }
 
-TEST(Cause, WhatWentTheOtherWayExplainsNothing) {
+TEST(Cause, OppositeChange_ExplainsNothing) {
   Stream draw(random_bits(1, Purpose::kTest, 24));
   const PhaseTimes variant =
       changed({{Phase::kForward, -0.10}, {Phase::kCommExposed, 0.09}, {Phase::kOptimizer, 0.06}});
@@ -109,7 +109,7 @@ TEST(Cause, WhatWentTheOtherWayExplainsNothing) {
 }
 
 // Whatever some phase seems to do by chance.
-TEST(Cause, ADifferenceThatIsInAnotherPhaseInEveryBuildIsInNone) {
+TEST(Cause, AnotherPhaseEachBuild_NoneNamed) {
   int told_apart = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Stream draw(random_bits(seed, Purpose::kTest, 25));
@@ -126,7 +126,7 @@ TEST(Cause, ADifferenceThatIsInAnotherPhaseInEveryBuildIsInNone) {
   EXPECT_GT(told_apart, 0);  // else an interval that excludes zero would do
 }
 
-TEST(Cause, OfAnOperationItIsTheOperation) {
+TEST(Cause, Operation_IsItsOwnCause) {
   const auto constant = [](double s) { return [s](std::int64_t, std::int64_t) { return s; }; };
   const auto c = measured([&](std::int64_t) { return std::pair(constant(1), constant(2)); });
   EXPECT_FALSE(reports::cause(c));

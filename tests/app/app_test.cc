@@ -51,7 +51,7 @@ class App : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(App, APassedRunLeavesItsResultAndNothingElse) {
+TEST_F(App, PassedRun_LeavesOnlyItsResult) {
   const CommandResult r = toy("--quiet --seed 5 --set steps=3");
   EXPECT_EQ(r.status, 0);
   EXPECT_EQ(r.output, "");
@@ -84,7 +84,7 @@ TEST_F(App, ExitCodesVerdictsAndReasons) {
   EXPECT_EQ(record().verdict, Verdict::kNotConverged);
 }
 
-TEST_F(App, AWrongCommandLineIsRefusedBeforeAnythingIsWritten) {
+TEST_F(App, WrongCommandLine_WritesNothing) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"--sedd 4", "toy: Unknown argument '--sedd'. The nearest is '--seed'; --help lists all.\n"},
       {"--seed four", "toy: "},
@@ -125,7 +125,7 @@ TEST_F(App, RefusedRun_LeavesNothing) {
   EXPECT_TRUE(left().empty());
 }
 
-TEST_F(App, MissingFolderOfTheResult_IsMade) {
+TEST_F(App, MissingResultFolder_IsMade) {
   fs::remove(folder_ / "out");
   EXPECT_EQ(toy("--quiet").status, 0);
   EXPECT_EQ(record().verdict, Verdict::kPassed);
@@ -148,7 +148,7 @@ TEST_F(App, PrintRecipeReadsBack) {
   EXPECT_EQ(record().recipe.settings.at("steps"), 17);
 }
 
-TEST_F(App, ReadsARecipeThatItCarriesByName) {
+TEST_F(App, EmbeddedRecipe_IsReadByName) {
   EXPECT_EQ(toy("--quiet --recipe quick --seed 3").status, 0);
   EXPECT_EQ(record().recipe.name, "quick");
   EXPECT_EQ(record().recipe.settings.at("steps"), 2);
@@ -162,7 +162,7 @@ TEST_F(App, HelpAndVersionEndWithZero) {
   EXPECT_EQ(toy("--version").output.substr(0, 4), "toy ");
 }
 
-TEST_F(App, AnExistingResultIsRefusedAtTheStart) {
+TEST_F(App, ExistingResult_IsRefusedAtStart) {
   EXPECT_EQ(toy("--quiet").status, 0);
   const std::string before = test::read_text(out());
   const CommandResult again = toy("--quiet");
@@ -173,7 +173,7 @@ TEST_F(App, AnExistingResultIsRefusedAtTheStart) {
   EXPECT_NE(test::read_text(out()), before);
 }
 
-TEST_F(App, ASecondRunOfTheSamePathIsRefusedWhileTheFirstRuns) {
+TEST_F(App, SamePath_SecondRunIsRefused) {
   std::thread first([&] { EXPECT_EQ(toy("--quiet --set step_s=0.2").status, 0); });
   while (!fs::exists(journal())) ::usleep(10'000);
   const CommandResult second = toy("--quiet --force");
@@ -183,7 +183,7 @@ TEST_F(App, ASecondRunOfTheSamePathIsRefusedWhileTheFirstRuns) {
   EXPECT_EQ(record().steps.size(), 8u);
 }
 
-TEST_F(App, AResultFolderThatVanishedDoesNotLoseTheResult) {
+TEST_F(App, VanishedFolder_ResultIsSavedElsewhere) {
   const CommandResult r =
       run_command("TMPDIR=" + folder_.path().string() + " " TTT_TOY_APP " --quiet --set mode=remove_folder --out " +
                   out().string() + " 2>&1");
@@ -215,7 +215,7 @@ int signal_toy(const std::vector<std::string>& arguments, const fs::path& journa
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST_F(App, ASignalEndsTheRunWithAReadableResult) {
+TEST_F(App, Signal_LeavesReadableResult) {
   for (const int s : {SIGINT, SIGTERM}) {
     EXPECT_EQ(
         signal_toy({"--quiet", "--force", "--out", out().string(), "--set", "step_s=0.05", "--set", "steps=10000"},
@@ -231,7 +231,7 @@ TEST_F(App, ASignalEndsTheRunWithAReadableResult) {
 }
 
 // The main thread hangs: the watchdog writes the result, the second signal ends the process at once.
-TEST_F(App, AHangingRunAnswersASignalToo) {
+TEST_F(App, HangingRun_AnswersASignal) {
   EXPECT_EQ(signal_toy({"--quiet", "--out", out().string(), "--set", "mode=hang"}, journal(), {SIGTERM, SIGTERM}),
       128 + SIGTERM);
   const RunRecord r = record();
@@ -240,7 +240,7 @@ TEST_F(App, AHangingRunAnswersASignalToo) {
   EXPECT_EQ(r.steps.size(), 5u);
 }
 
-TEST_F(App, AHangingRunSaysWhatItKnowsOfTheOthers) {
+TEST_F(App, HangingRun_NamesOtherRanksState) {
   signal_toy({"--quiet", "--out", out().string(), "--set", "mode=witness"}, journal(), {SIGTERM, SIGTERM});
   EXPECT_EQ(record().reason, "SIGTERM ended the run while it was in the step after step 4. Rank 7 is silent.");
 }
@@ -259,7 +259,7 @@ TEST_F(App, AWatchdogEndsTheRun) {
   EXPECT_EQ(record().reason, "No rank has made progress. Look at rank 7.");
 }
 
-TEST_F(App, AKilledRunIsRecoveredFromItsJournal) {
+TEST_F(App, KilledRun_IsRecoveredFromJournal) {
   EXPECT_EQ(toy("--quiet --set mode=kill").status, 128 + SIGKILL);
   EXPECT_FALSE(fs::exists(out()));
   const RunRecord r = result::recover_run(journal());
@@ -285,7 +285,7 @@ TEST_F(App, OneFailingRankSpeaksAndWrites) {
   EXPECT_EQ(record().reason, "Rank 2 (after step 4): shard_003.h5 is truncated. Pack it again.");
 }
 
-TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
+TEST_F(App, CommonError_IsPrintedOnce) {
   const CommandResult r = toys(4, "--quiet --set mode=all_throw");
   EXPECT_EQ(r.status, 3) << r.output;
   const std::size_t first = r.output.find("All ranks see this");
@@ -295,7 +295,7 @@ TEST_F(App, AnErrorOfAllRanksIsSaidOnce) {
 }
 
 // Whichever rank dies, the launcher's SIGTERM makes a living one write the result.
-TEST_F(App, OneKilledRankLeavesAReadableResult) {
+TEST_F(App, OneKilledRank_LeavesReadableResult) {
   for (const int rank : {0, 1}) {
     const CommandResult r = toys(2, "--quiet --force --set mode=kill --set rank=" + std::to_string(rank));
     EXPECT_NE(r.status, 0);

@@ -31,7 +31,7 @@ class ProgressTest : public testing::Test {
 };
 
 // 0.5 s a step, 8 images: 16 images/s, and the rest of 100 steps at half a second each.
-TEST_F(ProgressTest, LogFileGetsAWholeLineEveryTenSeconds) {
+TEST_F(ProgressTest, LogFile_LineEveryTenSeconds) {
   Progress progress(config(false));
   for (int step = 1; step <= 50; ++step) {
     fake_now_s += 0.5;
@@ -45,7 +45,7 @@ TEST_F(ProgressTest, LogFileGetsAWholeLineEveryTenSeconds) {
   EXPECT_TRUE(printed().ends_with("step 50/100  loss 1.25  16.0 images/s  ETA 0:25\n"));
 }
 
-TEST_F(ProgressTest, TerminalRewritesOneLineAtMostFiveTimesASecond) {
+TEST_F(ProgressTest, Terminal_FiveUpdatesASecond) {
   Progress progress(config(true));
   for (int step = 1; step <= 100; ++step) {
     fake_now_s += 0.0625;  // 16 steps a second
@@ -61,7 +61,7 @@ TEST_F(ProgressTest, TerminalRewritesOneLineAtMostFiveTimesASecond) {
   EXPECT_NE(text.find("\rstep 100/100"), std::string::npos);
 }
 
-TEST_F(ProgressTest, ANewApIsPrintedAtOnceAndNotesStayAboveTheLine) {
+TEST_F(ProgressTest, NewAp_IsPrintedAtOnce) {
   Progress progress(config(false));
   fake_now_s += 1;
   progress.update(at(1));
@@ -87,7 +87,7 @@ TEST_F(ProgressTest, QuietPrintsNothing) {
 }
 
 // The rate follows a change within its window of 30 s.
-TEST_F(ProgressTest, TheRateIsThatOfTheLastHalfMinute) {
+TEST_F(ProgressTest, Rate_IsOfLastHalfMinute) {
   Progress progress(config(false));
   std::int64_t step = 0;
   for (int i = 0; i < 100; ++i) fake_now_s += 1, progress.update(at(++step));

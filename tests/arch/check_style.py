@@ -14,7 +14,7 @@ import sys
 
 import check_layout
 
-FUNCTION_LINES, COLUMNS, SENTENCE_WORDS, TRAIN_PAIRS = 60, 120, 30, 16
+FUNCTION_LINES, COLUMNS, SENTENCE_WORDS, TRAIN_PAIRS, TEST_NAME_WORDS = 60, 120, 30, 16, 6
 CPP = {".h", ".cc", ".cu", ".cuh", ".inc", ".c"}
 CONTROL = re.compile(r"\b(?:if|for|while|switch|catch|do|else|return|constexpr if)\b[^;{}]*$")
 SIGNATURE = re.compile(r"\)\s*(?:const|noexcept|override|final|mutable|->[^;{}]*|:[^;{}]*|\s)*$", re.S)
@@ -149,8 +149,18 @@ def committed_reports(root):
         yield path, 1, "a generated page: 'report html' makes it"
 
 
+def long_test_names(root):
+    """Suite.Condition_Result; a capital or a number begins a word."""
+    for path in sources(root):
+        text = path.read_text()
+        for match in re.finditer(r"^TEST(?:_F|_P)?\(\w+,\s*(\w+)\)", text, re.M):
+            words = re.findall(r"[A-Z][a-z0-9]*|[0-9]+", match[1])
+            if len(words) > TEST_NAME_WORDS:
+                yield path, text.count("\n", 0, match.start()) + 1, f"{match[1]}: {len(words)} words"
+
+
 RULES = [long_functions, long_lines, long_sentences, headers_begin_with_what, include_cycles, names_under_two_roots,
-         train_pairs, committed_reports]
+         train_pairs, committed_reports, long_test_names]
 
 
 def chosen(names):

@@ -18,6 +18,7 @@ GOOD = {
     "src/core/class.cc": "namespace x {\nclass Y {\n" + "  void f() { g(); }\n" * 70 + "};\n}  // namespace x\n",
     "src/core/literal.cc": 'const char* s = R"(\nvoid f() {\n)";\n' + "int a;\n" * 70,
     "src/core/short.cc": "int f() {\n" + "  g();\n" * 58 + "}\n",
+    "tests/b_test.cc": "TEST(A, OneTwoThree_FourFiveSix) {}\n",
     "tests/wide.txt": "x" * 200 + "\n",
     **{f"src/train/part{i}.{end}": "\n" for i in range(16) for end in ("h", "cc")},
     "src/train/reducers/more.cc": "\n",
@@ -38,6 +39,7 @@ BAD = [
     ("names_under_two_roots", {"train/part1.h": "\n"}),
     ("train_pairs", {"src/train/seventeenth.cc": "\n"}),
     ("committed_reports", {"results/machine/report.html": "\n"}),
+    ("long_test_names", {"tests/a_test.cc": "TEST(A, OneTwoThree_FourFiveSixSeven) {}\n"}),
 ]
 
 

@@ -91,7 +91,18 @@ def case_overlap(place, times, seed):
     # A checkpoint, which waits for it, is due two steps after the evaluation.
     assert len(a) == EVALUATION and EVALUATION < len(b) <= EVALUATION + 2 and b[:EVALUATION] == a, (a, b)
     assert waits.result()["accuracy"][0]["bbox"] == goes_on.result()["accuracy"][0]["bbox"]
+    says_its_end(goes_on)
     print(f"ok: {kills} kills; a run that had passed after {len(a)} steps knew it after {len(b)}")
+
+
+def says_its_end(run):
+    """The last line of progress holds the newest accuracy, also where that came after the last step."""
+    command = [word for word in run.command() if word != "--quiet"]
+    done = subprocess.run([*command, "--force"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("step ")]
+    newest = "AP box %.3f" % run.result()["accuracy"][-1]["bbox"][0]
+    assert lines and newest in lines[-1], (newest, done.stderr)
 
 
 # --- other ranks

@@ -123,7 +123,7 @@ std::string sealed(std::string bytes) {
 }
 
 // Each mutant is refused with its name, and the one before it is used.
-TEST(CheckpointFolder, NoChangedByteAndNoCutGoesUnseen) {
+TEST(CheckpointFolder, ChangedByteOrCut_IsFound) {
   TempFolder folder;
   const fs::path newest = folder / "step-00000012.h5";
   write_toy(folder / "step-00000008.h5", 8);
@@ -153,7 +153,7 @@ TEST(CheckpointFolder, NoChangedByteAndNoCutGoesUnseen) {
 }
 
 // The whole file's checksum made right again: then a dataset's own says which one it is.
-TEST(CheckpointFile, ADatasetHasAChecksumOfItsOwn) {
+TEST(CheckpointFile, Dataset_HasItsOwnChecksum) {
   TempFolder folder;
   const fs::path path = folder / "step-00000008.h5";
   write_toy(path, 8);
@@ -244,7 +244,7 @@ TEST(CheckpointFolder, ResumesAsAsked) {
   EXPECT_NE(none.warnings[2].find("the run starts anew"), std::string::npos);
 }
 
-TEST(CheckpointFolder, KeepsTheNewestAndCleansAfterTheKilled) {
+TEST(CheckpointFolder, KilledWriter_NewestIsKept) {
   TempFolder folder;
   for (const char* name : {"step-00000004.h5.tmp", "REQUEUE", "notes.tmp", "step-x.h5", "step-00000004.h5.damaged"})
     write_text(folder / name, "");
@@ -270,7 +270,7 @@ TEST(CheckpointFolder, KeepsTheNewestAndCleansAfterTheKilled) {
 }
 
 // A process may write files of 64 KiB at most: as on a disk that is full.
-TEST(CheckpointFile, ThatHasNoRoomLeavesTheOneBefore) {
+TEST(CheckpointFile, FullDisk_KeepsTheOneBefore) {
   TempFolder folder;
   write_toy(folder / "step-00000008.h5", 8);
   rlimit before{};
@@ -295,7 +295,7 @@ TEST(CheckpointFile, ThatHasNoRoomLeavesTheOneBefore) {
   EXPECT_EQ(read_checkpoint(folder / "step-00000012.h5").state.step, 12);
 }
 
-TEST(CheckpointSettings, OnlyWhatDoesNotDefineTheRunMayDiffer) {
+TEST(CheckpointSettings, DefiningKeys_MustAgree) {
   const result::Json a = {{"seed", 1},
       {"train", {{"epochs", 4}, {"threads", 1}, {"checkpoint", {{"keep", 3}}}, {"schedule", {{"lr", 0.02}}}}}};
   result::Json b = a;

@@ -77,7 +77,7 @@ TEST_F(Comm, SumOfIntegersIsExact) {
   }
 }
 
-TEST_F(Comm, SumIsTakenInRankOrderWhateverTheLength) {
+TEST_F(Comm, AnyLength_SumInRankOrder) {
   for (std::size_t n : lengths(size_)) {
     std::vector<float> x = values(n, rank_, n);
     comm_->all_reduce_sum(x.data(), n);
@@ -85,7 +85,7 @@ TEST_F(Comm, SumIsTakenInRankOrderWhateverTheLength) {
   }
 }
 
-TEST_F(Comm, WholeBucketedAndAsyncGiveTheSameBits) {
+TEST_F(Comm, WholeBucketedAsync_SameBits) {
   const std::pair<std::size_t, std::size_t> cuts[] = {{300007, 300007}, {300007, 100000}, {60007, 4099}, {5003, 64}};
   for (const auto& [n, bucket] : cuts) {
     std::vector<float> whole = values(3, rank_, n);
@@ -178,7 +178,7 @@ TEST_F(Comm, TwoCommunicatorsDoNotMix) {
 }
 
 // All ranks of a test share one clock, so what is planted is what must be found, within what the barriers prove.
-TEST_F(Comm, ClockOffsetsHoldThePlantedOnesWithinTheirUncertainty) {
+TEST_F(Comm, PlantedClockOffsets_WithinUncertainty) {
   const auto own = +[] { return now_s(); }, shifted = +[] { return now_s() + 1000.0 * test_world().rank(); };
   for (const double planted : {0.0, 1000.0}) {
     const std::vector<ClockOffset> offsets = clock_offsets(*comm_, 64, planted > 0 ? shifted : own);
@@ -190,6 +190,17 @@ TEST_F(Comm, ClockOffsetsHoldThePlantedOnesWithinTheirUncertainty) {
       EXPECT_LT(offsets[r].uncertainty_s, 0.1) << r;  // of 64 barriers at least one was not interrupted for so long
     }
   }
+}
+
+// Each reading of rank 1's clock is a second later than the one before: 64 barriers take 127 s by it.
+TEST_F(Comm, DriftingClock_UncertainByItsDrift) {
+  static double readings;
+  readings = 0;
+  const auto drifting = +[] { return now_s() + (test_world().rank() == 1 ? readings++ : 0); };
+  const std::vector<ClockOffset> offsets = clock_offsets(*comm_, 64, drifting);
+  if (offsets.size() < 2) return;
+  EXPECT_NEAR(offsets[1].offset_s, 63.5, 1);  // halfway
+  EXPECT_NEAR(offsets[1].uncertainty_s, 125, 1);
 }
 
 TEST_F(Comm, DroppedWorkIsStillDone) {

@@ -23,7 +23,7 @@ bool soon(const std::function<bool()>& condition) {
   return false;
 }
 
-TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
+TEST(Heartbeat, EveryRank_KnowsEveryRanksStep) {
   const auto comm = test_world().communicator();
   RankState place;
   const auto heartbeat = test_world().heartbeat(place);
@@ -44,7 +44,7 @@ TEST(Heartbeat, EveryRankLearnsWhereEveryRankStands) {
 }
 
 // Rank 0 comes late to a barrier: all learn who waits, where, for how long, and who does not.
-TEST(Heartbeat, TellsWhoWaitsInACollectiveFromWhoDoesNot) {
+TEST(Heartbeat, RankInCollective_IsTold) {
   const auto comm = test_world().communicator();
   if (comm->size() == 1) return;
   RankState place;

@@ -29,7 +29,7 @@ class NcclCalls : public testing::Test {
   }
 };
 
-TEST_F(NcclCalls, TheIdOfRankZeroReachesEveryRank) {
+TEST_F(NcclCalls, RootsId_ReachesEveryRank) {
   for (const int rank : {0, 1}) {
     fake::reset();
     Host host(rank, 2);
@@ -75,7 +75,7 @@ TEST_F(NcclCalls, CollectivesAreOrderedByEvents) {
   EXPECT_EQ(host.barriers, 1);
 }
 
-TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
+TEST_F(NcclCalls, EndlessCollective_IsNamedAndAborted) {
   Host host(1, 2);
   const auto comm = make_nccl(host, options(0.3));
   fake::state().collectives_end = false;
@@ -99,7 +99,7 @@ TEST_F(NcclCalls, ACollectiveThatNeverEndsIsNamedAndAborted) {
 
 // What is recorded does not run, so nothing of it can be late; its replay can, of which the host knows the step and
 // what was recorded.
-TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
+TEST_F(NcclCalls, EndlessReplay_IsNamedAndAborted) {
   Host host(1, 2);
   const auto comm = make_nccl(host, options(0.3));
   EXPECT_TRUE(comm->on_device());
@@ -133,7 +133,7 @@ TEST_F(NcclCalls, AReplayThatNeverEndsIsNamedAndAborted) {
       "where another rank did not arrive: look at the others' logs for what hangs.");
 }
 
-TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
+TEST_F(NcclCalls, MissingRank_EndsTheWait) {
   fake::state().init_ends = false;
   Host host(0, 2);
   const double begin = now_s();
@@ -141,7 +141,7 @@ TEST_F(NcclCalls, ARankThatNeverComesEndsTheWaitForIt) {
   EXPECT_LT(now_s() - begin, 5);
 }
 
-TEST_F(NcclCalls, AnErrorOfAnotherRankEndsThisOne) {
+TEST_F(NcclCalls, OtherRanksError_EndsThisOne) {
   Host host(0, 2);
   const auto comm = make_nccl(host, options());
   fake::state().peer_fails = true;
@@ -162,7 +162,7 @@ TEST_F(NcclCalls, AnotherNcclIsRefused) {
 
 // Each call that a run makes fails once: what it was for is said, or nothing depends on it; and the end comes all the
 // same.
-TEST_F(NcclCalls, TheFailureOfEachCallIsAnErrorOrOfNoAccount) {
+TEST_F(NcclCalls, EachCallFails_ErrorOrIgnored) {
   const auto use = [] {
     Host host(0, 2);
     const auto comm = make_nccl(host, options());

@@ -28,7 +28,7 @@ class Nccl : public testing::Test {
   at::Device device_ = at::kCPU;
 };
 
-TEST_F(Nccl, SumsFollowAndPrecedeTheCurrentStream) {
+TEST_F(Nccl, Sums_AreOrderedOnCurrentStream) {
   const int size = comm_->size();
   for (std::int64_t n : {1, 1000, 10000019}) {
     at::Tensor x = at::arange(n, at::device(device_).dtype(at::kFloat)).remainder_(97).mul_(comm_->rank() + 1);

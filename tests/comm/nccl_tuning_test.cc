@@ -51,7 +51,7 @@ TEST_F(NcclAsked, WhatIsAskedForIsUsed) {
   EXPECT_EQ(run({}), "");
 }
 
-TEST_F(NcclAsked, ARunInWhichNcclDoesOtherwiseEnds) {
+TEST_F(NcclAsked, OtherAlgorithm_EndsTheRun) {
   fake::state().heeds = false;
   EXPECT_EQ(run({.algorithm = "tree"})
                 .find("train.nccl asks for algorithm tree and protocol auto, but NCCL uses ring and simple for an "
@@ -86,7 +86,7 @@ TEST_F(NcclAsked, OneCommunicatorsAnswerIsNotAnothers) {
   EXPECT_NO_THROW(plain->all_reduce_sum(bucket.data(), bucket.size()));
 }
 
-TEST_F(NcclAsked, AUsersOwnSettingIsNotOverruled) {
+TEST_F(NcclAsked, UsersOwnSetting_IsKept) {
   for (const auto& [name, tuning] : std::vector<std::pair<const char*, NcclTuning>>{
            {"NCCL_ALGO", {.algorithm = "tree"}}, {"NCCL_PROTO", {.protocol = "ll"}}, {"NCCL_DEBUG", {.channels = 2}}}) {
     ScopedEnvironment users;
@@ -99,7 +99,7 @@ TEST_F(NcclAsked, AUsersOwnSettingIsNotOverruled) {
 }
 
 // The words that are looked for, in the library that is linked.
-TEST_F(NcclAsked, TheLinesAreThoseOfTheLibrary) {
+TEST_F(NcclAsked, LogLines_AreTheLibrarys) {
   std::ifstream in(TTT_NCCL_LIBRARY, std::ios::binary);
   ASSERT_TRUE(in) << TTT_NCCL_LIBRARY;
   std::ostringstream bytes;

@@ -29,7 +29,7 @@ TEST(Statistics, ClosedForms) {
   EXPECT_EQ(sum({1, 1e100, 1, -1e100}), 2);
 }
 
-TEST(Statistics, OlympicMeanDropsTheBestAndTheWorst) {
+TEST(Statistics, OlympicMean_DropsBestAndWorst) {
   EXPECT_EQ(olympic_mean({10, 20, 40, 30, 90}), 30);
   EXPECT_EQ(olympic_mean({7, 7, 7, 7, 7}), 7);
   EXPECT_THROW(olympic_mean({1, 2, 3, 4}), std::invalid_argument);
@@ -55,7 +55,7 @@ TEST(Statistics, MedianIntervalHasTheTabulatedRanks) {
   }
 }
 
-TEST(Statistics, EqualNumpyOnRandomSamplesWithTies) {
+TEST(Statistics, RandomSamplesWithTies_EqualNumpy) {
   TTT_NEED_PYTHON("numpy, scipy");
   TempFolder folder;
   std::vector<std::vector<double>> sets;
@@ -174,7 +174,7 @@ TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
 
 // How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it
 // says, give or take four deviations.
-TEST(Statistics, LargeIntervalsCoverAsOftenAsTheySay) {
+TEST(Statistics, LargeIntervals_CoverAsStated) {
   Stream random(random_bits(1, Purpose::kTest, 4));
   const std::vector<double> levels = {0.2, 0.05, 0.01};
   std::vector<int> missed(levels.size());

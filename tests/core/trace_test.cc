@@ -42,7 +42,7 @@ TEST(Trace, CountsWhatFindsNoRoom) {
   EXPECT_EQ(lane.dropped(), 5);  // what ends outside of the window is not missed
 }
 
-TEST(Trace, ALaneIsFoundByItsNameAndGrowsWhileItIsEmpty) {
+TEST(Trace, EmptyLane_GrowsUnderItsName) {
   Recorder recorder(0, 1);
   Lane& lane = recorder.lane("gradients", 1);
   EXPECT_EQ(&recorder.lane("gradients", 50), &lane);

@@ -1,7 +1,12 @@
 #include "core/whole_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
 
 #include "core/temp_folder.h"
 #include "tests/support/message_of.h"
@@ -19,7 +24,7 @@ TEST(WholeFile, IsWrittenWholeAndReadBack) {
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
 }
 
-TEST(WholeFile, SaysWhatCannotBeReadOrWritten) {
+TEST(WholeFile, UnreadableOrUnwritable_IsNamed) {
   TempFolder folder;
   const std::string base = folder.path().string();
   EXPECT_EQ(test::message_of<UsageError>([&] { read_whole_file(base + "/none"); }),
@@ -36,6 +41,24 @@ TEST(WholeFile, SaysWhatCannotBeReadOrWritten) {
   EXPECT_NE(test::message_of<UsageError>([&] { write_whole_file(base, "x"); }).find("Cannot write '" + base + "'"),
       std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(base + ".tmp"));
+}
+
+TEST(WholeFile, DeviceOrPipe_WrittenInPlace) {
+  TempFolder folder;
+  const std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);  // so that the writer does not wait for one
+  ASSERT_GE(reader, 0);
+  write_whole_file(pipe, "through");
+  std::array<char, 16> got{};
+  EXPECT_EQ(::read(reader, got.data(), got.size()), 7);
+  EXPECT_EQ(std::string(got.data()), "through");
+  ::close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+
+  EXPECT_NE(test::message_of<UsageError>([] { write_whole_file("/dev/full", "x"); }).find("No space left on device"),
+      std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using cuda::Activity;
 
-TEST(Activities, TimeInWhichSeveralRunCountsOnce) {
+TEST(Activities, Overlap_CountsOnce) {
   // 10 .. 30 and 20 .. 25 within it, 28 .. 40 over its end, 50 .. 60: busy for 40 of 50.
   const cuda::ActivityReport r =
       cuda::summarise({{{"b", true, 20, 25}, {"a", true, 10, 30}, {"copy", false, 28, 40}, {"a", true, 50, 60}}, 3});
@@ -77,33 +77,33 @@ result::RunRecord run_of(FakeLog& log, std::int64_t count, std::vector<std::int6
   return recorder.snapshot();
 }
 
-TEST(DeviceProfile, IsOfTheStepsThatWereAskedFor) {
+TEST(DeviceProfile, Profile_IsOfStepsAskedFor) {
   FakeLog log;
   std::vector<std::int64_t> looked_at;
   const result::RunRecord r = run_of(log, 8, looked_at);
   EXPECT_EQ(log.started, 1);
   // nothing else of the run is on the device when the records begin and when they end
   EXPECT_EQ(looked_at, (std::vector<std::int64_t>{2, 4}));
-  const result::Json& profile = r.health.at("profile");
-  EXPECT_EQ(profile.at("from"), 3);
-  const result::Json& rank = profile.at("ranks").at(0);
-  EXPECT_EQ(rank.at("rank"), 0);
-  EXPECT_EQ(rank.at("steps"), 2);
-  EXPECT_EQ(rank.at("window_s"), 4.0);
-  EXPECT_EQ(rank.at("busy_s"), 3.0);
-  EXPECT_EQ(rank.at("total_s"), 3.0);
-  EXPECT_EQ(rank.at("kernels"), 1);
-  EXPECT_EQ(rank.at("copies_and_fills"), 1);
-  EXPECT_EQ(rank.at("longest").at(0), (result::Json{{"name", "k"}, {"calls", 1}, {"total_s", 2.0}}));
+  const result::ProfileRecord& profile = r.health.profile.value();
+  EXPECT_EQ(profile.from, 3);
+  const result::RankProfile& rank = profile.ranks.at(0);
+  EXPECT_EQ(rank.rank, 0);
+  EXPECT_EQ(rank.steps, 2);
+  EXPECT_EQ(rank.window_s, 4.0);
+  EXPECT_EQ(rank.busy_s, 3.0);
+  EXPECT_EQ(rank.total_s, 3.0);
+  EXPECT_EQ(rank.kernels, 1);
+  EXPECT_EQ(rank.copies_and_fills, 1);
+  EXPECT_EQ(result::json_of(rank.longest.at(0)), (result::Json{{"name", "k"}, {"calls", 1}, {"total_s", 2.0}}));
   EXPECT_EQ(r.warnings, test::toy_record().warnings);
 }
 
-TEST(DeviceProfile, OfARunThatEndsBeforeIsMissedWithAWarning) {
+TEST(DeviceProfile, RunEndsBefore_IsAWarning) {
   for (const std::int64_t steps : {2, 4}) {
     FakeLog log;
     std::vector<std::int64_t> looked_at;
     const result::RunRecord r = run_of(log, steps, looked_at);
-    EXPECT_FALSE(r.health.contains("profile"));
+    EXPECT_FALSE(r.health.profile.has_value());
     ASSERT_EQ(r.warnings.size(), test::toy_record().warnings.size() + 1);
     EXPECT_NE(r.warnings.back().find("before step 5"), std::string::npos) << r.warnings.back();
   }

@@ -165,7 +165,7 @@ const std::vector<std::string> kRecording = {"settle", "free_bytes", "begin", "b
 const std::vector<std::string> kTakingBack = {"end_stream", "end_device_allocations", "end_host_allocations",
     "release_device_pool", "release_host_pool", "end_random_numbers", "forget_error"};
 
-TEST(RecordedGraphs, AreMadeByCallsInThisOrderAndShareAPool) {
+TEST(RecordedGraphs, Calls_InOrderWithOnePool) {
   Machine m;
   const auto device = graphs(m);
   int worked = 0;
@@ -222,11 +222,11 @@ void fails_and_recovers(const Failure& f, const std::string& said) {
   m.expect_idle();
 }
 
-TEST(RecordedGraphs, AfterTheFailureOfEachCallTheNextRecordingSucceeds) {
+TEST(RecordedGraphs, EachCallFails_NextRecordingSucceeds) {
   for (const std::string& call : kRecording) fails_and_recovers({call, {call}}, "fake: " + call);
 }
 
-TEST(RecordedGraphs, AfterWorkThatFailsTheNextRecordingSucceeds) {
+TEST(RecordedGraphs, FailingWork_NextRecordingSucceeds) {
   fails_and_recovers({.name = "work that throws", .calls = {}, .work_throws = true}, "the work cannot be recorded");
   fails_and_recovers({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true},
       "fake: an operation that is not permitted");

@@ -124,7 +124,7 @@ TEST_F(LoaderTest, RecordsThatWorkersWaitForRoom) {
 }
 
 // MLPerf's clock must run before the first record is touched.
-TEST_F(LoaderTest, HeldItReadsNothingBeforeTheFirstNext) {
+TEST_F(LoaderTest, Held_ReadsNothingBeforeNext) {
   DataSettings s = tiny_settings(80);
   s.workers = 0;
   const std::vector<HostBatch> want = take(s, 6);
@@ -173,7 +173,7 @@ TEST_F(LoaderTest, PaddingIsZeroInReusedMemory) {
   }
 }
 
-TEST_F(LoaderTest, EvaluationGivesEveryImageOnceWithoutTargets) {
+TEST_F(LoaderTest, Evaluation_EveryImageOnceWithoutTargets) {
   const DataSettings s = tiny_settings();
   std::multiset<std::int64_t> ids;
   int fillers = 0;
@@ -228,7 +228,7 @@ TEST_F(LoaderTest, WaitsForTheConsumer) {
 }
 
 // A shard whose second record is no JPEG, although its checksum is right.
-TEST_F(LoaderTest, CorruptJpegIsNamedAtItsBatchForAnyNumberOfWorkers) {
+TEST_F(LoaderTest, CorruptJpeg_NamedAtItsBatch) {
   const TempFolder folder;
   const ShardFile& source = *set_->shards()[0];
   ShardIndex index = source.index();
@@ -277,7 +277,7 @@ TEST_F(LoaderTest, ContradictionsAreRefusedWithTheRemedy) {
   refused([](DataSettings& s) { s.long_side = 32; }, "raise data.long_side");
 }
 
-TEST_F(LoaderTest, CapacityIsTheLargestCountRoundedUp) {
+TEST_F(LoaderTest, Capacity_IsLargestCountRoundedUp) {
   std::int64_t most = 0;
   for (std::int64_t i = 0; i < set_->size(); ++i) most = std::max(most, set_->objects(i));
   EXPECT_EQ(most, set_->max_objects());

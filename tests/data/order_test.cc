@@ -14,7 +14,7 @@
 namespace ttt::data {
 namespace {
 
-TEST(Permutation, IsOneForEverySizeAndChangesWithEpochAndSeed) {
+TEST(Permutation, AnySize_IsAPermutation) {
   for (const std::int64_t n : {1, 2, 3, 4, 5, 15, 16, 17, 100, 1023, 1024, 1025, 117266}) {
     const Permutation p(n, 1, 0), next(n, 1, 1), other(n, 2, 0);
     std::vector<bool> hit(static_cast<std::size_t>(n));
@@ -73,7 +73,7 @@ std::vector<std::int64_t> global_images(
   return out;
 }
 
-TEST(TrainOrder, TheSameForAnyRanksAndAfterAnyRestart) {
+TEST(TrainOrder, AnyRanksOrRestart_SameOrder) {
   const MixedSet mixed;
   for (const bool grouped : {false, true})
     for (const char* last : {"drop", "wrap"}) {
@@ -89,7 +89,7 @@ TEST(TrainOrder, TheSameForAnyRanksAndAfterAnyRestart) {
     }
 }
 
-TEST(TrainOrder, EpochsDropOrWrapTheLastBatch) {
+TEST(TrainOrder, LastBatch_IsDroppedOrWrapped) {
   const MixedSet mixed;
   DataSettings data;
   for (const bool wrap : {false, true}) {
@@ -111,7 +111,7 @@ TEST(TrainOrder, EpochsDropOrWrapTheLastBatch) {
   }
 }
 
-TEST(TrainOrder, GroupsNeverMixAndAllImagesComeUp) {
+TEST(TrainOrder, Groups_NeverMixAndAllAppear) {
   const MixedSet mixed;
   DataSettings data;
   data.group_by_aspect = true;
@@ -161,7 +161,7 @@ TEST(TrainOrder, ImpossibleBatchesAreRefused) {
       std::string::npos);
 }
 
-TEST(EvalOrder, EveryImageOnceInOrderOverAllRanks) {
+TEST(EvalOrder, AllRanks_EveryImageOnce) {
   const MixedSet mixed;
   for (const int ranks : {1, 2, 5}) {
     std::vector<std::int64_t> seen;

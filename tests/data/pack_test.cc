@@ -63,7 +63,7 @@ class Packing : public testing::Test {
   PackSettings settings_;
 };
 
-TEST_F(Packing, MissingCorruptAndWrongImagesAreNamed) {
+TEST_F(Packing, MissingOrCorruptImage_IsNamed) {
   const std::string image = folder_ / "train" / "000000000003.jpg", whole = test::read_text(image);
   fs::remove(image);
   fails<UsageError>("000000000003.jpg of image 3 is missing");
@@ -79,7 +79,7 @@ TEST_F(Packing, MissingCorruptAndWrongImagesAreNamed) {
   fails<DataError>("has 64 x 60 pixels where the annotations say 64 x 64");
 }
 
-TEST_F(Packing, FileNameOutsideFolder_IsRefusedUnlessAsked) {
+TEST_F(Packing, FileNameOutsideFolder_IsRefused) {
   fs::create_directory(folder_ / "private");
   const fs::path image = folder_ / "train/000000000003.jpg", away = folder_ / "private/3.jpg";
   fs::rename(image, away);
@@ -109,7 +109,7 @@ TEST_F(Packing, NothingToPack_IsSaid) {
   fails<UsageError>("is no regular file");
 }
 
-TEST_F(Packing, AnnotationsOutsideTheirImageAreNamedClippedOrSkipped) {
+TEST_F(Packing, OutsideImage_NamedClippedOrSkipped) {
   const std::int64_t annotations = pack(settings_).annotations;
   fs::remove_all(settings_.out);
   edit("\"bbox\": [", "\"bbox\": [60, 0, 20, 30], \"was\": [");
@@ -151,7 +151,7 @@ TEST_F(Packing, JudgesBoxesPolygonsAndMasks) {
   EXPECT_EQ(judged("clip").skipped, 1);  // nothing is left of it
 }
 
-TEST_F(Packing, UnknownIdsDuplicatesFoldersAndNamesAreRefused) {
+TEST_F(Packing, UnknownIdsOrDuplicates_AreRefused) {
   edit("\"category_id\": ", "\"category_id\": 77, \"was\": ");
   fails<DataError>("names category 77");
   edit("\"category_id\": 77, \"was\": ", "\"category_id\": ");
@@ -193,7 +193,7 @@ TEST_F(Packing, NeverMixesTwoPackings) {
   EXPECT_EQ(find_shards(settings_.out, "train").size(), 1u);
 }
 
-TEST_F(Packing, FiltersImagesWithoutABoxToTrainOn) {
+TEST_F(Packing, ImageWithoutBox_IsLeftOut) {
   settings_.filter_empty = true;
   EXPECT_EQ(pack(settings_).images_left_out, 0);
   fs::remove_all(settings_.out);
@@ -207,7 +207,7 @@ TEST_F(Packing, FiltersImagesWithoutABoxToTrainOn) {
 }
 
 // A limit on the size of files is what a full disk looks like, without root: in a child, since it cannot be undone.
-TEST_F(Packing, AFullDiskIsOneSentenceAndLeavesNothing) {
+TEST_F(Packing, FullDisk_LeavesNothing) {
   std::fflush(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
@@ -241,7 +241,7 @@ TEST(Shapes, ExistingSet_IsKeptUnlessOverwritten) {
   EXPECT_NE(read_whole_file(json), before);
 }
 
-TEST(Shapes, SameBytesForAnyThreadsAndOthersForAnotherSeed) {
+TEST(Shapes, AnyThreads_SameBytes) {
   const TempFolder one, three, other;
   make_shapes({.train = 12, .val = 4, .size = 96, .seed = 3, .threads = 1}, one.path());
   make_shapes({.train = 12, .val = 4, .size = 96, .seed = 3, .threads = 3}, three.path());
@@ -323,7 +323,7 @@ TEST(Outline, RasterisesToTheSameBitmap) {
 
 const ShapesSettings kSmall{.train = 10, .val = 3, .size = 64, .threads = 1};
 
-TEST(DefaultDataset, ManyProcessesAtOnceGetOneSet) {
+TEST(DefaultDataset, ManyProcesses_GetOneSet) {
   const TempFolder cache;
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
@@ -346,7 +346,7 @@ TEST(DefaultDataset, ManyProcessesAtOnceGetOneSet) {
   EXPECT_NE(default_dataset(cache.path(), other), default_dataset(cache.path(), kSmall));
 }
 
-TEST(DefaultDataset, WhatAKilledAttemptLeftIsRemoved) {
+TEST(DefaultDataset, KilledAttempt_IsRemoved) {
   const TempFolder cache;
   ShapesSettings big = kSmall;
   big.train = 3000;
@@ -373,7 +373,7 @@ TEST(DefaultDataset, WhatAKilledAttemptLeftIsRemoved) {
   EXPECT_FALSE(half_done());
 }
 
-TEST_F(Packing, TheManifestIsReadAsItWasWritten) {
+TEST_F(Packing, Manifest_ReadsBack) {
   pack(settings_);
   const std::vector<ManifestEntry> entries = read_manifest(settings_.out);
   ASSERT_EQ(entries.size(), find_shards(settings_.out, "train").size());

@@ -47,7 +47,7 @@ TEST(SealedFile, EveryChangedByte_IsRefused) {
   }
 }
 
-TEST(Crc32c, CheckValueOfTheStandardAndChaining) {
+TEST(Crc32c, StandardCheckValue_Chains) {
   const std::string digits = "123456789";  // RFC 3720, B.4 and the catalogue of CRCs: E3069283
   EXPECT_EQ(crc32c(digits.data(), 9), 0xE3069283u);
   EXPECT_EQ(crc32c_portable(digits.data(), 9), 0xE3069283u);
@@ -97,7 +97,7 @@ class Shards : public testing::Test {
 };
 TinySet* Shards::tiny_ = nullptr;
 
-TEST_F(Shards, RecordsAreTheFilesByBothPaths) {
+TEST_F(Shards, Records_BothPathsEqualTheFiles) {
   for (const auto path : {ShardFile::Path::kPread, ShardFile::Path::kHdf5}) {
     const ShardSet set(tiny_->shards(), "train", path);
     EXPECT_GT(set.shards().size(), 1u);
@@ -114,7 +114,7 @@ TEST_F(Shards, RecordsAreTheFilesByBothPaths) {
   }
 }
 
-TEST_F(Shards, EveryFlippedByteOfARecordIsFoundAndNamed) {
+TEST_F(Shards, EveryFlippedByte_IsNamed) {
   const std::string path = copy();
   const ShardFile shard(path);
   const std::uint64_t at = *h5::File::open(path).byte_offset("/bytes") + shard.index().offset[1];
@@ -135,7 +135,7 @@ TEST_F(Shards, EveryFlippedByteOfARecordIsFoundAndNamed) {
   EXPECT_NO_THROW(shard.read(1, bytes));  // all is as it was
 }
 
-TEST_F(Shards, AnyCutIsRefusedInOneSentence) {
+TEST_F(Shards, AnyCut_IsRefused) {
   const std::string path = copy();
   const std::vector<char> whole = contents(path);
   for (std::size_t keep = 0; keep < whole.size(); keep += whole.size() / 40 + 1) {
@@ -146,7 +146,7 @@ TEST_F(Shards, AnyCutIsRefusedInOneSentence) {
   }
 }
 
-TEST_F(Shards, OtherVersionsAndOtherFilesAreNamed) {
+TEST_F(Shards, OtherVersionOrFile_IsNamed) {
   const std::string path = scratch_ / "train-00000-of-00001.h5";
   {
     h5::File file = h5::File::create(path);
@@ -169,7 +169,7 @@ TEST_F(Shards, OtherVersionsAndOtherFilesAreNamed) {
   EXPECT_NE(message.find("not an HDF5 file"), std::string::npos) << message;
 }
 
-TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
+TEST_F(Shards, MissingPart_IsNamed) {
   EXPECT_NE(
       message_of<UsageError>([&] { ShardSet(scratch_ / "none", "train"); }).find("no data folder"), std::string::npos);
   EXPECT_NE(message_of<UsageError>([&] { ShardSet(tiny_->shards(), "test"); }).find("no shards of split 'test'"),
@@ -192,7 +192,7 @@ TEST_F(Shards, MissingFoldersSplitsAndShardsAreNamed) {
 }
 
 // A shard as another program might write it: chunked bytes, which have no single place in the file.
-TEST_F(Shards, ChunkedBytesAreReadThroughTheLibrary) {
+TEST_F(Shards, ChunkedBytes_AreReadByHdf5) {
   TTT_NEED_PYTHON("h5py");
   const std::string path = copy(), rewritten = scratch_ / "chunked.h5";
   const std::string script =
@@ -217,7 +217,7 @@ TEST_F(Shards, ChunkedBytesAreReadThroughTheLibrary) {
   }
 }
 
-TEST(ShardWriter, UnfinishedFilesVanishAndFullDisksSaySo) {
+TEST(ShardWriter, UnfinishedFile_Vanishes) {
   const TempFolder folder;
   { const ShardWriter writer(folder / "train-00000-of-00001.h5", 1000); }
   EXPECT_TRUE(fs::is_empty(folder.path()));

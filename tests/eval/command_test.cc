@@ -217,6 +217,10 @@ print(json.dumps(e.stats.tolist())))");
   EXPECT_GT(stats[0], 0);
 }
 
+TEST_F(Command, FullDisk_IsAnError) {
+  expect_refused("gt.json dt.json --iou bbox --out /dev/full > /dev/null", 2, {"/dev/full", "No space left on device"});
+}
+
 TEST_F(Command, HashesAreThoseOfPycocotools) {
   TTT_NEED_DATA("eval_golden/mini_val_expected.json");
   const std::string data = shared_data().string();

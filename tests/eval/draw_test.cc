@@ -28,7 +28,7 @@ Colour at(const data::RgbImage& image, int x, int y) {
 
 constexpr Colour kRed{255, 0, 0};
 
-TEST(Draw, TheOutlineIsWhereTheBoxIs) {
+TEST(Draw, Outline_IsWhereTheBoxIs) {
   const data::RgbImage image = noise(20, 30);
   const std::vector<Marked> objects = {{.box = {4, 5, 10, 7}, .colour = kRed}};
   const data::RgbImage out = draw(image, objects);
@@ -39,7 +39,7 @@ TEST(Draw, TheOutlineIsWhereTheBoxIs) {
     }
 }
 
-TEST(Draw, FractionsTouchThePixelsThatTheyTouchAndMagnifyWithTheImage) {
+TEST(Draw, Fractions_MagnifyWithTheImage) {
   const data::RgbImage image = noise(20, 30);
   const data::RgbImage out = draw(image, std::vector<Marked>{{.box = {4.5, 5.25, 3.75, 7}, .colour = kRed}}, 2);
   ASSERT_EQ(out.width, 60);
@@ -51,7 +51,7 @@ TEST(Draw, FractionsTouchThePixelsThatTheyTouchAndMagnifyWithTheImage) {
   EXPECT_EQ(at(out, 13, 17), at(image, 6, 8));
 }
 
-TEST(Draw, AMaskTintsItsPixelsAndNoOther) {
+TEST(Draw, Mask_TintsOnlyItsPixels) {
   const data::RgbImage image = noise(6, 5);
   std::vector<std::uint8_t> bits(30);
   for (const int i : {0, 7, 8, 29}) bits[static_cast<std::size_t>(i)] = 1;  // row-major
@@ -79,7 +79,7 @@ TEST(Draw, NothingLeavesTheImage) {  // the address sanitizer looks at this one
   EXPECT_EQ(draw(image, {}).pixels, image.pixels);
 }
 
-TEST(Draw, ALabelStandsAboveItsBoxOrInsideWhereThereIsNoRoom) {
+TEST(Draw, Label_AboveOrInsideItsBox) {
   const data::RgbImage image = noise(60, 80);
   const TextShape text = text_shape("ring 0.97");
   const auto ground = [&](const data::RgbImage& out, int x, int y) {  // share of a place in the label's colours
@@ -102,7 +102,7 @@ TEST(Draw, ALabelStandsAboveItsBoxOrInsideWhereThereIsNoRoom) {
       1);
 }
 
-TEST(Font, LettersDifferAndAnyByteIsDrawn) {
+TEST(Font, Letters_DifferAndEveryByteDraws) {
   std::string all;
   for (int c = 1; c < 256; ++c) all += static_cast<char>(c);
   const TextShape shape = text_shape(all);
@@ -134,7 +134,7 @@ TEST(Objects, HighScoresOrTheBest) {
   EXPECT_EQ(marked(found[2], "ring").mask, nullptr);
 }
 
-TEST(Png, ReadsBackAndRefusesWhatIsNotWhole) {
+TEST(Png, PartialFile_IsRefused) {
   const data::RgbImage image = noise(13, 21);
   const std::string png = data::encode_png(image);
   const auto bytes = [&](std::size_t n) { return std::span(reinterpret_cast<const std::uint8_t*>(png.data()), n); };

@@ -30,7 +30,7 @@ std::vector<Detection> read_detections(const std::filesystem::path& file) {
   return out;
 }
 
-TEST(Memory, SentInTwoPartsAndEvaluatedEqualsPycocotools) {
+TEST(Memory, TwoParts_EqualPycocotools) {
   TTT_NEED_DATA("eval_golden/coco128_expected.json");
   const auto data = test::shared_data();
   const json expected = json::parse(std::ifstream(data / "eval_golden/coco128_expected.json"));

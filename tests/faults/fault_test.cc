@@ -35,7 +35,7 @@ TEST(Fault, IsUnderstood) {
   EXPECT_EQ(parse_fault("rank=0,step=0,kind=signal_twice,signal=USR1").signal, SIGUSR1);
 }
 
-TEST(Fault, RefusalsNameTheThingAndWhatIsAllowed) {
+TEST(Fault, Refusals_NameWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
       {"", {"'' is not key=value", "rank=3,step=40,kind=kill"}},
       {"rank=3,step=40", {"kind=... is missing"}},

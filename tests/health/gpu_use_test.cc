@@ -32,30 +32,30 @@ class GpuUseTest : public testing::Test {
 
 TEST_F(GpuUseTest, EnergyPowerAndClocksAreRecorded) {
   const result::RunRecord r = run("0000:00:00.0", 10);
-  const result::Json& gpus = r.health.at("gpus");
-  EXPECT_EQ(gpus.at("energy_j"), 2000.0);  // fake_nvml.c: from one question to the next
-  EXPECT_EQ(gpus.at("joules_per_image"), 50.0);
-  ASSERT_EQ(gpus.at("ranks").size(), 1u);
-  const result::Json& rank = gpus.at("ranks")[0];
-  EXPECT_EQ(rank.at("rank"), 0);
-  EXPECT_EQ(rank.at("gpu"), "Fake GPU");
-  EXPECT_GE(rank.at("looks"), 2);
-  EXPECT_EQ(rank.at("power_w").at("least"), 300.0);
-  EXPECT_EQ(rank.at("power_w").at("most"), 500.0);
+  const result::GpusRecord& gpus = r.health.gpus.value();
+  EXPECT_EQ(gpus.energy_j, 2000.0);  // fake_nvml.c: from one question to the next
+  EXPECT_EQ(gpus.joules_per_image, 50.0);
+  ASSERT_EQ(gpus.ranks.size(), 1u);
+  const result::GpuRecord& rank = gpus.ranks[0];
+  EXPECT_EQ(rank.rank, 0);
+  EXPECT_EQ(rank.gpu, "Fake GPU");
+  EXPECT_GE(rank.looks, 2);
+  EXPECT_EQ(rank.power_w->least, 300.0);
+  EXPECT_EQ(rank.power_w->most, 500.0);
   // as many of the one as of the other, or one more
-  EXPECT_NEAR(rank.at("power_w").at("mean").get<double>(), 400, 100.0 / 2);
-  EXPECT_EQ(rank.at("sm_clock_mhz").at("mean"), 1980.0);
-  EXPECT_EQ(rank.at("busy_percent").at("most"), 97.0);
-  EXPECT_EQ(rank.at("temperature_c").at("most"), 50.0);
-  EXPECT_EQ(rank.at("memory_bytes").at("most"), static_cast<double>(std::int64_t{40} << 30));
-  EXPECT_TRUE(rank.at("slowed_by").empty());
+  EXPECT_NEAR(rank.power_w->mean, 400, 100.0 / 2);
+  EXPECT_EQ(rank.sm_clock_mhz->mean, 1980.0);
+  EXPECT_EQ(rank.busy_percent->most, 97.0);
+  EXPECT_EQ(rank.temperature_c->most, 50.0);
+  EXPECT_EQ(rank.memory_bytes->most, static_cast<double>(std::int64_t{40} << 30));
+  EXPECT_TRUE(rank.slowed_by.empty());
   EXPECT_EQ(r.warnings, test::toy_record().warnings);
 }
 
-TEST_F(GpuUseTest, AGpuThatIsSlowedDownIsAWarning) {
+TEST_F(GpuUseTest, SlowedGpu_IsAWarning) {
   ::setenv("FAKE_NVML_REASONS", "64", 1);  // nvmlClocksThrottleReasonHwThermalSlowdown
   const result::RunRecord r = run("0000:01:00.0", 1);
-  EXPECT_EQ(r.health.at("gpus").at("ranks")[0].at("slowed_by"), (result::Json{{"heat (hardware)", 1.0}}));
+  EXPECT_EQ(r.health.gpus.value().ranks[0].slowed_by, (std::map<std::string, double>{{"heat (hardware)", 1.0}}));
   ASSERT_EQ(r.warnings.size(), test::toy_record().warnings.size() + 1);
   const std::string& warning = r.warnings.back();
   for (const char* part : {"rank 0", "heat (hardware)", "100 %"})

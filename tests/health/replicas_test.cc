@@ -50,9 +50,9 @@ TEST(ReplicaCheck, EqualReplicasPassAndAreCounted) {
   r.check->evaluation_started({.step = 30});  // just checked
   r.check->evaluation_started({.step = 35});
   r.check->run_ended({});
-  const result::Json health = r.recorder.snapshot().health.at("replica_checks");
-  EXPECT_EQ(health.at("checks"), 4);
-  EXPECT_EQ(health.at("bytes"), 4 * (2 * (135 + 231 + 33) + 40));
+  const result::ReplicaChecksRecord health = r.recorder.snapshot().health.replica_checks.value();
+  EXPECT_EQ(health.checks, 4);
+  EXPECT_EQ(health.bytes, 4 * (2 * (135 + 231 + 33) + 40));
 }
 
 // One bit of one number on the last rank: of every tensor that is compared, anywhere in it.

@@ -36,7 +36,7 @@ TEST(ReplicaVote, TheMajorityIsRight) {
   EXPECT_TRUE(root->majority);
 }
 
-TEST(ReplicaVote, WithoutAMajorityTheLowestRankIsTheReference) {
+TEST(ReplicaVote, NoMajority_LowestRankIsReference) {
   const auto two = find_disagreement({{1, 2}, {1, 3}});
   EXPECT_FALSE(two->majority);
   EXPECT_EQ(two->ranks, std::vector<int>{1});
@@ -84,7 +84,7 @@ std::vector<Sign> waiting(std::size_t ranks) {
 }
 const std::vector<std::string> kNodes = {"a", "a", "b", "b"};
 
-TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
+TEST(Watchdog, AwaitedRank_IsNamed) {
   auto signs = waiting(4);
   signs[2] = {.step = 40, .stage = kDataWait, .silent_s = 0.1, .still_s = 5.04};
   EXPECT_EQ(describe_stand(signs, kNodes, 1),
@@ -92,7 +92,7 @@ TEST(Watchdog, NamesTheRankThatTheOthersWaitFor) {
 }
 
 // On a GPU the others' hosts wait for their devices, which wait in a collective.
-TEST(Watchdog, RanksThatWaitForTheirDevicesAreNotTheCause) {
+TEST(Watchdog, WaitingForDevices_IsNoCause) {
   auto signs = waiting(4);
   for (Sign& s : signs) s.stage = comm::kDeviceStage;
   signs[2] = {.step = 40, .stage = kForward, .silent_s = 0.1, .still_s = 5.04};
@@ -109,7 +109,7 @@ TEST(Watchdog, RanksThatWaitForTheirDevicesAreNotTheCause) {
       0u);
 }
 
-TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
+TEST(Watchdog, LostRank_IsNamedFirst) {
   auto signs = waiting(4);
   signs[3] = {.step = 39, .stage = kForward, .silent_s = 4.4, .still_s = 4.4};
   signs[0].stage = kForward, signs[0].still_s = 0.2;
@@ -121,7 +121,7 @@ TEST(Watchdog, NamesTheRankThatIsGoneBeforeThoseAtWork) {
       "(all_reduce_max(double))");
 }
 
-TEST(Watchdog, SaysWhatTheKernelSaysOfAProcess) {
+TEST(Watchdog, ProcessState_IsTheKernels) {
   auto signs = waiting(3);
   signs[0].process = comm::Process::kGone, signs[0].silent_s = 0.3;
   signs[2].process = comm::Process::kStopped, signs[2].silent_s = 4;
@@ -184,7 +184,7 @@ struct Watched {
   Watchdog dog;  // last: its thread uses all of the above
 };
 
-TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
+TEST(Watchdog, Limit_EndsTheRunOnlyThen) {
   Watched w(0.5);
   w.heart.stand_still(0.49);
   w.dog.run_started({});
@@ -202,7 +202,7 @@ TEST(Watchdog, GivesUpAtItsLimitAndNotBefore) {
       << w.reason;
 }
 
-TEST(Watchdog, LeavesTheWordToTheLowestRankThatLives) {
+TEST(Watchdog, LowestLivingRank_Speaks) {
   constexpr double kWord_s = 2;
   const auto gives_up_after_s = [](Watched& w) {
     w.heart.stand_still(100);
@@ -219,7 +219,7 @@ TEST(Watchdog, LeavesTheWordToTheLowestRankThatLives) {
   EXPECT_LT(gives_up_after_s(heir), kWord_s);
 }
 
-TEST(Watchdog, IsQuietOnceTheRunHasEndedOrWhereItIsOff) {
+TEST(Watchdog, EndedRunOrOff_IsQuiet) {
   Watched ended(0.2), off(0);
   off.heart.stand_still(100);
   ended.dog.run_started({}), off.dog.run_started({});
@@ -231,7 +231,7 @@ TEST(Watchdog, IsQuietOnceTheRunHasEndedOrWhereItIsOff) {
   EXPECT_FALSE(off.given_up);
 }
 
-TEST(Watchdog, DiagnosisIsEmptyWhereNothingIsAmiss) {
+TEST(Watchdog, HealthyRun_EmptyDiagnosis) {
   Watched w(100);
   EXPECT_EQ(w.dog.diagnosis(), "");
   w.heart.tell(2, [](Sign& s) { s.silent_s = 3; });

@@ -69,7 +69,7 @@ TEST(PasteMask, SmallBufferOrNanBox_Refused) {
   EXPECT_EQ(touched[2] * touched[3], 0);
 }
 
-TEST(Sgd, GradScale_AppliedFirstInRangeOnly) {
+TEST(Sgd, GradScale_FirstInRangeOnly) {
   for (const std::int64_t n : {0, 1, 15, 16, 17, 1000}) {
     Guarded<float> weight(n), momentum(n), halved(n), other(n);
     std::vector<float> grad(n), half(n);

@@ -128,7 +128,7 @@ TEST(Proposals, TiesAndNan_EqualDefinition) {
   }
 }
 
-TEST(Proposals, CutOverBatch_KeepsBestOfAll) {
+TEST(Proposals, CutOverBatch_KeepsBest) {
   Rpn r = small_rpn(3, true);
   r.p.cut_over_batch = true, r.p.post_nms_batch = 100, r.p.post_nms = 100, r.p.coder.legacy = true;
   Guarded<float> boxes(3 * 100 * 4), scores(3 * 100);
@@ -143,7 +143,7 @@ TEST(Proposals, CutOverBatch_KeepsBestOfAll) {
   for (int n = 0; n < 3; ++n) EXPECT_EQ(count[n], expected[n]);
 }
 
-TEST(Proposals, AnyThreads_SameBitsAllNanNone) {
+TEST(Proposals, AllNan_GivesNone) {
   Rpn r = small_rpn(4, true);
   Guarded<float> boxes(4 * 120 * 4), scores(4 * 120);
   Guarded<std::int32_t> count(4);

@@ -57,7 +57,7 @@ template <class Condition> bool comes_true(Condition&& condition) {
   return true;
 }
 
-TEST(BackgroundLoad, TakesAProcessorPartOfTheTimeAndIsGoneAfterwards) {
+TEST(BackgroundLoad, Load_TakesItsShareThenEnds) {
   ASSERT_TRUE(children().empty());
   pid_t process = 0;
   {

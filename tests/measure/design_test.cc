@@ -48,7 +48,7 @@ std::vector<std::string> settings_of_rows(const std::vector<Pairing>& rows) {
   return names;
 }
 
-TEST(Design, EveryDesignIsMadeUnderEachSetting) {
+TEST(Design, EverySetting_HasEveryDesign) {
   const std::size_t rows_of_a_setting[] = {2, 3, 3};
   std::size_t i = 0;
   for (const char* design : {"leave_one_out", "ladder", "factorial"}) {
@@ -68,12 +68,12 @@ TEST(Design, EveryDesignIsMadeUnderEachSetting) {
   EXPECT_EQ(settings_of_rows(designed({shapes()}, "one_off")), (std::vector<std::string>{"3 images", "5 images"}));
 }
 
-TEST(Design, WithoutSettingsThereIsOneUnderTheRecipeAsItIs) {
+TEST(Design, NoSettings_UsesTheRecipe) {
   EXPECT_EQ(settings_of_rows(designed({seeds(), workers()}, "ladder")), (std::vector<std::string>{"", "", ""}));
   EXPECT_EQ(settings_of_rows(designed({workers()}, "null")), std::vector<std::string>{""});
 }
 
-TEST(Design, SettingsThatWouldBeLostAreRefused) {
+TEST(Design, LostSettings_AreRefused) {
   Ablation other = workers();
   other.settings = {{.name = "one epoch", .change = [](train::Recipe& r) { r.train.epochs = 1; }}};
   const std::string both = message_of<UsageError>([&] { designed({shapes(), other}, "factorial"); });
@@ -89,7 +89,7 @@ TEST(Design, SettingsThatWouldBeLostAreRefused) {
   EXPECT_NE(by_itself.find("'shapes' measures an operation by itself"), std::string::npos) << by_itself;
 }
 
-TEST(Components, TwoOwnersOfASlot_AreRefused) {
+TEST(Components, TwoOwnersOfASlot_Refused) {
   Components c = components_of({});
   EXPECT_TRUE(c.replaced().empty());
   c.step.replace("first", [](auto&) { return nullptr; });
@@ -98,7 +98,7 @@ TEST(Components, TwoOwnersOfASlot_AreRefused) {
       "'first' and 'second' both set the step, so one would undo the other: combine only one of them.");
 }
 
-TEST(Components, AblationsOfOneSlot_AreNotCombined) {
+TEST(Components, AblationsOfOneSlot_NotCombined) {
   const auto replacing = [](const char* name) {
     Ablation a = plain(name, nullptr);
     a.variants[1].components = [name](Components& c) { c.optimizer.replace(name, [](auto&) { return nullptr; }); };

@@ -43,7 +43,7 @@ Judged judged(const Pairing& pairing, const result::Comparison& hit, std::size_t
   return {o.verdict, o.reason};
 }
 
-TEST(Judgement, FiveOfFortyIntervalsMayMissNothing) {
+TEST(Judgement, FiveOfFortyMisses_ArePassed) {
   const auto five = judged(kNull, row("null", 0), 35, row("null", 0.02), 5),
              six = judged(kNull, row("null", 0), 34, row("null", -0.02), 6);
   EXPECT_EQ(five.verdict, Verdict::kPassed);
@@ -53,12 +53,12 @@ TEST(Judgement, FiveOfFortyIntervalsMayMissNothing) {
   EXPECT_EQ(six.reason, "null: 34 of 40 intervals say what is there, 5 may miss it");
 }
 
-TEST(Judgement, EighteenOfTwentyMustFindWhatWasPlanted) {
+TEST(Judgement, EighteenOfTwenty_MustFindPlanted) {
   EXPECT_EQ(judged(kPlanted, row("planted", 0.02), 18, row("planted", 0), 2).verdict, Verdict::kPassed);
   EXPECT_EQ(judged(kPlanted, row("planted", 0.02), 17, row("planted", 0), 3).verdict, Verdict::kIncorrect);
 }
 
-TEST(Judgement, WhatWasPlantedIsFoundWhereTheIntervalHasItAndNotZero) {
+TEST(Judgement, PlantedEffect_InIntervalWithoutZero) {
   const auto all = [](const result::Comparison& r) { return judged(kPlanted, r, 20, r, 0).verdict; };
   EXPECT_EQ(all(row("planted", 0.02)), Verdict::kPassed);
   EXPECT_EQ(all(row("planted", 0.018)), Verdict::kPassed);
@@ -67,7 +67,7 @@ TEST(Judgement, WhatWasPlantedIsFoundWhereTheIntervalHasItAndNotZero) {
   EXPECT_EQ(all(row("planted", -0.02)), Verdict::kIncorrect);
 }
 
-TEST(Judgement, FewerThanEightIntervalsProveNothingEitherWay) {
+TEST(Judgement, FewerThanEight_ProveNothing) {
   const auto seven = judged(kNull, row("null", 0), 0, row("null", 0.02), 7);
   EXPECT_EQ(seven.verdict, Verdict::kPassed);
   EXPECT_NE(seven.reason.find("null: 0 of 7 intervals say what is there, too few for a proof"), std::string::npos)
@@ -76,7 +76,7 @@ TEST(Judgement, FewerThanEightIntervalsProveNothingEitherWay) {
   EXPECT_EQ(judged(kNull, row("null", 0), 6, row("null", 0.02), 2).verdict, Verdict::kIncorrect);
 }
 
-TEST(Judgement, NoIntervalAndANumberThatIsNoneAreMisses) {
+TEST(Judgement, NoInterval_IsAMiss) {
   ASSERT_FALSE(result::effect(row("null", 0, 0.005, 5).samples));
   EXPECT_EQ(judged(kNull, row("null", 0), 38, row("null", 0, 0.005, 5), 2).reason,
       "40 comparisons measured, promises kept; null: 38 of 40 intervals say what is there, 5 may miss it");
@@ -87,7 +87,7 @@ TEST(Judgement, NoIntervalAndANumberThatIsNoneAreMisses) {
   }
 }
 
-TEST(Judgement, OnlyMeasuredRowsOfAKnownEffectAreProofs) {
+TEST(Judgement, OnlyMeasuredKnownEffects_AreProofs) {
   Pairing ordinary = kNull;
   ordinary.built_alike = false;
   EXPECT_EQ(judged(ordinary, row("zero_grad", 0.02), 20, row("zero_grad", 0.02), 0).reason,
@@ -102,7 +102,7 @@ TEST(Judgement, OnlyMeasuredRowsOfAKnownEffectAreProofs) {
       0u);
 }
 
-TEST(Judgement, ABrokenPromiseAndATrainingThatBlewUpAreIncorrect) {
+TEST(Judgement, BrokenPromiseOrNan_IsIncorrect) {
   for (const char* status : {"same_build", "promise_broken", "incorrect"}) {
     result::Comparison broken = row("zero_grad", 0);
     broken.status = status, broken.reason = "the bits differ";

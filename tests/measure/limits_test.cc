@@ -15,7 +15,7 @@ std::vector<Pairing> pairings_of(const std::string& names) {
 // A number without a range reaches the allocator, whatever it is. AblateRecipe holds every setting of a training, too.
 TEST(Limits, EveryNumber_HasFiniteRange) { test::expect_ranges(result::field_table(AblateRecipe(eval::mask_rcnn()))); }
 
-TEST(Limits, AreTheAblationsUnlessTheUserSaysOtherwise) {
+TEST(Limits, UsersLimits_OverruleTheAblations) {
   const Pairing usual = pairings_of("optimizer")[0], planted = pairings_of("planted")[0];
   EXPECT_EQ(limit_s(usual, {}), harness::PairedSettings().limit_s);
   EXPECT_GT(limit_s(planted, {}), limit_s(usual, {}));
@@ -23,7 +23,7 @@ TEST(Limits, AreTheAblationsUnlessTheUserSaysOtherwise) {
   EXPECT_EQ(limit_s(planted, {.limit_s = 7}), 7);
 }
 
-TEST(Limits, ProofsAreNotCutShortByTheBudgetOfTheOthers) {
+TEST(Limits, Proofs_AreNotCutByBudget) {
   const auto planted = pairings_of("planted"), usual = pairings_of("optimizer");
   EXPECT_EQ(budget_s(usual, {}), 1200);
   EXPECT_EQ(budget_s(planted, {}), 20 * limit_s(planted[0], {}));

@@ -43,7 +43,7 @@ class Noting final : public Arm {
   std::vector<double> outputs_ = {7};
 };
 
-TEST(OwnThread, EverythingOfASideRunsOnItsOwnThread) {
+TEST(OwnThread, Side_RunsOnItsOwnThread) {
   std::vector<std::thread::id> a_threads, b_threads;
   {
     OwnThreadArm a([&] { return std::make_unique<Noting>(a_threads); }),
@@ -69,7 +69,7 @@ TEST(OwnThread, EverythingOfASideRunsOnItsOwnThread) {
   EXPECT_TRUE(c10::AutogradState::get_tls_state().get_multithreading_enabled());  // of this thread
 }
 
-TEST(OwnThread, WhatIsThrownThereIsThrownHereAndTheSideGoesOn) {
+TEST(OwnThread, ThrownThere_IsCaughtHere) {
   std::vector<std::thread::id> threads;
   OwnThreadArm arm([&] { return std::make_unique<Noting>(threads); });
   EXPECT_EQ(test::message_of<Incorrect>([&] { arm.block(-1); }), "no such block");
@@ -86,7 +86,7 @@ Ablation cudnn_autotune() {
 
 // What every row of it would run on a GPU, on the host, where the setting changes nothing: the same numbers on both
 // sides.
-TEST(CudnnAutotune, EveryCallOfTheConvolutionHasTheSameNumbers) {
+TEST(CudnnAutotune, EveryConvolutionCall_SameNumbers) {
   comm::World world(nullptr, nullptr);
   const harness::Options options;
   const harness::Launch launch;
@@ -123,7 +123,7 @@ TEST(CudnnAutotune, EveryCallOfTheConvolutionHasTheSameNumbers) {
   EXPECT_NE(block_of(of_known[2], 0), block_of(of_known[2], 1));  // another shape
 }
 
-TEST(CudnnAutotune, OnAHostEveryRowSaysWhyThereIsNone) {
+TEST(CudnnAutotune, Host_EveryRowNotSupported) {
   const Ablation a = cudnn_autotune();
   EXPECT_EQ(a.unsupported({.device = "cpu"}), "cuDNN's autotuning exists on CUDA devices only");
   EXPECT_EQ(a.unsupported({.device = "cuda"}), "");

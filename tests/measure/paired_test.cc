@@ -18,7 +18,7 @@ namespace {
 using test::Scripted;
 using test::Scripts;
 
-TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
+TEST(Paired, Pairs_SameStepsBothOrders) {
   const auto by_step = [](std::int64_t step, std::int64_t) { return 1.0 + static_cast<double>(step); };
   Scripts sides(by_step, by_step);
   const auto s =
@@ -36,7 +36,7 @@ TEST(Paired, PairsAreTheSameStepsAndBothOrdersAreThere) {
   for (const int steps : sides.a->blocks) EXPECT_EQ(steps, 5);
 }
 
-TEST(Paired, BuildsTakeTurnsInWhatIsMadeAndRunFirst) {
+TEST(Paired, Builds_AlternateWhichIsFirst) {
   const auto steady = [](std::int64_t, std::int64_t) { return 1.0; };
   Scripts sides(steady, steady);
   const auto s = measure_pairs(sides, {.limit_s = 1e9, .builds = 8, .min_rounds = 1});
@@ -50,7 +50,7 @@ TEST(Paired, BuildsTakeTurnsInWhatIsMadeAndRunFirst) {
     for (const int builds : made) EXPECT_EQ(builds, 3);
 }
 
-TEST(Paired, DriftOfTheMachineIsNoEffect) {
+TEST(Paired, MachineDrift_IsNoEffect) {
   const auto drifting = [](double factor) {
     return [factor](std::int64_t, std::int64_t now) { return factor * (1 + 0.001 * static_cast<double>(now)); };
   };
@@ -64,7 +64,7 @@ TEST(Paired, DriftOfTheMachineIsNoEffect) {
   EXPECT_GT((halves[0] - halves[1]) / static_cast<double>(s.size() / 2), 0.002);
 }
 
-TEST(Paired, WarmsUpUntilARoundIsNotFaster) {
+TEST(Paired, WarmUp_EndsWhenNotFaster) {
   const auto cooling = [](std::int64_t step, std::int64_t) { return 1 + 4 * std::exp(-static_cast<double>(step) / 8); };
   Scripts sides(cooling, cooling);
   const auto s = measure_pairs(sides, {.limit_s = 1e9});
@@ -72,7 +72,7 @@ TEST(Paired, WarmsUpUntilARoundIsNotFaster) {
   for (std::size_t i = 0; i < s.size(); ++i) EXPECT_LT(s.baseline_s[i], 1.1);
 }
 
-TEST(Paired, WarmsUpForOneRoundWhereABuildBeginsWarm) {
+TEST(Paired, WarmBuild_WarmsUpOneRound) {
   // the machine, not the build
   const auto cooling = [](std::int64_t, std::int64_t now) { return 1 + 4 * std::exp(-static_cast<double>(now) / 16); };
   Scripts sides(cooling, cooling);
@@ -81,7 +81,7 @@ TEST(Paired, WarmsUpForOneRoundWhereABuildBeginsWarm) {
   EXPECT_LT(s.warmup_turns, 20 + 11);
 }
 
-TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
+TEST(Paired, Stops_PreciseTimeOrInterrupted) {
   Stream draw(random_bits(1, Purpose::kTest, 9));
   const auto noisy = [&](double spread) {
     return [&draw, spread](std::int64_t, std::int64_t) { return 1 + spread * (draw.uniform() - 0.5); };
@@ -113,7 +113,7 @@ TEST(Paired, StopsWhenPreciseWhenTimeIsSpentOrWhenAsked) {
 
 // An interval may miss by the 5 % less what the looks before the last might have missed by; seven looks are there up to
 // 400 rounds.
-TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
+TEST(Paired, EarlierLooks_RaiseConfidence) {
   constexpr double kEach = 0.05 / 7;
   Stream draw(random_bits(1, Purpose::kTest, 12));
   const auto noisy = [&](double spread) {
@@ -155,7 +155,7 @@ TEST(Paired, ConfidenceMakesUpForTheLooksBefore) {
 // As many builds as a busy machine needs, whose effects differ by 5 %. Intervals of 95 % looked at after every four
 // builds miss in 60 of 1,000 (another program says, in numpy). Here 50 may by the guarantee; half of the 60 are asked
 // for.
-TEST(Paired, EndingWhenPreciseDoesNotMakeIntervalsMiss) {
+TEST(Paired, EarlyEnd_KeepsCoverage) {
   Stream draw(random_bits(1, Purpose::kTest, 13));
   const auto steady = [](double seconds) { return [seconds](std::int64_t, std::int64_t) { return seconds; }; };
   int missed = 0, precise = 0;
@@ -175,7 +175,7 @@ TEST(Paired, EndingWhenPreciseDoesNotMakeIntervalsMiss) {
 }
 
 // However much building costs, half of the time goes to samples, and the least number of builds fits into the limit.
-TEST(Paired, RoundsOfABuildPayForBuildingIt) {
+TEST(Paired, RoundsPerBuild_PayForBuilding) {
   const auto steady = [](std::int64_t, std::int64_t) { return 1.0; };  // a round takes 8 s
   const auto rounds_where_building_takes = [&](double seconds, double limit_s) {
     Scripts sides([&](std::int64_t) { return std::pair(steady, steady); }, seconds);
@@ -190,7 +190,7 @@ TEST(Paired, RoundsOfABuildPayForBuildingIt) {
   for (const std::int64_t rounds : late) EXPECT_LE(rounds, 5);
 }
 
-TEST(Paired, ABlockHasTwoStepsOrOneWhereStepsAreLong) {
+TEST(Paired, LongSteps_BlockOfOne) {
   const auto length = [](double step_s, int asked) {
     const auto constant = [](std::int64_t, std::int64_t) { return 1.0; };
     Scripts sides(constant, constant);
@@ -207,7 +207,7 @@ TEST(Paired, ABlockHasTwoStepsOrOneWhereStepsAreLong) {
 // The whole way from times to a finding: how often the interval misses a true effect of 1 %, early stopping included.
 // Each build has its own offset, and the side built second is always slower; and that rounds of one build would not
 // do.
-TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
+TEST(Paired, KnownEffect_IsCovered) {
   Stream draw(random_bits(1, Purpose::kTest, 10));
   const auto missed = [&](std::int64_t builds) {
     int missed = 0;
@@ -236,7 +236,7 @@ TEST(Paired, IntervalsCoverAKnownEffectWhateverTheLuckOfABuild) {
   EXPECT_GT(missed(1), 80);
 }
 
-TEST(Paired, PhasesAreMeansOfARoundOverTheStepsThatCount) {
+TEST(Paired, Phases_AreMeansOfARound) {
   const auto by_step = [](double factor) {
     return [factor](std::int64_t step, std::int64_t) {
       return PhaseTimes{0, factor * static_cast<double>(step + 1), 0, 0, 0, 1};
@@ -265,7 +265,7 @@ TEST(Paired, PhasesAreMeansOfARoundOverTheStepsThatCount) {
 
 // Estimates and intervals of the whole way, from times to result, against numpy and scipy's signed-rank test; several
 // rounds a build, and one build.
-TEST(Paired, EffectAndChangesOfPhasesEqualAnIndependentEstimate) {
+TEST(Paired, EffectAndPhases_EqualIndependentEstimate) {
   TTT_NEED_PYTHON("numpy, scipy");
   TempFolder folder;
   Stream draw(random_bits(1, Purpose::kTest, 11));
@@ -278,8 +278,9 @@ TEST(Paired, EffectAndChangesOfPhasesEqualAnIndependentEstimate) {
         30);
     result::Comparison c{.ablation = "toy", .promise = "bitwise", .gate_steps = 1};
     c.samples = measure_pairs(sides, {.half_width = 1e-9, .limit_s = builds == 1 ? 80.0 : 500.0, .builds = builds});
-    test::write_text(folder / "row.json", result::comparison_json(c).dump());
-    const auto read = result::comparison_from_json(result::Json::parse(test::read_text(folder / "row.json")), "row");
+    test::write_text(folder / "row.json", result::json_of(c).dump());
+    const auto read =
+        result::record_from_json<result::Comparison>(result::Json::parse(test::read_text(folder / "row.json")), "row");
     auto intervals = result::phase_changes(read.samples);
     EXPECT_EQ(intervals.size(), result::kPhaseNames.size());
     const auto e = result::effect(read.samples), step = result::step_change(read.samples);

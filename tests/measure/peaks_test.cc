@@ -35,7 +35,7 @@ TEST(Peaks, ImpossibleRatesAreRefusedByName) {
   EXPECT_NE(refusal("B/s", {}), "");
 }
 
-TEST(Peaks, OneRankHasEveryPeakButAllReduce) {
+TEST(Peaks, OneRank_NoAllReducePeak) {
   const auto comm = comm::make_single();
   const std::vector<Peak> peaks = measure_peaks(*comm, {.seconds_each = 0.02});
   std::vector<std::string> names;

@@ -13,14 +13,14 @@ std::string off(std::vector<float> ours, std::vector<float> peer, double toleran
   return difference<float>("x", ours, peer, tolerance, fraction);
 }
 
-TEST(Difference, ToleranceIsRelativeAboveOneAndAbsoluteBelow) {
+TEST(Difference, Tolerance_RelativeAboveOne) {
   EXPECT_EQ(off({100.f, 0.f}, {100.5f, 0.009f}, 0.01), "");
   EXPECT_NE(off({100.f, 0.f}, {102.f, 0.f}, 0.01), "");
   EXPECT_NE(off({100.f, 0.f}, {100.f, 0.02f}, 0.01), "");
   EXPECT_EQ(off({1, 2, 3, 5}, {1, 2, 3, 4}, 0), "x: 1 of 4 results differ from the peer's, by up to 0.25 (allowed: 0)");
 }
 
-TEST(Difference, NanSizesAndNothingAtAllAreDifferences) {
+TEST(Difference, NanOrSize_IsADifference) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_NE(off({nan}, {1}, 1e9), "");
   EXPECT_NE(off({1}, {nan}, 1e9), "");
@@ -57,7 +57,7 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Run> runs;
 };
 
-TEST(Add, AWrongCaseIsAnErrorAndNotTimed) {
+TEST(Add, WrongCase_IsErrorNotTimed) {
   for (const Shape& s : kShapes) add<Case>("op", s, "ours", &Case::run)->Iterations(5);
   Collector collector;
   benchmark::RunSpecifiedBenchmarks(&collector, "op/wrong");

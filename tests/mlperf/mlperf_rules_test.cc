@@ -110,7 +110,7 @@ TEST(ClosedRules, EachIsBrokenByItself) {
 }
 
 // What the rules leave to the one who runs it.
-TEST(ClosedRules, LeaveWhatChangesNoNumberOrIsTunable) {
+TEST(ClosedRules, TunableSettings_BreakNoRule) {
   Recipe r = closed();
   r.data.workers = 9, r.data.padding = "batch", r.data.prefetch = 7,
   r.model.as<model::ModelConfig>().shapes = "dynamic", r.train.threads = 3, r.train.reducer.kind = "blocking";
@@ -140,7 +140,7 @@ TEST(ClosedRules, AllowThePublishedHyperParameters) {
   }
 }
 
-TEST(Divisions, ClosedRefusesNamingRuleKeyAndWhatIsAllowed) {
+TEST(Divisions, Closed_NamesRuleKeyAllowed) {
   const Recipe ref = reference();
   Recipe r = closed();
   r.train.schedule.lr = 0.13, r.model.as<model::ModelConfig>().backbone.width = 32,
@@ -176,7 +176,7 @@ TEST(Divisions, AskForNames) {
 }
 
 // A run told by hand: the log's lines in their order, and what an exception leaves.
-TEST(RunEvents, WriteTheLogAndTheRecordOfTheSameMoments) {
+TEST(RunEvents, LogAndRecord_SameMoments) {
   const Recipe ref = reference(), r = closed();
   TempFolder folder;
   for (const bool thrown : {false, true}) {

@@ -79,7 +79,7 @@ TEST_F(Judge, ASoundClusterHasNoFault) {
   EXPECT_NE(node_check("hosts").sentence.find("8 ranks on 4 nodes, 2 on each"), std::string::npos);
 }
 
-TEST_F(Judge, ARankOfAnotherBuildIsNamed) {
+TEST_F(Judge, OtherBuild_IsNamed) {
   facts[5]["build"]["libraries"]["mpi"]["runtime"] = "5.0.0";
   EXPECT_CHECK(node_check("versions"), "failed",
       "Of rank 5 (node 2), libraries.mpi.runtime is \"5.0.0\" and not \"4.1.4\" as of the others");
@@ -87,7 +87,7 @@ TEST_F(Judge, ARankOfAnotherBuildIsNamed) {
   EXPECT_CHECK(node_check("versions"), "failed", "Of ranks 1, 5, commit is");
 }
 
-TEST_F(Judge, AVariableThatWasNotPassedOnIsNamed) {
+TEST_F(Judge, MissingVariable_IsNamed) {
   for (Json& f : facts) f["environment"]["OMP_NUM_THREADS"] = "2";
   EXPECT_EQ(node_check("environment").status, "ok");
   facts[6]["environment"].erase("OMP_NUM_THREADS");
@@ -105,7 +105,7 @@ TEST_F(Judge, NodesThatDifferAreNamed) {
   EXPECT_CHECK(node_check("hosts"), "warning", "Node 2 differs in cpu (\"Other CPU\", the others \"Some CPU\")");
 }
 
-TEST_F(Judge, SharedCoresFailUnlessTheyAreMeant) {
+TEST_F(Judge, SharedCores_FailUnlessMeant) {
   facts[3]["cores"] = "1-2";
   EXPECT_CHECK(node_check("binding"), "warning", "Ranks may wander between the cores of their node: times vary more.");
   facts[2]["cores"] = facts[3]["cores"] = "1";
@@ -143,7 +143,7 @@ TEST_F(Judge, GovernorsAreCompared) {
   EXPECT_CHECK(node_check("frequency"), "not_supported", "No node tells");
 }
 
-TEST_F(Judge, GpusAreCountedAndTheirFaultsNamed) {
+TEST_F(Judge, Gpus_AreCountedAndFaultsNamed) {
   settings.gpus_per_node = 2;
   EXPECT_CHECK(node_check("gpus"), "failed", "Node 0 has 0 GPUs, not 2");
   Json sound = {{"name", "GPU X"}, {"uncorrected_ecc_errors", 0}, {"temperature_c", 40}, {"slowed_by", Json::array()}},
@@ -164,7 +164,7 @@ TEST_F(Judge, GpusAreCountedAndTheirFaultsNamed) {
   EXPECT_CHECK(node_check("gpus"), "failed", "Node 3 has 1 GPUs, not 2");
 }
 
-TEST_F(Judge, EveryRankNeedsAGpuOfItsOwn) {
+TEST_F(Judge, EveryRank_NeedsItsOwnGpu) {
   EXPECT_CHECK(node_check("gpu_binding"), "not_supported", "no CUDA driver");
   gpu(0, Json::array({{{"name", "GPU X"}}}));
   EXPECT_CHECK(node_check("gpu_binding"), "warning", "Ranks 0, 1, 2, 3, 4, 5, 6, 7 would have no GPU: no CUDA driver.");
@@ -196,7 +196,7 @@ TEST_F(Judge, ShardsThatDifferAreNamed) {
   EXPECT_CHECK(measured_check("shards"), "ok", "1 kB of shards");
 }
 
-TEST_F(Judge, AClockThatIsOffIsNamedOnlyWhereThatIsSure) {
+TEST_F(Judge, WrongClock_IsNamedWhereSure) {
   measured.clock_of_rank[4] = {.offset_s = -3, .uncertainty_s = 2.5};
   EXPECT_EQ(measured_check("clocks").status, "ok");
   measured.clock_of_rank[4].uncertainty_s = 0.1;
@@ -212,7 +212,7 @@ TEST_F(Judge, ASlowRankIsNamed) {
   EXPECT_CHECK(measured_check("speed"), "ok", "Not judged");
 }
 
-TEST_F(Judge, ASlowLinkIsNamedByItsNode) {
+TEST_F(Judge, SlowLink_IsNamedByNode) {
   for (int root = 0; root < 4; ++root) measured.link_s[root][1] = 0.1;  // receives slowly
   EXPECT_CHECK(measured_check("links"), "warning", "Node 1 receives at 10 % of the median rate or less");
   measured.link_s.assign(4, std::vector<double>(4, 0.01));
@@ -221,7 +221,7 @@ TEST_F(Judge, ASlowLinkIsNamedByItsNode) {
   EXPECT_CHECK(measured_check("links"), "warning", "Node 2 sends at 20 % of the median rate or less");
 }
 
-TEST_F(Judge, TheAllReduceIsRightAndFastEnough) {
+TEST_F(Judge, AllReduce_RightAndFastEnough) {
   const Check c = measured_check("all_reduce");
   EXPECT_CHECK(c, "ok", "8 bytes over 8 ranks take 20 us, 82.6 MB take 0.2 s: 1 GB/s of bus bandwidth");
   EXPECT_EQ(c.facts.at("bus_bytes_per_s_samples").size(), 3u);

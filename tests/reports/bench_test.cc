@@ -24,7 +24,7 @@ Json document(const Json& entries) {
       {"context", {{"num_cpus", 4}, {"load_avg", {3.5, 1, 1}}, {"executable", "micro_x"}}}, {"benchmarks", entries}};
 }
 
-TEST(Bench, TimesAreInSecondsAndCountersInColumns) {
+TEST(Bench, Times_InSecondsCountersInColumns) {
   Json with = entry("b/8", 5, "ms");
   with["items_per_second"] = 1600.0;
   const Document d = bench({bench_from_json(
@@ -43,7 +43,7 @@ TEST(Bench, TimesAreInSecondsAndCountersInColumns) {
       render_text(d, 200).find("The machine was busy when it began: a load of 3.50 on 4 CPUs"), std::string::npos);
 }
 
-TEST(Bench, RepetitionsAreOneRowWithTheirMedian) {
+TEST(Bench, Repetitions_OneRowWithMedian) {
   Json mean = entry("a", 77, "us");
   mean["run_type"] = "aggregate", mean["aggregate_name"] = "median";
   const BenchFile f = bench_from_json(
@@ -58,7 +58,7 @@ TEST(Bench, RepetitionsAreOneRowWithTheirMedian) {
   EXPECT_EQ(alone.rows[0][4].text, "-");
 }
 
-TEST(Bench, AnErrorIsARowThatSaysSo) {
+TEST(Bench, Error_IsARow) {
   Json broken = entry("a", 0, "ns");
   broken["error_occurred"] = true, broken["error_message"] = "no GPU here";
   const Table t = std::get<Table>(bench({bench_from_json(document(Json::array({broken})), "f")})[2]);
@@ -80,7 +80,7 @@ TEST(Bench, AMissingMemberIsNamed) {
   }
 }
 
-TEST(Inputs, KindsAreSeenInTheContentAndBadFilesAreNamed) {
+TEST(Inputs, Kind_IsOfTheContent) {
   TempFolder folder;
   const auto file = [&](const std::string& name, const std::string& text) {
     test::write_text(folder / name, text);

@@ -27,7 +27,7 @@ std::vector<NamedRun> two_runs() {
   return {{"a.json", a}, {"b.json", b}};
 }
 
-TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
+TEST(Compare, SameWork_RatioAndInterval) {
   const std::string text = render_text(compare(two_runs()), 200);
   EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
   EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
@@ -36,7 +36,7 @@ TEST(Compare, PrintsRatiosAndTheIntervalOfTheSameWork) {
   EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
 }
 
-TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
+TEST(Compare, IncomparableRuns_AreNamed) {
   std::vector<NamedRun> runs = two_runs();
   runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
   runs[1].record.verdict = result::Verdict::kSmoke;
@@ -51,7 +51,7 @@ TEST(Compare, SaysWhatMakesRunsLessThanComparable) {
   EXPECT_THROW(compare({runs[0]}), UsageError);
 }
 
-TEST(Compare, NamesTheKeyForWhichThereIsNoInterval) {
+TEST(Compare, NoInterval_KeyIsNamed) {
   const auto reason = [](auto&& change) {
     std::vector<NamedRun> runs = two_runs();
     change(runs[1].record);
@@ -68,7 +68,7 @@ TEST(Compare, NamesTheKeyForWhichThereIsNoInterval) {
 }
 
 // A run that a signal ended after its target was reached has a time to target.
-TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
+TEST(Compare, FailureAfterTarget_IsNotMissed) {
   std::vector<NamedRun> runs = two_runs();
   runs[1].record.verdict = result::Verdict::kFailed;
   const std::string text = render_text(compare(runs), 200);
@@ -77,7 +77,7 @@ TEST(Compare, AFailureAfterTheTargetIsNoMissedTarget) {
 }
 
 // B has 400 steps more, which take ten times as long: they are in B's median and neither in the ratio nor its interval.
-TEST(Compare, RunsOfOtherLengths_RatioAndIntervalShareSteps) {
+TEST(Compare, OtherLengths_ShareSteps) {
   std::vector<NamedRun> runs = two_runs();
   for (std::int64_t i = 48; i < 448; ++i) {
     result::StepSample sample = test::toy_step(i);
@@ -89,7 +89,7 @@ TEST(Compare, RunsOfOtherLengths_RatioAndIntervalShareSteps) {
   EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
 }
 
-TEST(Compare, OneRunNotPassed_FactorsHaveNoRatio) {
+TEST(Compare, FailedRun_HasNoRatio) {
   std::vector<NamedRun> runs = two_runs();
   const auto ratio = [&] { return line_with(render_text(compare(runs), 200), "time to target"); };
   EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 1.000");
@@ -111,7 +111,7 @@ TEST(Compare, Ablations_PeaksAndBaselinesOnly) {
   EXPECT_THROW(compare({{"a.json", a}, {"b.json", toy_record()}}), UsageError);
 }
 
-TEST(Compare, TheOrderOfFilesTurnsTheRatioAround) {
+TEST(Compare, ReversedFiles_InvertTheRatio) {
   std::vector<NamedRun> runs = two_runs();
   const auto ab = step_time_change(runs[0].record, runs[1].record).interval,
              ba = step_time_change(runs[1].record, runs[0].record).interval;

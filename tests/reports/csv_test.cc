@@ -17,7 +17,7 @@ TEST(Csv, QuotesAsRfc4180) {
       "table,file,warning\r\n\"a, \"\"b\"\"\",\"x\"\"y\",\"1,2\"\r\n\"a, \"\"b\"\"\",plain,two words\r\n");
 }
 
-TEST(Csv, UnitsAreInNamesAndNumbersAreNotRounded) {
+TEST(Csv, Units_InNamesNumbersUnrounded) {
   Table t{.header = {"phase", "median", "95 % interval", "share"}};
   t.rows = {{"forward", {"1.23 ms", 0.00123456789, "s"}, {"1 to 2", 1.0625, 2.03125, "%"}, {"1.0 %", 1.03, "%"}},
       {"other", "-", "-", "-"}};
@@ -26,7 +26,7 @@ TEST(Csv, UnitsAreInNamesAndNumbersAreNotRounded) {
       "[%]\r\n,forward,0.00123456789,1.0625,2.03125,1.03\r\n,other,,,,\r\n");
 }
 
-TEST(Csv, AColumnOfSeveralUnitsNamesThemPerRow) {
+TEST(Csv, SeveralUnits_NamedPerRow) {
   Table t{.header = {"", "time"}, .headless = true};
   t.add("epochs to target", {{"2.00", 2}});
   t.add("= training", {{"4.000 s", 4, "s"}});
@@ -43,7 +43,7 @@ TEST(Csv, NoTextIsAFormula) {
       "y,-1,'+1+1,,'=HYPERLINK(1)\r\n'=cmd,training,'@a,'-b,c-d,?=1\r\n");
 }
 
-TEST(Csv, ANumberWithItsIntervalIsThreeColumns) {
+TEST(Csv, Interval_IsThreeColumns) {
   Table t{.header = {"variant", "images/s"}};
   t.rows = {{"a", "2.00 (1.50 to 3.00)"}, {"b", {"7.00", 7}}, {"c", "-"}};
   t.rows[0][1].values = {2, 1.5, 3};

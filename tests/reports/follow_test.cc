@@ -62,7 +62,7 @@ TEST_F(Follow, SaysWhereARunStands) {
   }
 }
 
-TEST_F(Follow, BeforeTheFirstStepAndWithATornLine) {
+TEST_F(Follow, TornLine_IsLeftOut) {
   EXPECT_NE(once("run.json").find(" 0 of at most 12"), std::string::npos);
   recorder_.step(test::toy_step(0));
   const std::string journal = (folder_ / "run.json.journal/rank00000.jsonl").string();
@@ -82,9 +82,7 @@ TEST_F(Follow, NamesWhatIsNotThere) {
 }
 
 TEST_F(Follow, ShowsNormsWhereThereIsTelemetry) {
-  recorder_.update([](RunRecord& r) {
-    r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000});
-  });
+  recorder_.update([](RunRecord& r) { r.telemetry = test::toy_telemetry(0).without_samples(); });
   recorder_.telemetry(test::toy_sample(1));
   EXPECT_EQ(line_with(once("run.json"), "mask_head"), "mask_head 5 8.16 7.81e-03");
 }
@@ -111,7 +109,7 @@ TEST_F(Follow, EndsWithTheResult) {
   EXPECT_NE(text.find("done"), std::string::npos);
 }
 
-TEST_F(Follow, InAPipeItPrintsALineForNewsAndThenTheEnd) {
+TEST_F(Follow, Pipe_LinePerNewsThenEnd) {
   std::thread run([this] {
     for (int i = 0; i < 4; ++i) {
       recorder_.step(test::toy_step(i));
@@ -129,14 +127,14 @@ TEST_F(Follow, InAPipeItPrintsALineForNewsAndThenTheEnd) {
   EXPECT_EQ(r.output.find('\x1b'), std::string::npos);
 }
 
-TEST(Sparkline, HasItsLeastAndItsGreatestBlock) {
+TEST(Sparkline, Least_AndGreatestBlock) {
   EXPECT_EQ(sparkline({}, 10), "");
   EXPECT_EQ(sparkline({2, 2, 2}, 10), "▁▁▁");
   EXPECT_EQ(sparkline({0, 1, 2, 3, 4, 5, 6, 7}, 8), "▁▂▃▄▅▆▇█");
   EXPECT_EQ(sparkline({0, 0, 7, 7}, 2), "▁█");
 }
 
-TEST(Remaining, IsUnknownWhereTheRecordDoesNotSay) {
+TEST(Remaining, UnknownLength_IsUnknown) {
   RunRecord r = started();
   EXPECT_EQ(remaining(r).total_steps, 12);
   EXPECT_LT(remaining(r).seconds, 0);

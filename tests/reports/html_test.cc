@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ctime>
 
-#include "core/clock.h"
 #include "core/rng.h"
 #include "core/temp_folder.h"
 #include "reports/packed_text.h"
@@ -55,7 +55,7 @@ TEST(Html, HostileTextsStayTexts) {
 }
 
 // Two panels, since an operation's time has nothing in common with a step's.
-TEST(Plots, EffectsOfStepsAndOperations_AreApart) {
+TEST(Plots, StepsAndOperations_AreApart) {
   RunRecord r = test::toy_ablation();
   r.comparisons.push_back(r.comparisons[0]);
   r.comparisons.back().phases = result::Json::object();
@@ -65,7 +65,7 @@ TEST(Plots, EffectsOfStepsAndOperations_AreApart) {
   EXPECT_EQ(plots[1]["title"], "One operation alone: a.json");
 }
 
-TEST(Plots, TimeToTarget_OnlyOfRunsThatPassed) {
+TEST(Plots, TimeToTarget_OfPassedRuns) {
   RunRecord smoke = test::toy_record();
   smoke.verdict = result::Verdict::kSmoke;
   EXPECT_TRUE(time_plots({{"smoke.json", smoke}}).empty());
@@ -83,12 +83,17 @@ TEST(Html, MillionSteps_TakeSeconds) {
   for (std::int64_t i = 8; i < 1'000'000; ++i) r.steps.add(test::toy_step(i));
   Inputs in;
   in.results.push_back({{"long.json", r}, "{}"});
-  const double start_s = now_s();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr double kLimit_s = 30;
+#else
+  constexpr double kLimit_s = 3;
+#endif
+  const std::clock_t start = std::clock();  // of the processor: others may use it too
   EXPECT_FALSE(html_page(in).empty());
-  EXPECT_LT(now_s() - start_s, 3);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, kLimit_s);
 }
 
-TEST(Html, IsOneFileThatFetchesNothingAndSaysWhatIsMissing) {
+TEST(Html, OneFile_FetchesNothing) {
   const std::string page = html_page(inputs());
   const std::string empty = html_page({});  // without the hostile texts
   for (const char* part : {" src=", "@import", "url(", "<link"})
@@ -100,7 +105,7 @@ TEST(Html, IsOneFileThatFetchesNothingAndSaysWhatIsMissing) {
   EXPECT_NE(page.find("it was truncated"), std::string::npos);
 }
 
-TEST(Html, NothingAtAllIsStillAPage) {
+TEST(Html, NoInput_IsStillAPage) {
   const std::string page = html_page({});
   EXPECT_NE(page.find("0 results, 0 files of micro-benchmarks, 0 left out"), std::string::npos);
 }
@@ -129,7 +134,7 @@ TEST(Html, ThirtyResultsStayBelowThreeMegabytes) {
   EXPECT_LT(html_page(in).size(), 3'000'000u);
 }
 
-TEST(Html, NumbersAreWrittenAsResultsWriteThem) {
+TEST(Html, Numbers_AreTheResults) {
   Stream random(random_bits(1, Purpose::kTest, 6));
   int shortest = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -200,7 +205,7 @@ test::CommandResult load(const TempFolder& folder, const std::string& page, cons
 #define TTT_NEED_CHROMIUM() \
   if (chromium().empty()) GTEST_SKIP() << "no Chromium: apt-get install chromium"
 
-TEST(Browser, DrawsEveryPlotUnpacksEveryFileAndHasNoErrors) {
+TEST(Browser, Page_DrawsWithoutErrors) {
   TTT_NEED_CHROMIUM();
   for (const char* options : {"", "--blink-settings=preferredColorScheme=0"}) {
     TempFolder folder;
@@ -215,7 +220,7 @@ TEST(Browser, DrawsEveryPlotUnpacksEveryFileAndHasNoErrors) {
 
 // Chart.js draws what plots.cc means: the share of the bin from x[i] to x[i + 1] is the height at x[i], held until x[i
 // + 1].
-TEST(Browser, AHistogramsShareStandsOverItsBin) {
+TEST(Browser, HistogramShare_OverItsBin) {
   TTT_NEED_CHROMIUM();
   Inputs in;
   RunRecord r = test::toy_record();
@@ -241,7 +246,7 @@ TEST(Browser, AHistogramsShareStandsOverItsBin) {
 }
 
 // Does the check see what it is to see?
-TEST(Browser, ADamagedFileAndAForeignScriptAreSeen) {
+TEST(Browser, DamagedFileOrScript_IsSeen) {
   TTT_NEED_CHROMIUM();
   TempFolder folder;
   Inputs in = inputs();

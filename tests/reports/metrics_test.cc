@@ -28,7 +28,7 @@ std::set<std::string> derived(const std::string& text) {
   return terms;
 }
 
-TEST(MetricsFile, DerivesEveryLabelThatMayBePrinted) {
+TEST(MetricsFile, EveryLabel_IsDerived) {
   const auto terms = derived(test::read_text(TTT_SOURCE_DIR "/reports/METRICS.md"));
   ASSERT_GT(terms.size(), 50u);
   for (const std::string_view label : kLabels)

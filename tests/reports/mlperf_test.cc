@@ -74,7 +74,7 @@ TEST(LogRules, AcceptAWholeLog) {
   EXPECT_TRUE(v.relaxed.empty());
 }
 
-TEST(LogRules, NameTheKeyAndTheLineOfAFault) {
+TEST(LogRules, Fault_NamesKeyAndLine) {
   auto log = whole_log();
   line(log, "opt_base_learning_rate").value = 0.013;
   const LogVerdict v = check_log(text_of(log));
@@ -95,7 +95,7 @@ TEST(LogRules, EveryKeyMustBeThere) {
   }
 }
 
-TEST(LogRules, WhatReviewersLookAtIsNotTheComplianceCheckers) {
+TEST(LogRules, ReviewersRules_AreSeparate) {
   const std::map<std::string, std::function<void(std::vector<result::MllogLine>&)>> broken = {
       {"an epoch that was not evaluated", [](auto& log) { line(log, "eval_accuracy", 1).metadata["epoch_num"] = 3; }},
       {"epochs from 0",
@@ -127,7 +127,7 @@ TEST(LogRules, ARelaxedRuleIsSaid) {
       std::string::npos);
 }
 
-TEST(LogRules, SeedsDifferBetweenTheLogsOfASubmission) {
+TEST(LogRules, Seeds_DifferBetweenLogs) {
   const auto a = text_of(whole_log(1)), b = text_of(whole_log(2));
   EXPECT_EQ(check({{"a", a}, {"b", b}}).rejected, 0u);
   EXPECT_EQ(check({{"a", a}, {"b", b}, {"c", a}}).rejected, 1u);
@@ -138,7 +138,7 @@ TEST(LogRules, SeedsDifferBetweenTheLogsOfASubmission) {
 }
 
 // Stated for the last rounds of the benchmark: batch, reference mean, least accepted mean.
-TEST(ReferencePoints, AreThePublishedOnesPrunedAndInterpolated) {
+TEST(ReferencePoints, PublishedPoints_PrunedAndInterpolated) {
   const std::vector<ReferencePoint> pruned = pruned_reference_points();
   ASSERT_EQ(pruned.size(), 3u);
   EXPECT_EQ(pruned[0].global_batch, 8);
@@ -195,7 +195,7 @@ TEST(Published, HasTheKnownScores) {
   EXPECT_EQ(minutes.size(), 32u);
 }
 
-TEST(Published, StandsBesideOthersWithWhatIsNotKnownAsADash) {
+TEST(Published, UnknownValues_AreDashes) {
   Series own{.system = "mine"};
   own.attempts.push_back({.name = "a", .verdict = "passed", .run_s = 90, .images_per_s = 70});
   const Table t = beside({own, published()[0]});
@@ -217,14 +217,14 @@ TEST(Published, ADamagedFileNamesTheKey) {
 }
 
 // The table is what its script makes of the runs, and the logs say the same as the table.
-TEST(Published, IsMadeOfTheRunsByItsScript) {
+TEST(Published, PublishedTable_IsGeneratedByScript) {
   TTT_NEED_DATA("mlperf_published/maskrcnn_v3.0.csv");
   const auto made = test::run_command("python3 " TTT_SOURCE_DIR "/results/published/convert.py " +
                                       (test::shared_data() / "mlperf_published/maskrcnn_v3.0.csv").string());
   EXPECT_EQ(made.output, test::read_text(TTT_SOURCE_DIR "/results/published/mlperf_v3.0_maskrcnn.json"));
 }
 
-TEST(Published, TheTenLogsGiveTheScoresAndEpochsOfTheTable) {
+TEST(Published, TenLogs_GiveTheTable) {
   TTT_NEED_DATA("mlperf_published/logs");
   std::map<std::string, Series> table;
   for (const Series& s : published()) table[s.system] = s;

@@ -34,7 +34,20 @@ TEST_F(ReportProgram, ShowsAFileByDefault) {
   EXPECT_EQ(report("show --width 40 " + file).status, 0);
 }
 
-TEST_F(ReportProgram, RefusalsAreOneSentenceAndItsRemedy) {
+TEST_F(ReportProgram, Folders_AreSearchedAtEveryDepth) {
+  const std::filesystem::path deepest = folder_ / "machine" / "20260101_quickstart";
+  std::filesystem::create_directories(deepest);
+  result::write_result(folder_ / "top.json", toy_record());
+  result::write_result(folder_ / "machine" / "middle.json", toy_record());
+  result::write_result(deepest / "1.json", toy_record());
+  const std::string page = (folder_ / "page.html").string();
+  const auto r = report("html " + folder_.path().string() + " --out " + page);
+  ASSERT_EQ(r.status, 0) << r.output;
+  const std::string html = test::read_text(page);
+  for (const char* name : {"top.json", "middle.json", "1.json"}) EXPECT_NE(html.find(name), std::string::npos) << name;
+}
+
+TEST_F(ReportProgram, Refusals_OneSentenceAndRemedy) {
   std::string text = result::result_text(toy_record());
   test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));
   std::string edited = text;
@@ -73,7 +86,7 @@ TEST_F(ReportProgram, EveryCommandHasAnExample) {
 }
 
 // One run without a trace does not cost the report of those after it, and the exit code tells.
-TEST_F(ReportProgram, TimelineGoesOnAfterARunWithoutATrace) {
+TEST_F(ReportProgram, RunWithoutTrace_TimelineContinues) {
   RunRecord traced = toy_record(), ended = toy_record();
   traced.trace = test::toy_trace();
   ended.recipe.settings["train"] = {{"trace_steps", 20}};

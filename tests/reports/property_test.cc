@@ -64,7 +64,7 @@ std::multiset<std::string> lines(const std::string& text) {
   return all;
 }
 
-TEST(Property, TheOrderOfFilesDoesNotMatter) {
+TEST(Property, FileOrder_DoesNotMatter) {
   std::vector<NamedRun> runs;
   for (std::uint64_t n = 0; n < 7; ++n) runs.push_back({"run" + std::to_string(n), random_run(n)});
   runs[5].record.system["world_size"] = 77;  // a group of its own
@@ -90,7 +90,7 @@ TEST(Property, TheOrderOfFilesDoesNotMatter) {
   EXPECT_EQ(lines(render_text(ablations({a, b}), 200)), lines(render_text(ablations({b, a}), 200)));
 }
 
-TEST(Property, ATimeThatIsPrintedIsTheSampleInItsUnit) {
+TEST(Property, PrintedTime_IsTheSample) {
   Stream random(random_bits(1, Purpose::kTest, 9));
   const std::map<std::string, double> units = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
   for (int i = 0; i < 5000; ++i) {
@@ -106,7 +106,7 @@ TEST(Property, ATimeThatIsPrintedIsTheSampleInItsUnit) {
   }
 }
 
-TEST(Property, MedianOfAStepInMillisecondsIsTheSamplesInSecondsTimesAThousand) {
+TEST(Property, MedianMilliseconds_AreSecondsTimesThousand) {
   for (std::uint64_t n = 0; n < 20; ++n) {
     const RunRecord a = random_run(n), b = random_run(n + 100);
     const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[2]);
@@ -278,7 +278,7 @@ void no_zero_appears(const RunRecord& whole) {
   EXPECT_GT(read, 20u);
 }
 
-TEST(Property, WhatIsMissingNeverBecomesAZero) {
+TEST(Property, Missing_NeverBecomesZero) {
   no_zero_appears(random_run(3));
   no_zero_appears(test::toy_ablation());
 }

@@ -53,14 +53,14 @@ TEST(Show, ChecksInPlaceOfTraining) {
   EXPECT_EQ(text.find("Accuracy"), std::string::npos);
 }
 
-TEST(Show, FactsOfManyRanksAreThreeNumbers) {
+TEST(Show, ManyRanks_ThreeNumbers) {
   RunRecord r = test::toy_preflight();
   for (int rank = 0; rank < 9; ++rank) r.checks[2].facts["many_of_rank"].push_back(rank * 2);
   EXPECT_EQ(
       line_with(render_text(show_run(r), 160), "many_of_rank"), "speed.many_of_rank least 0, median 8, most 16 of 9");
 }
 
-TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
+TEST(Metrics, AfterTarget_DoesNotCount) {
   RunRecord r = toy_record();
   r.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);  // reached after 4 steps, 3 s into the run
   const TimeFactors f = time_factors(r);
@@ -72,14 +72,14 @@ TEST(Metrics, StepsAndEvaluationsAfterTheTargetDoNotCount) {
   EXPECT_EQ(f.unaccounted_s, 0);
 }
 
-TEST(Metrics, BothTargetsMustBeMetInOneEvaluation) {
+TEST(Metrics, BothTargets_InOneEvaluation) {
   RunRecord r = toy_record();
   r.accuracy = {test::toy_evaluation(1, 0.6, 0.4), test::toy_evaluation(2, 0.4, 0.6)};
   EXPECT_FALSE(time_factors(r).reached);
   EXPECT_EQ(time_factors(r).epochs, 2);
 }
 
-TEST(Metrics, ASumThatDoesNotMatchTheClockIsReported) {
+TEST(Metrics, WrongSum_IsReported) {
   RunRecord r = toy_record();
   r.steps.step_s[3] += 3;
   EXPECT_EQ(time_factors(r).unaccounted_s, -3);
@@ -88,7 +88,7 @@ TEST(Metrics, ASumThatDoesNotMatchTheClockIsReported) {
 }
 
 // toy_resumed: the toy run with 10 s lost, and stalls of 1 s in all.
-TEST(Metrics, InterruptionsAndCheckpointsAreFactorsOfTheirOwn) {
+TEST(Metrics, InterruptionsAndCheckpoints_AreFactors) {
   RunRecord r = test::toy_resumed();
   const TimeFactors f = time_factors(r);
   EXPECT_EQ(f.lost_s, 10);
@@ -109,7 +109,7 @@ TEST(Metrics, InterruptionsAndCheckpointsAreFactorsOfTheirOwn) {
 TEST(Metrics, GpusAreShownWithTheirEnergy) {
   RunRecord r = toy_record();
   EXPECT_EQ(render_text(show_run(r), 200).find("Toy GPU"), std::string::npos);
-  r.health["gpus"] = test::toy_gpus();
+  r.health.gpus = test::toy_gpus();
   std::string text = render_text(show_run(r), 200);
   EXPECT_EQ(line_with(text, "Toy GPU"),
       "0 Toy GPU 512 (300 to 700) W 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB "
@@ -117,25 +117,24 @@ TEST(Metrics, GpusAreShownWithTheirEnergy) {
   EXPECT_EQ(line_with(text, "energy per image"), "energy per image 400 J");
   EXPECT_EQ(line_with(text, "kJ"), "energy 51.2 kJ");
   // What the driver did not tell is not zero.
-  r.health["gpus"].erase("energy_j"), r.health["gpus"]["ranks"][0].erase("power_w"),
-      r.health["gpus"]["ranks"][0]["slowed_by"] = result::Json::object();
+  r.health.gpus->energy_j.reset(), r.health.gpus->ranks[0].power_w.reset(), r.health.gpus->ranks[0].slowed_by.clear();
   text = render_text(show_run(r), 200);
   EXPECT_EQ(line_with(text, "Toy GPU"),
       "0 Toy GPU - 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB nothing");
   EXPECT_EQ(text.find("energy"), std::string::npos);
 }
 
-TEST(Metrics, WhatRanOnTheDeviceIsShown) {
+TEST(Metrics, DeviceProfile_IsShown) {
   RunRecord r = toy_record();
   EXPECT_EQ(render_text(show_run(r), 200).find("toy_kernel"), std::string::npos);
-  r.health["profile"] = test::toy_profile();
+  r.health.profile = test::toy_profile();
   const std::string text = render_text(show_run(r), 200);
   EXPECT_EQ(line_with(text, "75.0 %"), "0 4 10.00 ms 75.0 % 250 3 0");
   EXPECT_EQ(line_with(text, "toy_kernel"), "toy_kernel 2.5 6.000 ms 60.0 %");
   EXPECT_EQ(line_with(text, "copy"), "copy 3.0 4.000 ms 40.0 %");
 }
 
-TEST(Metrics, SharesAddUpWithTheSlowestRank) {
+TEST(Metrics, Shares_AddUpWithSlowestRank) {
   RunRecord r = toy_record();
   for (double& s : r.steps.step_s) s = 0.625;  // phases are means that add up to 0.5
   const auto shares = phase_shares(r);
@@ -150,7 +149,7 @@ TEST(Metrics, SharesAddUpWithTheSlowestRank) {
   EXPECT_EQ(phase_shares(r).size(), 6u);
 }
 
-TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
+TEST(Ablations, Comparison_EffectIntervalCause) {
   const std::string text = render_text(ablations({{"a.json", test::toy_ablation()}}), 200);
   EXPECT_EQ(line_with(text, "+25.00"),
       "bucketed +25.00 % +25.00 % to +25.00 % slower 7 28 same bits, kept comm_exposed +187.50 ms (+187.50 to "
@@ -163,7 +162,7 @@ TEST(Ablations, PrintsEffectIntervalFindingPromiseAndCause) {
 }
 
 // Two files with the same ablation, on two machines: whose row is it?
-TEST(Ablations, OfSeveralFilesEveryHeadingNamesItsFile) {
+TEST(Ablations, SeveralFiles_HeadingsNameThem) {
   const std::vector<NamedRun> two = {{"this.json", test::toy_ablation()}, {"that.json", test::toy_ablation()}};
   const Document d = ablations(two);
   for (const Block& block : d)
@@ -176,7 +175,7 @@ TEST(Ablations, OfSeveralFilesEveryHeadingNamesItsFile) {
 }
 
 // Epochs to the target: what a training that never got there had trained is none.
-TEST(Convergence, MediansAreOfTheTrainingsThatReachedTheTarget) {
+TEST(Convergence, Medians_OfTrainingsThatReached) {
   RunRecord r = toy_record();
   r.kind = "ablation";
   result::ConvergenceRow row{.ablation = "norm",
@@ -231,7 +230,7 @@ TEST(Ablations, WideInterval_BusyMachineIsNamed) {
   EXPECT_NE(warned(), std::string::npos);
 }
 
-TEST(Ablations, OperationAlone_IsNotCalledAStep) {
+TEST(Ablations, OperationAlone_IsNoStep) {
   RunRecord r = test::toy_ablation();
   r.comparisons.resize(1);
   r.comparisons[0].phases = result::Json::object();
@@ -241,7 +240,7 @@ TEST(Ablations, OperationAlone_IsNotCalledAStep) {
   EXPECT_EQ(text.find("step time"), std::string::npos) << text;
 }
 
-TEST(Ablations, AnIntervalWithZeroShowsNoDifference) {
+TEST(Ablations, IntervalWithZero_NoDifference) {
   result::RunRecord r = test::toy_ablation();
   result::PairedSamples& s = r.comparisons[0].samples;
   for (std::size_t i = 0; i < s.size(); ++i) s.variant_s[i] = s.baseline_s[i] * (s.round[i] % 2 == 0 ? 1.25 : 0.8);
@@ -292,7 +291,7 @@ TEST(Show, FitsTheWidthAndLosesNothing) {
   }
 }
 
-TEST(Show, AFileDoesNotSteerTheTerminalOrTheMarkdown) {
+TEST(Show, ControlCharacters_AreNotPrinted) {
   RunRecord r = toy_record();
   r.reason = "evil \x1b[2J \xc2\x9b end";
   r.warnings = {"a | b <script>"};

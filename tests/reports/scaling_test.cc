@@ -53,7 +53,7 @@ TEST(Scaling, WeakInClosedForm) {
   EXPECT_EQ(line_with(text, "80.0 %"), "4 1 1 32 8 51.20 1.600 80.0 %");
 }
 
-TEST(Scaling, SeveralSeedsGiveTheRangeAndFromSixOnTheInterval) {
+TEST(Scaling, SixSeeds_GiveAnInterval) {
   std::vector<NamedRun> runs = {run_of(1, 16, 1)};
   for (std::int64_t seed = 1; seed <= 3; ++seed) runs.push_back(run_of(2, 16, 0.5 * static_cast<double>(seed), seed));
   EXPECT_EQ(line_with(render_text(scaling(runs, {}), 200), "50.0 %"), "2 1 3 16 8 16.00 (10.67 to 32.00) 1.000 50.0 %");
@@ -61,7 +61,7 @@ TEST(Scaling, SeveralSeedsGiveTheRangeAndFromSixOnTheInterval) {
   EXPECT_FALSE(centre({1, 2, 3, 4, 5}).interval);
 }
 
-TEST(Scaling, RefusesWhatIsNotComparableAndNamesIt) {
+TEST(Scaling, Incomparable_IsRefusedByName) {
   NamedRun other = run_of(4, 16, 1);
   other.record.recipe.settings["train"]["schedule"]["lr"] = 0.04;
   const std::vector<NamedRun> runs = {run_of(2, 16, 1), other};
@@ -109,7 +109,7 @@ TEST(Scaling, OtherVersionsAreACaution) {
   EXPECT_EQ(text.find("trace_steps"), std::string::npos);
 }
 
-TEST(Scaling, ARunWithoutTargetCountsForThroughputOnly) {
+TEST(Scaling, NoTarget_CountsForThroughput) {
   NamedRun slow = run_of(4, 16, 0.5);
   slow.record.accuracy.resize(1);
   const std::string text = render_text(scaling({run_of(2, 16, 1), slow}, {}), 300);
@@ -118,7 +118,7 @@ TEST(Scaling, ARunWithoutTargetCountsForThroughputOnly) {
 }
 
 // What a result does not say is no 1, no 0 and no failure.
-TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
+TEST(Scaling, Unknown_IsRefusedOrDash) {
   NamedRun unknown = run_of(4, 16, 0.5);
   unknown.record.system.erase("world_size");
   EXPECT_NE(test::message_of<UsageError>([&] {
@@ -147,7 +147,7 @@ TEST(Scaling, WhatIsUnknownIsRefusedOrADash) {
 }
 
 // Four ranks of two threads are not four times one rank of one.
-TEST(Scaling, OtherNumbersOfThreadsAreACaution) {
+TEST(Scaling, OtherThreads_IsACaution) {
   NamedRun one = run_of(2, 16, 1), four = run_of(4, 16, 0.5);
   one.record.built["threads_per_rank"] = 1;
   four.record.built["threads_per_rank"] = 2;
@@ -200,7 +200,7 @@ TEST(Accuracy, InterpolatesOnlyWhereAsked) {
 
 // Between the evaluations after epochs 1 and 2 box AP crosses 0.5 at 1.4 and mask AP at 1.67: the target is met where
 // both are.
-TEST(Accuracy, TheTargetIsReachedWhereTheLaterApCrosses) {
+TEST(Accuracy, Target_ReachedByLaterAp) {
   NamedRun run{"a.json", test::toy_record()};
   run.record.accuracy = {test::toy_evaluation(1, 0.3, 0.4), test::toy_evaluation(2, 0.8, 0.55)};
   const std::string text = render_text(accuracy({run}, {.thresholds = {0.5}, .interpolate = true}), 200);
@@ -216,7 +216,7 @@ TEST(Accuracy, TheTargetIsReachedWhereTheLaterApCrosses) {
       "target: box AP 0.500 and mask AP 0.500 1 of 1 1.67 1.67 1.67 5.0 s 5.0 s 5.0 s");
 }
 
-TEST(Accuracy, SeedsOfOneRecipeAreTakenTogether) {
+TEST(Accuracy, EqualRecipes_AreOneRow) {
   std::vector<NamedRun> runs;
   for (std::int64_t seed = 1; seed <= 3; ++seed) runs.push_back(run_of(2, 16, 0.5, seed));
   runs[1].record.accuracy[0] = test::toy_evaluation(1, 0.6, 0.6);

@@ -27,7 +27,7 @@ std::vector<NamedRun> runs(const std::vector<double>& times) {
 
 std::string text(const std::vector<NamedRun>& r) { return render_text(score(r), 200); }
 
-TEST(Score, IsTheMeanWithoutBestAndWorst) {
+TEST(Score, Score_IsMeanWithoutExtremes) {
   const auto five = runs({10, 20, 40, 30, 90});
   EXPECT_TRUE(has_score(five));
   const Document d = score(five);
@@ -39,7 +39,7 @@ TEST(Score, IsTheMeanWithoutBestAndWorst) {
   EXPECT_NE(text(five).find("no: the slowest"), std::string::npos);
 }
 
-TEST(Score, OneRunWithoutTheTargetIsTheSlowest) {
+TEST(Score, OneMissedTarget_IsTheSlowest) {
   const Document d = score(runs({10, 20, 0, 30, 40}));
   const Table& t = std::get<Table>(d[1]);
   EXPECT_EQ(t.rows[0][1].values, std::vector<double>{30});
@@ -48,7 +48,7 @@ TEST(Score, OneRunWithoutTheTargetIsTheSlowest) {
   EXPECT_EQ(t.rows[4][1].text, "-");  // no spread
 }
 
-TEST(Score, TwoWithoutTheTargetOrFourRunsHaveNone) {
+TEST(Score, TwoMissedOrFour_NoScore) {
   EXPECT_FALSE(has_score(runs({10, 0, 0, 30, 40})));
   EXPECT_NE(text(runs({10, 0, 0, 30, 40})).find("No score: 2 of 5 runs did not reach the target"), std::string::npos);
   EXPECT_NE(text(runs({10, 20, 30, 40}))
@@ -56,7 +56,7 @@ TEST(Score, TwoWithoutTheTargetOrFourRunsHaveNone) {
       std::string::npos);
 }
 
-TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
+TEST(Score, OtherSettings_OtherGroup) {
   const char* const keys[] = {"solver.lr: 0.5 against 0.01", "system.world_size: 99 against 2",
       "provenance.commit: other against ", "data.train_sha256: other against -", "system.nodes: - against 1 x "};
   for (const int what : {0, 1, 2, 3, 4}) {
@@ -76,7 +76,7 @@ TEST(Score, OtherSettingsMachinesOrCommitsAreOtherGroupsThatNameTheKey) {
   }
 }
 
-TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
+TEST(Score, SavedWeightsAndTraces_SameGroup) {
   auto five = runs({10, 20, 40, 30, 90});
   for (std::size_t i = 0; i < five.size(); ++i)
     five[i].record.recipe.settings["train"] = {{"save_weights", std::to_string(i) + ".h5"}, {"trace_steps", i}};
@@ -84,7 +84,7 @@ TEST(Score, SavedWeightsAndTracesAreNoOtherGroup) {
 }
 
 // A run that started slowly may be the slowest by one clock and not by the other: one set of runs counts.
-TEST(Score, TheSameRunsCountInBothMeans) {
+TEST(Score, SameRuns_InBothMeans) {
   auto five = runs({10, 20, 30, 40, 50});
   five[2].record.clocks.init_s = 100;
   const Document d = score(five);
@@ -97,7 +97,7 @@ TEST(Score, TheSameRunsCountInBothMeans) {
 }
 
 // Windows of five in time: {1, 2, 3, 4, 5} -> 3, {2, 3, 4, 5, 90} -> 4, {3, 4, 5, 90, 6} -> 5: the middle one counts.
-TEST(Score, OfMoreThanFiveTheMedianWindowCounts) {
+TEST(Score, MoreThanFive_MedianWindow) {
   const Document d = score(runs({1, 2, 3, 4, 5, 90, 6}));
   EXPECT_EQ(std::get<Table>(d[1]).rows[0][1].values, std::vector<double>{4});
   const Table& rows = std::get<Table>(d[2]);
@@ -107,11 +107,11 @@ TEST(Score, OfMoreThanFiveTheMedianWindowCounts) {
 }
 
 // Two windows have the median between them: the slower one counts, not the flattering one.
-TEST(Score, OfTwoMiddleWindowsTheSlowerCounts) {
+TEST(Score, TwoMiddleWindows_SlowerCounts) {
   EXPECT_EQ(std::get<Table>(score(runs({1, 2, 3, 4, 5, 6}))[1]).rows[0][1].values, std::vector<double>{4});
 }
 
-TEST(Score, TheMedianWindowMayHaveNoScore) {
+TEST(Score, MedianWindow_MayHaveNoScore) {
   EXPECT_FALSE(has_score(runs({0, 0, 3, 4, 5, 6})));  // {inf, 5}: the upper of two
   EXPECT_TRUE(has_score(runs({0, 0, 3, 4, 5, 6, 7})));
 }
@@ -126,20 +126,20 @@ TEST(Score, WindowsFollowTheClock) {
   EXPECT_EQ(std::get<Table>(score(seven)[1]).rows[0][1].values, std::vector<double>{4});
 }
 
-TEST(Score, ReferencePointsJudgeOnlyTheClosedDivision) {
+TEST(Score, ReferencePoints_ClosedDivisionOnly) {
   auto five = runs({10, 20, 40, 30, 90});
   EXPECT_NE(text(five).find("relaxed by name: data_set."), std::string::npos);
-  for (NamedRun& r : five) r.record.mlperf["relaxed"] = result::Json::array(), r.record.built["global_batch"] = 8;
+  for (NamedRun& r : five) r.record.mlperf->relaxed.clear(), r.record.built["global_batch"] = 8;
   const Document d = score(five);
   const Table& t = std::get<Table>(d[3]);
   EXPECT_EQ(t.rows[0][0].text, "mean epochs");
   EXPECT_EQ(t.rows[0][1].values, std::vector<double>{2});
   EXPECT_EQ(t.rows[3][1].text, "fail");  // two epochs where the reference takes 12.75
-  five[0].record.mlperf = nullptr;
+  five[0].record.mlperf.reset();
   EXPECT_NE(text(five).find("no run of the closed division"), std::string::npos);
 }
 
-TEST(Score, ShortenedRunsAndAblationsDoNotCount) {
+TEST(Score, ShortenedRuns_DoNotCount) {
   auto six = runs({10, 20, 40, 30, 90, 1});
   six[5].record.verdict = Verdict::kSmoke;
   six.push_back({"ablation", test::toy_ablation()});

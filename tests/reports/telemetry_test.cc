@@ -49,7 +49,7 @@ Series series(std::int64_t samples, std::int64_t decay, std::uint64_t seed, doub
   return s;
 }
 
-TEST(WeightGrowth, APlantedDecayIsFoundAtItsStep) {
+TEST(WeightGrowth, PlantedDecay_FoundAtItsStep) {
   int found = 0, exact = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Series s = series(100, 600, seed);
@@ -85,7 +85,7 @@ TEST(WeightGrowth, NoiseWithoutGrowthIsNoChange) {
 }
 
 // As momentum makes it: what looks like a step is one slow swing.
-TEST(WeightGrowth, GrowthWhoseNeighboursAreAlikeIsNoChange) {
+TEST(WeightGrowth, SimilarGrowth_IsNoChange) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Series s = series(300, 1 << 30, seed);
@@ -98,7 +98,7 @@ TEST(WeightGrowth, GrowthWhoseNeighboursAreAlikeIsNoChange) {
   EXPECT_LE(found, 10);  // half of them without the correction
 }
 
-TEST(WeightGrowth, AJumpOfTheNormIsFoundWithItsSize) {
+TEST(WeightGrowth, NormJump_IsFoundWithSize) {
   for (const double size : {0.05, -0.02}) {
     const Series s = series(100, 1 << 30, 7, 450, size);
     const auto jumps = WeightGrowth(s.step, s.norm).jumps();
@@ -194,7 +194,7 @@ TEST(TelemetryReport, ShortRunsSayWhatTheyLack) {
   std::string text = render_text(telemetry({run}), 200);
   EXPECT_NE(text.find("Too few samples: a change needs 25, there are 4."), std::string::npos) << text;
   EXPECT_NE(line_with(text, "mask_head / box_head").find("too few samples"), std::string::npos) << text;
-  run.record.telemetry = result::TelemetrySeries(2, {"box_head"}, {1});
+  run.record.telemetry = test::toy_telemetry().without_samples();
   text = render_text(telemetry({run}), 200);
   EXPECT_NE(text.find("No step was sampled"), std::string::npos) << text;
 }

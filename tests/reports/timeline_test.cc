@@ -34,7 +34,7 @@ TEST(Timeline, OverlapsInClosedForm) {
   EXPECT_EQ(all[1].late_ranks_s, 0);
 }
 
-TEST(Timeline, OnlyEqualListsOfAllReducesAreComparedOverRanks) {
+TEST(Timeline, EqualAllReduces_AreCompared) {
   result::TraceRecord t = test::toy_trace();
   for (auto* column : {&t.ranks[1].lanes[2].event, &t.ranks[1].lanes[2].number, &t.ranks[1].lanes[2].bytes})
     column->pop_back();
@@ -47,14 +47,14 @@ TEST(Timeline, OnlyEqualListsOfAllReducesAreComparedOverRanks) {
 }
 
 // What the host does not see (a communicator of the device) took some time, not none.
-TEST(Timeline, CommunicationThatWasNotSeenIsNotZero) {
+TEST(Timeline, UnseenCommunication_IsNotZero) {
   NamedRun run = traced();
   for (auto& rank : run.record.trace->ranks) rank.lanes.resize(1);
   EXPECT_EQ(test::line_with(render_text(timeline({run}), 250), "500 ms"),
       "0 500 ms - - - - - - 125 ms\n1 500 ms - - - - - - 125 ms");
 }
 
-TEST(Timeline, PrintsMeansOfAStepAndWhatLimitsThem) {
+TEST(Timeline, StepMeans_WithTheirLimit) {
   NamedRun run = traced();
   run.record.trace->ranks[1].lanes[0].dropped = 7;
   const std::string text = render_text(timeline({run}), 250);
@@ -100,7 +100,7 @@ TEST(Timeline, ChromeTraceInMicroseconds) {
 }
 
 // A loader may have begun before the run: viewers take no negative times.
-TEST(Timeline, ChromeTraceBeginsAtZeroWhereTheTraceBeginsEarlier) {
+TEST(Timeline, ChromeTrace_BeginsAtZero) {
   NamedRun run = traced();
   result::shift(run.record.trace->ranks[0], 12);
   result::shift(run.record.trace->ranks[1], 12);

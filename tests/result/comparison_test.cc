@@ -14,7 +14,7 @@ namespace {
 using test::message_of;
 using test::toy_record;
 
-TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
+TEST(Comparison, WrongMeasurement_IsRefused) {
   const Json whole = to_json(test::toy_ablation());
   EXPECT_EQ(to_json(run_record_from_json(whole)), whole);
   EXPECT_FALSE(to_json(toy_record()).contains("comparisons"));
@@ -33,7 +33,7 @@ TEST(Comparison, ReadsBackAndRefusesWhatIsNoMeasurement) {
   EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
 }
 
-TEST(Comparison, TheEffectIsRelativeAndNeedsSixBuildsOrSixRoundsOfOne) {
+TEST(Comparison, Effect_NeedsSixBuilds) {
   PairedSamples s = test::toy_ablation().comparisons[0].samples;
   const auto e = effect(s);
   EXPECT_NEAR(e->estimate, 0.25, 1e-12);
@@ -57,7 +57,7 @@ TEST(Comparison, TheEffectIsRelativeAndNeedsSixBuildsOrSixRoundsOfOne) {
   EXPECT_FALSE(effect({}));
 }
 
-TEST(Comparison, TheIntervalIsOverBuildsNotOverTheirRounds) {
+TEST(Comparison, Interval_IsOverBuilds) {
   PairedSamples s;
   for (std::int64_t i = 0; i < 6 * 10; ++i) {  // ten equal rounds in each of six builds that differ
     s.build.push_back(i / 10), s.round.push_back(i), s.step.push_back(i), s.variant_first.push_back(i % 2);
@@ -70,7 +70,7 @@ TEST(Comparison, TheIntervalIsOverBuildsNotOverTheirRounds) {
   EXPECT_GT(effect(s)->low, 0.015);
 }
 
-TEST(Comparison, ChangesOfPhasesAreInSecondsAndOverBuilds) {
+TEST(Comparison, PhaseChanges_SecondsOverBuilds) {
   const PairedSamples s = test::toy_ablation().comparisons[0].samples;
   const auto changes = phase_changes(s);
   EXPECT_EQ(changes.at("comm_exposed").estimate, 0.1875);
@@ -83,7 +83,7 @@ TEST(Comparison, ChangesOfPhasesAreInSecondsAndOverBuilds) {
   EXPECT_GT(phase_changes(more).at("forward").high, 1);
 }
 
-TEST(Comparison, WhatIsNotFiniteHasNoInterval) {
+TEST(Comparison, NotFinite_NoInterval) {
   PairedSamples s = test::toy_ablation().comparisons[0].samples;
   s.variant_s[5] = std::nan("");
   EXPECT_FALSE(effect(s));
@@ -101,7 +101,7 @@ TEST(Comparison, OfEarlierVersionsIsOneBuild) {
   EXPECT_EQ(r.comparisons[0].samples.confidence, 0.95);
 }
 
-TEST(Comparison, AnIntervalHasTheConfidenceOfItsFile) {
+TEST(Comparison, Interval_HasTheFilesConfidence) {
   Json j = to_json(test::toy_ablation());
   Json& confidence = j["comparisons"][0]["samples"]["confidence"];
   const auto samples = [&] { return run_record_from_json(j).comparisons[0].samples; };

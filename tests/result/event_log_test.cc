@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/temp_folder.h"
 #include "result/mllog.h"
+#include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
 
@@ -18,9 +19,15 @@ std::vector<Event> events(const std::vector<std::pair<EventKind, double>>& momen
   return all;
 }
 
-TEST(Events, ReadBackAndRefuseAnUnknownWord) {
-  for (const Event& e : test::toy_events()) EXPECT_EQ(event_json(event_from_json(event_json(e), "e")), event_json(e));
-  EXPECT_THROW(event_from_name("lunch"), DataError);
+TEST(Events, UnknownWord_IsRefused) {
+  for (const Event& e : test::toy_events()) {
+    const Json json = json_of(e);
+    EXPECT_EQ(json_of(record_from_json<Event>(json, "e")), json);
+  }
+  EXPECT_EQ(test::message_of<DataError>([] {
+    record_from_json<Event>({{"event", "lunch"}}, "e");
+  }),
+      "'e.event' in the result is 'lunch', which this program does not know. Take the original file.");
 }
 
 TEST(BenchmarkClocks, LeaveOutWhatEachLeavesOut) {
@@ -30,7 +37,7 @@ TEST(BenchmarkClocks, LeaveOutWhatEachLeavesOut) {
   EXPECT_EQ(clocks->dawnbench_s, 4);
 }
 
-TEST(BenchmarkClocks, ACheckpointWithinAnEvaluationIsOnePause) {
+TEST(BenchmarkClocks, CheckpointInEvaluation_OnePause) {
   using enum EventKind;
   // Before the run nothing counts; 2 to 6 evaluation with a checkpoint from 3 to 7 beside it; another from 8 to 9.
   const auto clocks = benchmark_clocks(
@@ -41,7 +48,7 @@ TEST(BenchmarkClocks, ACheckpointWithinAnEvaluationIsOnePause) {
   EXPECT_EQ(clocks->dawnbench_s, 9 - 5 - 1);
 }
 
-TEST(BenchmarkClocks, WhereTrainingGoesOnAnEvaluationIsOverForThem) {
+TEST(BenchmarkClocks, TrainingDuringEvaluation_EndsThePause) {
   using enum EventKind;
   // 2 to 3 and 6 to 7 training stood still; a checkpoint from 4 to 4.5; the second evaluation is waited for.
   const auto clocks =
@@ -51,7 +58,7 @@ TEST(BenchmarkClocks, WhereTrainingGoesOnAnEvaluationIsOverForThem) {
   EXPECT_EQ(clocks->dawnbench_s, 9 - 1 - 0.5 - 1);
 }
 
-TEST(BenchmarkClocks, ARunThatStopsWithinAnEvaluationHasPausedUntilThen) {
+TEST(BenchmarkClocks, StopInEvaluation_PausedUntilThen) {
   using enum EventKind;
   EXPECT_EQ(benchmark_clocks(events({{kRunStart, 1}, {kEvaluationStart, 4}, {kRunStop, 6}}))->dawnbench_s, 3);
 }
@@ -63,7 +70,7 @@ TEST(BenchmarkClocks, AreUnknownWithoutStartOrStop) {
   EXPECT_FALSE(benchmark_clocks(events({{kRunStop, 1}})));
 }
 
-TEST(BenchmarkClocks, AreUnknownOfARunThatWentOn) {
+TEST(BenchmarkClocks, ResumedRun_IsUnknown) {
   using enum EventKind;
   auto resumed = events({{kRunStart, 1}, {kRunStop, 5}});
   EXPECT_TRUE(benchmark_clocks(resumed));
@@ -102,7 +109,7 @@ TEST(Mllog, LinesAreWhatPythonWouldWrite) {
   EXPECT_EQ(done.output, "True\n") << text;
 }
 
-TEST(Mllog, ReadsWhatIsBehindTheLastToken) {
+TEST(Mllog, Record_IsBehindLastToken) {
   const MllogText log = parse_mllog(
       "nothing\n12: :::MLLOG {\"key\": \"a\", \"value\": NaN, \"time_ms\": \"7.5\", \"metadata\": {\"x\": \"NaN\"}}  "
       "\r\n"
@@ -117,7 +124,7 @@ TEST(Mllog, ReadsWhatIsBehindTheLastToken) {
   EXPECT_TRUE(log.records[1].value[0].is_null());
 }
 
-TEST(Mllog, LinesThatHoldNoRecordAreNamed) {
+TEST(Mllog, LineWithoutRecord_IsNamed) {
   const MllogText log = parse_mllog(
       ":::MLLOG {\"key\": \"a\"\n:::MLLOG []\n:::MLLOG {\"key\": \"a\", \"time_ms\": 1, \"value\": 1}\n"
       ":::MLLOG {\"key\": \"a\", \"time_ms\": \"1.2.3\", \"value\": 1, \"metadata\": {}}\n");
@@ -128,7 +135,7 @@ TEST(Mllog, LinesThatHoldNoRecordAreNamed) {
   EXPECT_EQ(log.faults[3].reason, "has a time_ms that is no number");
 }
 
-TEST(MllogFile, KeepsWhatWasWrittenAndNeverReplacesUnasked) {
+TEST(MllogFile, ExistingFile_IsNeverReplacedUnasked) {
   TempFolder folder;
   const auto path = mllog_path(folder / "run.json");
   EXPECT_EQ(path.filename(), "run.mllog.txt");

@@ -41,7 +41,7 @@ TEST(Histogram, CountsWhatLiesBetweenItsLimits) {
   EXPECT_NEAR(h.sum_squares, squares, 1e-9 * squares);
 }
 
-TEST(Histogram, ScalesAndLeavesOutWhatIsNotFinite) {
+TEST(Histogram, NotFinite_IsLeftOut) {
   const std::vector<float> values = {
       1, -2, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f};
   HistogramBuilder half;

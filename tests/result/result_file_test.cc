@@ -30,7 +30,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-TEST(ResultFile, IsWrittenReadAndLeavesNothingElse) {
+TEST(ResultFile, Written_LeavesNothingElse) {
   TempFolder folder;
   const RunRecord record = toy_record();  // of one moment: it holds the time of its making
   {
@@ -75,20 +75,33 @@ TEST(ResultFile, SatisfiesTheSchema) {
   }
 }
 
+TEST(ResultFile, PublishedResults_SatisfyTheSchema) {
+  TTT_NEED_PYTHON("jsonschema");
+  const auto check = test::run_command("grep -rl '\"schema_version\"' --include=*.json " TTT_SOURCE_DIR
+                                       "/results |"
+                                       " grep -v schema-v1.json | xargs " +
+                                       test::python() +
+                                       " " TTT_SOURCE_DIR "/tests/support/check_schema.py " TTT_SOURCE_DIR
+                                       "/results/schema-v1.json 2>&1");
+  EXPECT_EQ(check.status, 0) << check.output;
+}
+
+// As `report schema` prints it.
+TEST(ResultFile, PublishedSchema_IsGenerated) {
+  EXPECT_EQ(read_text(TTT_SOURCE_DIR "/results/schema-v1.json"), dump(result_schema()) + "\n");
+}
+
 // The schema must be able to say no: every member is removed once, every scalar given another type once.
-TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
+TEST(ResultFile, Schema_RefusesMissingOrWrongType) {
   TTT_NEED_PYTHON("jsonschema");
   TempFolder folder;
   RunRecord traced = toy_record();
   traced.trace = test::toy_trace(1);
   traced.telemetry = test::toy_telemetry(2);
-  traced.health = {
-      {"replica_checks", {{"every_steps", 100}, {"checks", 2}, {"bytes", 800}, {"hash_s", 0.5}, {"total_s", 0.75}}},
-      {"stragglers", {{"window_steps", 4}, {"windows", 2}, {"index", 1.5},
-                         {"ranks", {{{"rank", 1}, {"node", "0123456789ab"}, {"windows", 1}, {"first_step", 4},
-                                       {"last_step", 7}, {"index", 1.75}}}}}},
-      {"gpus", test::toy_gpus()}, {"profile", test::toy_profile()},
-      {"watchdog", {{"limit_s", 300}, {"heartbeat_s", 0.125}, {"heartbeat_cpu_s", 0.25}}}};
+  traced.health.replica_checks = {100, 2, 800, 0.5, 0.75};
+  traced.health.stragglers = {4, 2, 1.5, {{1, "0123456789ab", 1, 4, 7, 1.75}}};
+  traced.health.gpus = test::toy_gpus(), traced.health.profile = test::toy_profile();
+  traced.health.watchdog = {300, 0.125, 0.25};
   traced.injected = {"rank=1,step=4,kind=slow,ms=100"};
   for (const RunRecord& r :
       {traced, test::toy_ablation(), test::toy_roofline(), test::toy_resumed(), test::toy_preflight()}) {
@@ -102,7 +115,7 @@ TEST(ResultFile, SchemaRefusesEveryMissingMemberAndWrongType) {
 }
 
 // A run that may resume replaces a failed result, and nothing else is replaced.
-TEST(Reservation, ResumableRun_FailedResult_IsKeptUntilComplete) {
+TEST(Reservation, FailedResult_IsKeptUntilComplete) {
   TempFolder folder;
   const fs::path path = folder / "a.json";
   RunRecord r = test::toy_resumed();
@@ -124,7 +137,7 @@ TEST(Reservation, ResumableRun_FailedResult_IsKeptUntilComplete) {
 }
 
 // What kills at any moment leave on the disk: a result, one that was set aside, or both; a lock; a half-written file.
-TEST(Reservation, ResumableRun_AnyStateAfterKills_IsAccepted) {
+TEST(Reservation, AnyStateAfterKills_IsAccepted) {
   for (const bool result : {false, true})
     for (const bool earlier : {false, true})
       for (const bool rest : {false, true}) {
@@ -146,7 +159,7 @@ TEST(Reservation, ResumableRun_AnyStateAfterKills_IsAccepted) {
       }
 }
 
-TEST(Reservation, Withdrawn_LeavesTheDiskAsItWas) {
+TEST(Reservation, Withdrawn_LeavesTheDiskUnchanged) {
   TempFolder folder;
   const fs::path path = folder / "a.json";
   write_result(path, test::toy_resumed());
@@ -166,7 +179,7 @@ TEST(ResultFile, PassedWithoutReachingTarget_IsRefused) {
 }
 
 // Every truncation and every changed byte, in a small result (a prime stride keeps it quick).
-TEST(ResultFile, TruncatedOrEditedIsDataErrorEverywhere) {
+TEST(ResultFile, TruncatedOrEdited_IsDataError) {
   TempFolder folder;
   const std::string text = result_text(toy_record());
   for (std::size_t size = 0; size + 1 < text.size(); size += 131) {
@@ -183,7 +196,7 @@ TEST(ResultFile, TruncatedOrEditedIsDataErrorEverywhere) {
   EXPECT_NO_THROW(read_result(folder / "whole.json"));
 }
 
-TEST(ResultFile, MessagesNameTheFileAndTheRemedy) {
+TEST(ResultFile, Messages_NameFileAndRemedy) {
   TempFolder folder;
   std::string text = result_text(toy_record());
   const std::size_t at = text.find("0.52");
@@ -209,7 +222,7 @@ TEST(Reservation, RefusesAnExistingResultUnlessForced) {
   EXPECT_EQ(read_result(folder / "a.json").run_id, toy_record().run_id);
 }
 
-TEST(Reservation, ASecondRunOfTheSamePathIsRefusedEvenWithForce) {
+TEST(Reservation, SamePathForced_IsRefused) {
   TempFolder folder;
   const Reservation first(folder / "a.json", false);
   for (const bool force : {false, true}) {
@@ -219,7 +232,7 @@ TEST(Reservation, ASecondRunOfTheSamePathIsRefusedEvenWithForce) {
   EXPECT_NO_THROW(Reservation(folder / "b.json", false));
 }
 
-TEST(Reservation, OfAProcessThatWasKilledDoesNotCount) {
+TEST(Reservation, KilledOwner_DoesNotCount) {
   TempFolder folder;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -269,13 +282,13 @@ TEST(Reservation, OneOfManyWins) {
   EXPECT_EQ(winners, 1);
 }
 
-TEST(Reservation, AFolderThatIsNotThereIsNamed) {
+TEST(Reservation, MissingFolder_IsNamed) {
   const std::string text = message_of([] { Reservation("/proc/no/such/a.json", false); });
   EXPECT_NE(text.find("/proc/no/such/a.json"), std::string::npos);
   EXPECT_NE(text.find("--out"), std::string::npos);
 }
 
-TEST(ResultFile, AFileThatAppearedMeanwhileIsNotOverwritten) {
+TEST(ResultFile, NewerFile_IsNotOverwritten) {
   TempFolder folder;
   ::setenv("TMPDIR", folder.path().c_str(), 1);
   const Reservation mine(folder / "a.json", false);
@@ -297,7 +310,7 @@ TEST(ResultFile, TheSameRunReplacesItsOwn) {
   EXPECT_EQ(read_result(folder / "a.json").reason, "later and whole");
 }
 
-TEST(ResultFile, AFullDiskSavesTheResultElsewhere) {
+TEST(ResultFile, FullDisk_SavesElsewhere) {
   TempFolder folder;
   const fs::path small = folder / "small";
   fs::create_directory(small);
@@ -317,7 +330,7 @@ TEST(ResultFile, AFullDiskSavesTheResultElsewhere) {
 }
 
 // No file may grow at all: what is left is stderr, from which the result is taken whole.
-TEST(ResultFile, WithNoDiskAtAllTheResultIsPrinted) {
+TEST(ResultFile, NoDisk_ResultIsPrinted) {
   TempFolder folder;
   const RunRecord record = toy_record();
   int fds[2];

@@ -34,7 +34,7 @@ TEST(Checkpoints, InterruptionsAndResumesReadBack) {
 }
 
 // What an earlier process took is reduced already; this one's is added, and then the whole is reduced as one.
-TEST(RunRecorder, GoesOnWithTheSamplesOfAnEarlierProcess) {
+TEST(RunRecorder, EarlierProcess_SamplesArePrepended) {
   TempFolder folder;
   RunRecord past = test::toy_resumed();
   past.steps = past.steps.from(0);

@@ -16,7 +16,7 @@ namespace {
 using test::message_of;
 using test::toy_record;
 
-TEST(Telemetry, ReadsBackAndRefusesWhatIsNoSeries) {
+TEST(Telemetry, WrongSeries_IsRefused) {
   RunRecord r = toy_record();
   EXPECT_FALSE(run_record_from_json(to_json(r)).telemetry.has_value());
   r.telemetry = test::toy_telemetry();
@@ -30,23 +30,21 @@ TEST(Telemetry, ReadsBackAndRefusesWhatIsNoSeries) {
   EXPECT_NE(changed("/groups/1/weight_norm", Json::array({1})).find("different lengths"), std::string::npos);
   EXPECT_NE(changed("/cost_s", Json::array()).find("different lengths"), std::string::npos);
   EXPECT_NE(changed("/step/2", 1).find("do not ascend"), std::string::npos);
-  EXPECT_NE(changed("/groups/0/parameters", "x").find("telemetry.groups.parameters"), std::string::npos);
+  EXPECT_NE(changed("/groups/0/parameters", "x").find("telemetry.groups[0].parameters"), std::string::npos);
   EXPECT_NE(changed("/pictures/step", Json::array()).find("different lengths"), std::string::npos);
 }
 
-TEST(Telemetry, IsRecordedSampleBySampleAndRecovered) {
+TEST(Telemetry, Samples_AreRecordedAndRecovered) {
   TempFolder folder;
   RunRecorder recorder(toy_record());
   recorder.start_journal(folder / "journal", 0);
-  recorder.update([](RunRecord& r) {
-    r.telemetry.emplace(2, std::vector<std::string>{"box_head", "mask_head"}, std::vector<std::int64_t>{1000, 2000});
-  });
+  recorder.update([](RunRecord& r) { r.telemetry = test::toy_telemetry().without_samples(); });
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(recorder.telemetry(test::toy_sample(i)));
   recorder.update([](RunRecord& r) { r.data["more"] = 1; });  // keeps the samples, and does not write them again
   EXPECT_TRUE(recorder.telemetry(test::toy_sample(3)));
   recorder.pictures(4, 0.25);
-  EXPECT_EQ(telemetry_json(*recorder.snapshot().telemetry), telemetry_json(test::toy_telemetry()));
-  EXPECT_EQ(telemetry_json(*recover_run(folder / "journal").telemetry), telemetry_json(test::toy_telemetry()));
+  EXPECT_EQ(json_of(*recorder.snapshot().telemetry), json_of(test::toy_telemetry()));
+  EXPECT_EQ(json_of(*recover_run(folder / "journal").telemetry), json_of(test::toy_telemetry()));
   TelemetrySample infinite = test::toy_sample(4);
   infinite.gradient_norm[1] = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(recorder.telemetry(infinite));

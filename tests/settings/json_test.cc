@@ -16,7 +16,7 @@ namespace {
 
 using test::message_of;
 
-TEST(Json, RejectsNonFiniteNumbersAndNamesTheKeyPath) {
+TEST(Json, NonFinite_IsRefusedByKey) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
            -std::numeric_limits<double>::infinity()}) {
     Json j = {{"a", {{"b", {1.0, 2.0, {{"c", bad}}}}}}};
@@ -27,7 +27,7 @@ TEST(Json, RejectsNonFiniteNumbersAndNamesTheKeyPath) {
   EXPECT_EQ(message_of([] { dump(Json(std::nan(""))); }).substr(0, 14), "'(the document");
 }
 
-TEST(Json, DumpReadsBackToTheSameDocument) {
+TEST(Json, Dump_ReadsBack) {
   Json j = {{"z", 1}, {"a", {1.5, 1e-300, 0.1, 1.0 / 3}}, {"o", Json::object()}, {"l", Json::array()}, {"n", nullptr},
       {"t", "\"\\\n\t\x01ü"}, {"deep", {{{"x", {{1, 2}, {3}}}}}}};
   for (const int indent : {-1, 0, 2, 4}) EXPECT_EQ(Json::parse(dump(j, indent)), j) << indent;
@@ -35,9 +35,9 @@ TEST(Json, DumpReadsBackToTheSameDocument) {
   EXPECT_EQ(dump(Json{{"b", 1}, {"a", {1, 2}}}), "{\n  \"b\": 1,\n  \"a\": [1, 2]\n}");
 }
 
-TEST(Json, BytesThatAreNotUtf8DoNotCostTheResult) { EXPECT_EQ(dump(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
+TEST(Json, InvalidUtf8_IsReplaced) { EXPECT_EQ(dump(Json("a\xff")), "\"a\xEF\xBF\xBD\""); }
 
-TEST(Json, ParseErrorsNameThePlaceAndSayTruncatedWhereItIs) {
+TEST(Json, ParseError_NamesThePlace) {
   EXPECT_NE(message_of([] {
     parse("{\"a\": 1,\n  \"b\": oops}", "x.json");
   }).find("x.json is not JSON: it breaks off at line 2, column 8"),

@@ -56,7 +56,7 @@ FieldValue set_value(const std::string& key, const std::string& value) {
   return table.find(key)->value;
 }
 
-TEST(SettingsReader, ReadsEveryTypeInTablesAndDottedKeys) {
+TEST(SettingsReader, EveryType_TablesAndDottedKeys) {
   FieldTable table = toy_table();
   read_settings_text(table, R"(
 seed = 7
@@ -83,7 +83,7 @@ factor = 0.5
   EXPECT_EQ(recipe.solver.schedule, "step");  // not named: kept
 }
 
-TEST(SettingsReader, RefusalsNameKeyFileLineAndRemedy) {
+TEST(SettingsReader, Refusals_NameKeyLineRemedy) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"seed = 1\n[solver]\nlearning = 3\n",
           "r.toml, line 3: Unknown key 'solver.learning'. The nearest valid key is 'solver.lr'; --print-recipe lists "
@@ -146,7 +146,7 @@ TEST(SettingsReader, NestedBeyondLimit_IsRefusedUnparsed) {
     EXPECT_EQ(refusal(text), "accepted") << text;
 }
 
-TEST(SettingsReader, FileBeyondLimit_IsRefusedBySize) {
+TEST(SettingsReader, FileBeyondLimit_IsRefused) {
   const TempFolder folder;
   FieldTable table = toy_table();
   const auto read = [&](std::size_t bytes) {
@@ -159,7 +159,7 @@ TEST(SettingsReader, FileBeyondLimit_IsRefusedBySize) {
   EXPECT_NE(read(1 << 20).find("line 1: Unknown key 'k1000000'"), std::string::npos);
 }
 
-TEST(SettingsReader, OverridesReadValuesAsTomlWithoutQuotesAndBrackets) {
+TEST(SettingsReader, Overrides_WithoutQuotesOrBrackets) {
   EXPECT_EQ(set_value("seed", "7"), FieldValue(std::int64_t{7}));
   EXPECT_EQ(set_value("solver.lr", "1e-3"), FieldValue(1e-3));
   EXPECT_EQ(set_value("solver.lr", "2"), FieldValue(2.0));

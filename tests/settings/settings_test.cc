@@ -13,7 +13,7 @@ namespace {
 
 using test::ToyRecipe;
 
-TEST(FieldTable, ListsEveryFieldInOrderWithDottedKeys) {
+TEST(FieldTable, Fields_InOrderWithDottedKeys) {
   const ToyRecipe recipe;
   std::vector<std::string> keys;
   for (const Field& f : field_table(recipe).fields) keys.push_back(f.key);
@@ -21,7 +21,7 @@ TEST(FieldTable, ListsEveryFieldInOrderWithDottedKeys) {
                       "solver.schedule", "seed", "amp", "title", "mean", "empty", "names"}));
 }
 
-TEST(FieldTable, AssignWritesBackWhatTheTableHolds) {
+TEST(FieldTable, Assign_WritesBack) {
   ToyRecipe recipe;
   FieldTable table = field_table(recipe);
   table.find("solver.decay.factor")->value = 0.25;
@@ -34,7 +34,7 @@ TEST(FieldTable, AssignWritesBackWhatTheTableHolds) {
   EXPECT_EQ(recipe.solver.lr, 0.02);
 }
 
-TEST(FieldTable, LimitsAreCheckedAtTheirEdgesAndForEveryElement) {
+TEST(FieldTable, Limits_IncludeTheirEdges) {
   EXPECT_EQ(check_limits(0.0, between(0, 1)), "");
   EXPECT_EQ(check_limits(1.0, between(0, 1)), "");
   EXPECT_EQ(check_limits(std::nextafter(1.0, 2.0), between(0, 1)), "must be in [0, 1]");
@@ -50,7 +50,7 @@ TEST(FieldTable, LimitsAreCheckedAtTheirEdgesAndForEveryElement) {
   EXPECT_EQ(check_limits(std::numeric_limits<double>::infinity(), between(0, 1)), "must be finite");
 }
 
-TEST(FieldTable, NumbersAreTheShortestTextThatReadsBack) {
+TEST(FieldTable, Numbers_ShortestThatReadsBack) {
   EXPECT_EQ(number_text(0.1), "0.1");
   EXPECT_EQ(number_text(1), "1.0");
   EXPECT_EQ(number_text(-0.0), "-0.0");
@@ -77,7 +77,7 @@ TEST(FieldsJson, ChangesNameKeyDefaultAndValue) {
       Json::parse(R"([{"key": "solver.lr", "default": 0.02, "value": 0.5}])"));
 }
 
-TEST(FieldsJson, HashDiffersExactlyWhereASettingDoes) {
+TEST(FieldsJson, Hash_DiffersWithEachSetting) {
   ToyRecipe recipe;
   const std::string before = fields_sha256(field_table(recipe));
   recipe.solver.lr = std::nextafter(recipe.solver.lr, 1.0);

@@ -56,23 +56,32 @@ inline std::vector<result::Event> toy_events() {
 }
 
 // What a GPU did, with a value in every member.
-inline result::Json toy_gpus() {
-  const auto spread = [](double least, double mean, double most) {
-    return result::Json{{"least", least}, {"mean", mean}, {"most", most}};
-  };
-  return {{"every_s", 0.5}, {"energy_j", 51200.0}, {"joules_per_image", 400.0},
-      {"ranks", {{{"rank", 0}, {"node", "0123456789ab"}, {"gpu", "Toy GPU"}, {"looks", 100},
-                    {"slowed_by", {{"heat (hardware)", 0.25}}}, {"power_w", spread(300, 512, 700)},
-                    {"sm_clock_mhz", spread(1845, 1950, 1980)}, {"busy_percent", spread(90, 97, 100)},
-                    {"temperature_c", spread(40, 61, 67)}, {"memory_bytes", spread(1e9, 4e10, 5e10)},
-                    {"energy_j", 51200.0}}}}};
+inline result::GpusRecord toy_gpus() {
+  return {.every_s = 0.5,
+      .ranks = {{.rank = 0,
+          .node = "0123456789ab",
+          .gpu = "Toy GPU",
+          .looks = 100,
+          .slowed_by = {{"heat (hardware)", 0.25}},
+          .power_w = result::Spread{300, 512, 700},
+          .sm_clock_mhz = result::Spread{1845, 1950, 1980},
+          .busy_percent = result::Spread{90, 97, 100},
+          .temperature_c = result::Spread{40, 61, 67},
+          .memory_bytes = result::Spread{1e9, 4e10, 5e10},
+          .energy_j = 51200}},
+      .energy_j = 51200,
+      .joules_per_image = 400};
 }
 
-inline result::Json toy_profile() {
-  return {{"from", 10}, {"ranks", {{{"rank", 0}, {"steps", 4}, {"window_s", 0.04}, {"busy_s", 0.03}, {"total_s", 0.04},
-                                      {"kernels", 1000}, {"copies_and_fills", 12}, {"lost", 0},
-                                      {"longest", {{{"name", "toy_kernel"}, {"calls", 10}, {"total_s", 0.024}},
-                                                      {{"name", "copy"}, {"calls", 12}, {"total_s", 0.016}}}}}}}};
+inline result::ProfileRecord toy_profile() {
+  return {.from = 10,
+      .ranks = {{.steps = 4,
+          .window_s = 0.04,
+          .busy_s = 0.03,
+          .total_s = 0.04,
+          .kernels = 1000,
+          .copies_and_fills = 12,
+          .longest = {{"toy_kernel", 10, 0.024}, {"copy", 12, 0.016}}}}};
 }
 
 // Two epochs of four steps of 16 images: init 2 s, training 2 x 2 s, two evaluations of 1 s, 0.5 s at the end.
@@ -87,15 +96,14 @@ inline result::RunRecord toy_record() {
   r.reason = "box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs";
   r.target = kToyTarget;
   r.provenance = result::provenance_json({"./toy", "--set", "solver.lr=0.01"}, {{"libfoo", {"1.0", "1.1"}}});
-  result::Json node = result::node_json();
+  const result::Node node = result::this_node();
   r.system = result::system_json({node, node});
   r.recipe = {"toy", result::fields_json(table), result::fields_changed(defaults, table), result::fields_sha256(table)};
   r.built = {{"reducer", {{"kind", "bucketed"}, {"bucket_bytes", 1048576}}}};
   r.data = {{"train_images", 64}, {"eval_images", 16}};
   r.clocks = {.total_s = 8.5, .init_s = 2, .run_s = 6, .train_s = 4};
   r.events = toy_events();
-  r.mlperf = {{"division", "closed"}, {"log", "toy.mllog.txt"},
-      {"relaxed", {{{"rule", "data_set"}, {"setting", "--data"}, {"is", "64 images"}, {"allowed", "117266 images"}}}}};
+  r.mlperf = {"closed", "toy.mllog.txt", {{"data_set", "--data", "64 images", "117266 images"}}};
   r.steps.name_losses(kToyLosses);
   for (std::int64_t i = 0; i < 8; ++i) r.steps.add(toy_step(i));
   r.steps.step_ranks = "max", r.steps.phase_ranks = r.steps.loss_ranks = "mean";
@@ -170,7 +178,8 @@ inline result::TelemetrySample toy_sample(std::int64_t i, std::int64_t every = 2
       .update_norm = {0.015625, w / 128}};
 }
 inline result::TelemetrySeries toy_telemetry(std::int64_t samples = 4, std::int64_t every = 2) {
-  result::TelemetrySeries t(every, {"box_head", "mask_head"}, {1000, 2000});
+  result::TelemetrySeries t{.every_steps = every,
+      .groups = {{.name = "box_head", .parameters = 1000}, {.name = "mask_head", .parameters = 2000}}};
   for (std::int64_t i = 0; i < samples; ++i) t.add(toy_sample(i, every));
   t.picture_step = {4}, t.picture_cost_s = {0.25};
   return t;

@@ -38,7 +38,7 @@ TEST(EventFile, ScalarOnTheWire) {
   EXPECT_EQ(crc, ((0x8C28B28Au >> 15) | (0x8C28B28Au << 17)) + 0xA282EAD8u);
 }
 
-TEST(EventWriter, KeepsAllInOrderWithASmallQueue) {
+TEST(EventWriter, SmallQueue_KeepsAllInOrder) {
   TempFolder folder;
   std::filesystem::path path;
   {
@@ -61,13 +61,13 @@ TEST(EventWriter, KeepsAllInOrderWithASmallQueue) {
   }
 }
 
-TEST(EventWriter, TwoRunsInOneFolderHaveTwoFiles) {
+TEST(EventWriter, TwoRuns_HaveTwoFiles) {
   TempFolder folder;
   EventWriter a(folder.path(), "run"), b(folder.path(), "run");
   EXPECT_NE(a.path(), b.path());
 }
 
-TEST(EventWriter, OneEventThatCannotBeMadeCostsOnlyItself) {
+TEST(EventWriter, ImpossibleEvent_CostsOnlyItself) {
   TempFolder folder;
   EventWriter writer(folder.path(), "run");
   writer.add(EventMessage{.step = 1});
@@ -78,7 +78,7 @@ TEST(EventWriter, OneEventThatCannotBeMadeCostsOnlyItself) {
   EXPECT_EQ(records(test::read_text(writer.path())).size(), 3u);
 }
 
-TEST(EventWriter, AFolderThatCannotBeMadeIsRefused) {
+TEST(EventWriter, UnmakeableFolder_IsRefused) {
   TempFolder folder;
   test::write_text(folder / "file", "");
   try {

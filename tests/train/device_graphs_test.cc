@@ -140,7 +140,7 @@ TEST(Graphs, AReplayIsARealStep) {
   }
 }
 
-TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
+TEST(Graphs, Replay_LowerPrecisionIsAStep) {
   for (const char* precision : {"bf16", "fp16"}) {
     SCOPED_TRACE(precision);
     Trial trial;
@@ -158,7 +158,7 @@ TEST(Graphs, AReplayIsARealStepInLowerPrecision) {
   }
 }
 
-TEST(Graphs, WhatAsksTheDeviceIsNotRecordedAndTheRestIs) {
+TEST(Graphs, DeviceReads_AreNotRecorded) {
   model::ModelConfig classical = test::small_model();
   classical.shapes = "dynamic";
   const Outcome eager = run({.model = classical}, one_size()),
@@ -206,7 +206,7 @@ class Failing final : public cuda::GraphDevice {
   std::int64_t capture_, replay_, captures_ = 0, replays_ = 0;
 };
 
-TEST(Graphs, AnyPartThatCannotBeRecordedRunsAsItIs) {
+TEST(Graphs, UnrecordablePart_RunsEagerly) {
   const char* order[] = {"backbone", "heads", "heads_backward", "backbone_backward", "optimizer"};
   for (std::int64_t at = 0; at < 5; ++at) {
     SCOPED_TRACE(order[at]);
@@ -237,7 +237,7 @@ TEST(Graphs, AFailingReplayEndsTheRun) {
   EXPECT_THROW(run({.graphs = "full", .device = &device}, one_size()), Error);
 }
 
-TEST(Graphs, OutlinesThatNeedMoreRoomAreRecordedAgain) {
+TEST(Graphs, MoreRoomNeeded_RecordsAgain) {
   Planned batches;
   for (std::uint64_t i = 0; i < 8; ++i) batches.push_back({.noise = i + 1, .larger = i < 5 ? 0 : 40});
   const Outcome eager = run({}, batches), full = run({.graphs = "full"}, batches);
@@ -276,7 +276,7 @@ class BakedRates final : public train::Optimizer {
   std::unique_ptr<train::Optimizer> inner_;
 };
 
-TEST(Graphs, APartOfTheHostIsLeftOut) {
+TEST(Graphs, HostPart_IsLeftOut) {
   const auto host_rates = [](bool honest) {
     return [honest](train::Parts& p) { p.optimizer = std::make_unique<HostRates>(std::move(p.optimizer), honest); };
   };
@@ -290,7 +290,7 @@ TEST(Graphs, APartOfTheHostIsLeftOut) {
 }
 
 // What the comparisons above are worth: a number of the host that a recording keeps is seen.
-TEST(Graphs, ANumberThatARecordingKeepsIsSeen) {
+TEST(Graphs, KeptNumber_IsFound) {
   const auto baked = [](train::Parts& p) { p.optimizer = std::make_unique<BakedRates>(std::move(p.optimizer)); };
   const Outcome eager = run({.change = baked}, one_size()), full = run({.graphs = "full", .change = baked}, one_size());
   EXPECT_TRUE(same_bits(eager_steps().weights, eager.weights));
@@ -299,7 +299,7 @@ TEST(Graphs, ANumberThatARecordingKeepsIsSeen) {
 
 // Powers of two change no bit of what stays in range, so a scaled loss gives the same training. And in a replay the
 // scale grows, shrinks and skips as it does without.
-TEST(Graphs, TheLossScaleLivesInTheReplay) {
+TEST(Graphs, LossScale_LivesInTheReplay) {
   const train::LossScaleConfig growing{.initial = 256, .interval = 2};
   const Outcome eager = run({.scale = growing}, one_size()),
                 full = run({.graphs = "full", .scale = growing}, one_size()),
@@ -320,7 +320,7 @@ TEST(Graphs, TheLossScaleLivesInTheReplay) {
   EXPECT_TRUE(std::isfinite(skipped.weights.sum().item<float>()));
 }
 
-TEST(Graphs, ADeviceThatCannotRecordIsRefused) {
+TEST(Graphs, DeviceWithoutCapture_IsRefused) {
   EXPECT_THROW(run({.graphs = "parts", .device = nullptr}, one_size()), NotSupported);
 }
 

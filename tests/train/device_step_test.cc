@@ -103,7 +103,7 @@ TEST(DeviceStep, AsksTheDeviceNothing) {
 // In lower precision too, by torch's own lists for CUDA of what is computed in it. No wait, no sum in any order, and
 // losses that are those of float32 but for what 8 or 11 bits lose. In fp16 the loss is scaled, and the scale grows with
 // each step.
-TEST(DeviceStep, AsksTheDeviceNothingInLowerPrecision) {
+TEST(DeviceStep, LowerPrecision_AsksTheDeviceNothing) {
   const std::vector<float> exact = steps_on(test::fake_device(), small_model(), 3).losses;
   for (const char* precision : {"bf16", "fp16"}) {
     SCOPED_TRACE(precision);
@@ -259,7 +259,7 @@ TEST(DeviceMasks, FillersOfABatchGiveNothing) {
 
 // Where the device is late with a step, the rank says that it waits for it, which the watchdog reads; else it says
 // nothing.
-TEST(LossQueue, ShowsThatItWaitsForTheDevice) {
+TEST(LossQueue, Wait_IsShown) {
   const at::Device device = test::fake_device();
   comm::RankState place;
   place.step = 7, place.stage = static_cast<std::int32_t>(result::Phase::kOther);

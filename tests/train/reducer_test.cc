@@ -42,7 +42,7 @@ class Recorder final : public comm::Communicator {
 const std::vector<std::int64_t> kOffsets = {0, 10, 40, 45, 50, 100};  // of 107
 constexpr std::int64_t kBucketBytes = 40 * 4;                         // {10, 30}, {5, 5, 50}, {7}
 
-TEST(Reducer, StartsBucketsInOrderAsSoonAsTheyAreFull) {
+TEST(Reducer, FullBuckets_StartInOrder) {
   std::vector<float> gradients(107);
   Recorder comm;
   const auto reducer = make_reducer(
@@ -69,7 +69,7 @@ TEST(Reducer, StartsBucketsInOrderAsSoonAsTheyAreFull) {
   }
 }
 
-TEST(Reducer, KindsStartTheirCollectivesAtTheirTime) {
+TEST(Reducer, Kinds_StartTheirCollectivesInTime) {
   std::vector<float> gradients(107);
   for (const char* kind : {"blocking", "flat_async", "none"}) {
     Recorder comm;
@@ -113,7 +113,7 @@ TEST(Reducer, RefusesParametersOutsideTheArray) {
 }
 
 // Over MPI, the progress thread sums a bucket while this thread fills the next: what the thread sanitizer is here for.
-TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
+TEST(Reducer, EveryKind_SumsInRankOrder) {
   const auto comm = test_world().communicator();
   const int ranks = comm->size();
   std::vector<std::int64_t> offsets;
@@ -153,7 +153,7 @@ TEST(Reducer, EveryKindLeavesTheSumInRankOrder) {
 }
 
 // The progress thread records, rank 0 gets every rank's spans.
-TEST(Reducer, TracesOfAllRanksHoldEveryByteOfEveryStep) {
+TEST(Reducer, Traces_HoldEveryStepsBytes) {
   const auto comm = test_world().communicator();
   std::vector<float> gradients(50000);
   std::vector<std::int64_t> offsets;
@@ -200,7 +200,7 @@ double drifting() { return drifted(now_s()); }
 // The clock of rank 1 drifts. Its span lies early between the two comparisons, six milliseconds of drift before the
 // second: it must come out where it was. Both its times are of one reading, between two of which the system may let
 // others run for longer than that.
-TEST(TraceCollection, ASpanOfADriftingClockLiesWhereItWas) {
+TEST(TraceCollection, DriftingClock_SpansStayInPlace) {
   const auto comm = test_world().communicator();
   drifts_since_s = now_s();
   const bool drifts = comm->rank() == 1;

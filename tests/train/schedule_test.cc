@@ -8,7 +8,7 @@
 namespace ttt::train {
 namespace {
 
-TEST(Schedule, WarmsUpLinearlyThenHoldsThenDecays) {
+TEST(Schedule, WarmUp_ThenHoldThenDecay) {
   const StepDecay s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5},
       {.global_batch = 8, .steps_per_epoch = 100});
   EXPECT_DOUBLE_EQ(s.lr(1), 0.01);

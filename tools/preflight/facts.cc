@@ -151,8 +151,8 @@ Json rank_facts(const Place& place, const std::string& result_folder,
   facts["numa"] = cpu_list(numa_nodes_of(cpus));
   facts["gpu"] = gpu_of(place);
   if (place.local_rank != 0) return facts;
-  const Json node = result::node_json();
-  for (const char* name : {"cpu", "kernel", "logical_cores"}) facts[name] = node.at(name);
+  const result::Node node = result::this_node();
+  facts["cpu"] = node.cpu, facts["kernel"] = node.kernel, facts["logical_cores"] = node.logical_cores;
   if (const std::int64_t bytes = memory_available_bytes(); bytes > 0) facts["memory_available_bytes"] = bytes;
   const char* temporary = std::getenv("TMPDIR");
   facts["disk"] = Json::array({disk_of("result", result_folder), disk_of("cache", data::cache_folder()),

@@ -6,15 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "models/mask_rcnn/box_losses/kinds.h"
 #include "settings/fields.h"
 
-// The choices of model.rpn.box_loss and model.roi.box_loss. To add one: a line here, and box_losses/<kind>.cc with
-// <kind>_sum (box_losses/box_loss.h).
-#define TTT_BOX_LOSSES(X) X(smooth_l1)
-
 namespace ttt::model {
-
-#define TTT_NAME(name) #name,
 
 struct BackboneConfig {
   std::string block = "bottleneck";
@@ -91,7 +86,8 @@ struct RpnConfig {
         "post_nms_* is also the limit of each level before levels are joined (MLPerf's reference)");
     v("nms_threshold", s.nms_threshold, "IoU above which the lower proposal is dropped", between(0, 1));
     v("min_size", s.min_size, "proposals with a shorter side are dropped [pixel]", between(0, 16384));
-    v("box_loss", s.box_loss, "loss of the proposals' boxes", one_of({TTT_BOX_LOSSES(TTT_NAME)}));
+    v("box_loss", s.box_loss, "loss of the proposals' boxes" TTT_BOX_LOSSES(TTT_CHOICE_DOC),
+        one_of({TTT_BOX_LOSSES(TTT_CHOICE_NAME)}));
     v("smooth_l1_beta", s.smooth_l1_beta, "where smooth L1 turns linear", between(0, 1000));
   }
 };
@@ -117,7 +113,8 @@ struct RoiConfig {
     v("box_hidden", s.box_hidden, "width of the box head's two linear layers", between(1, 65536));
     v("mask_channels", s.mask_channels, "channels of the mask head", between(1, 4096));
     v("mask_layers", s.mask_layers, "3x3 convolutions of the mask head", between(0, 64));
-    v("box_loss", s.box_loss, "loss of the detections' boxes", one_of({TTT_BOX_LOSSES(TTT_NAME)}));
+    v("box_loss", s.box_loss, "loss of the detections' boxes" TTT_BOX_LOSSES(TTT_CHOICE_DOC),
+        one_of({TTT_BOX_LOSSES(TTT_CHOICE_NAME)}));
     v("smooth_l1_beta", s.smooth_l1_beta, "where smooth L1 of the boxes turns linear: 1 (MLPerf), 1/9 (torchvision)",
         between(0, 1000));
     v("mask_target", s.mask_target, "28x28 targets from bitmaps (torchvision, soft) or polygons (MLPerf, binary)",
@@ -128,8 +125,6 @@ struct RoiConfig {
     v("detections", s.detections, "detections kept per image", between(1, 65536));
   }
 };
-
-#undef TTT_NAME
 
 struct ModelConfig {
   std::int64_t classes = 0;

@@ -145,7 +145,8 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
       .reference = reference,
       .target = target,
       .weight = positive.flatten().to(at::kFloat),
-      .beta = config_.roi.smooth_l1_beta};
+      .beta = config_.roi.smooth_l1_beta,
+      .coder = coder()};
   return {classifier, box_loss_sum(config_.roi.box_loss, rows) / count};
 }
 

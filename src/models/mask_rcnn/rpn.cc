@@ -99,7 +99,8 @@ std::array<at::Tensor, 2> Rpn::losses(
       .reference = anchor,
       .target = target,
       .weight = on.flatten(),
-      .beta = config_.rpn.smooth_l1_beta};
+      .beta = config_.rpn.smooth_l1_beta,
+      .coder = coder()};
   return {objectness, box_loss_sum(config_.rpn.box_loss, rows) / count};
 }
 

@@ -14,7 +14,7 @@ Rates rates_on_host(double lr, double gradient_scale) {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const OptimizerInputs& inputs) {
-#define TTT_MAKE(name) \
+#define TTT_MAKE(name, doc) \
   if (config.kind == #name) return make_##name(config, inputs);
   TTT_OPTIMIZERS(TTT_MAKE)
 #undef TTT_MAKE

@@ -12,7 +12,7 @@
 #include "train/loss_scaler.h"
 
 // The choices of train.optimizer.kind. To add one: a line here, and optimizers/<kind>.cc with make_<kind>.
-#define TTT_OPTIMIZERS(X) X(sgd)
+#define TTT_OPTIMIZERS(X) X(sgd, "stochastic gradient descent with momentum")
 
 namespace ttt::train {
 
@@ -24,9 +24,8 @@ struct OptimizerConfig {
   bool decay_bias = true;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
-#define TTT_NAME(name) #name,
-    v("kind", s.kind, "sgd: stochastic gradient descent with momentum", one_of({TTT_OPTIMIZERS(TTT_NAME)}));
-#undef TTT_NAME
+    v("kind", s.kind, "how gradients change weights" TTT_OPTIMIZERS(TTT_CHOICE_DOC),
+        one_of({TTT_OPTIMIZERS(TTT_CHOICE_NAME)}));
     v("momentum", s.momentum, "momentum, without dampening or Nesterov", between(0, 1));
     v("weight_decay", s.weight_decay, "L2 penalty added to the gradient", between(0, 100));
     v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference",
@@ -71,7 +70,7 @@ struct OptimizerInputs {
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, const OptimizerInputs& inputs);
 
-#define TTT_DECLARE(name) \
+#define TTT_DECLARE(name, doc) \
   std::unique_ptr<Optimizer> make_##name(const OptimizerConfig& config, const OptimizerInputs& inputs);
 TTT_OPTIMIZERS(TTT_DECLARE)
 #undef TTT_DECLARE

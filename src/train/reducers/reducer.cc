@@ -21,7 +21,7 @@ std::unique_ptr<Reducer> make_none(const ReducerConfig&, const ReducerInputs&) {
 
 std::unique_ptr<Reducer> make_reducer(const ReducerConfig& config, const ReducerInputs& inputs) {
   if (inputs.comm.size() == 1) return std::make_unique<NoReduction>();
-#define TTT_MAKE(name) \
+#define TTT_MAKE(name, doc) \
   if (config.kind == #name) return make_##name(config, inputs);
   TTT_REDUCERS(TTT_MAKE)
 #undef TTT_MAKE

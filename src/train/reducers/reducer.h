@@ -15,7 +15,11 @@
 #include "settings/json.h"
 
 // The choices of train.reducer.kind. To add one: a line here, and reducers/<kind>.cc with make_<kind>.
-#define TTT_REDUCERS(X) X(blocking) X(flat_async) X(bucketed) X(none)
+#define TTT_REDUCERS(X)                                        \
+  X(blocking, "after backward, all at once")                   \
+  X(flat_async, "the same, while the next batch is fetched")   \
+  X(bucketed, "each bucket as soon as backward has filled it") \
+  X(none, "not at all, to measure what communication costs (replicas diverge)")
 
 namespace ttt::train {
 
@@ -24,13 +28,7 @@ struct ReducerConfig {
   std::int64_t bucket_bytes = 4 << 20;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
-#define TTT_NAME(name) #name,
-    v("kind", s.kind,
-        "blocking: after backward, all at once; flat_async: the same, while the next batch is fetched; bucketed: each "
-        "bucket as soon as backward has filled it; none: not at all, to measure what communication costs (replicas "
-        "diverge)",
-        one_of({TTT_REDUCERS(TTT_NAME)}));
-#undef TTT_NAME
+    v("kind", s.kind, "when gradients travel" TTT_REDUCERS(TTT_CHOICE_DOC), one_of({TTT_REDUCERS(TTT_CHOICE_NAME)}));
     v("bucket_bytes", s.bucket_bytes, "size from which a bucket is closed [byte]", between(1, 1e12));
   }
 };
@@ -66,7 +64,7 @@ struct ReducerInputs {
 // As the configuration says; with one rank, the one that does nothing.
 std::unique_ptr<Reducer> make_reducer(const ReducerConfig& config, const ReducerInputs& inputs);
 
-#define TTT_DECLARE(name) \
+#define TTT_DECLARE(name, doc) \
   std::unique_ptr<Reducer> make_##name(const ReducerConfig& config, const ReducerInputs& inputs);
 TTT_REDUCERS(TTT_DECLARE)
 #undef TTT_DECLARE

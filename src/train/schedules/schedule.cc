@@ -15,7 +15,7 @@ void check(const ScheduleConfig& config) {
 }
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs) {
-#define TTT_MAKE(name) \
+#define TTT_MAKE(name, doc) \
   if (config.kind == #name) return make_##name(config, inputs);
   TTT_SCHEDULES(TTT_MAKE)
 #undef TTT_MAKE

@@ -10,7 +10,7 @@
 #include "settings/json.h"
 
 // The choices of train.schedule.kind. To add one: a line here, and schedules/<kind>.cc with make_<kind>.
-#define TTT_SCHEDULES(X) X(step_decay)
+#define TTT_SCHEDULES(X) X(step_decay, "linear warm-up, then steps down")
 
 namespace ttt::train {
 
@@ -25,9 +25,7 @@ struct ScheduleConfig {
   double decay_factor = 0.1;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
-#define TTT_NAME(name) #name,
-    v("kind", s.kind, "step_decay: linear warm-up, then steps down", one_of({TTT_SCHEDULES(TTT_NAME)}));
-#undef TTT_NAME
+    v("kind", s.kind, "how the rate changes" TTT_SCHEDULES(TTT_CHOICE_DOC), one_of({TTT_SCHEDULES(TTT_CHOICE_NAME)}));
     v("lr", s.lr, "base learning rate", between(0, 1e30));
     v("reference_batch", s.reference_batch,
         "global batch that lr is meant for: at another one it is scaled linearly (Goyal et al. 2017); 0: lr as it "
@@ -61,7 +59,7 @@ class Schedule {
 // Throws UsageError where the configuration contradicts itself.
 std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs);
 
-#define TTT_DECLARE(name) \
+#define TTT_DECLARE(name, doc) \
   std::unique_ptr<Schedule> make_##name(const ScheduleConfig& config, const ScheduleInputs& inputs);
 TTT_SCHEDULES(TTT_DECLARE)
 #undef TTT_DECLARE

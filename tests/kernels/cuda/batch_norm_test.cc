@@ -123,7 +123,7 @@ template <class T> void expect_scale_offset_relu(const BatchNormParams& p, const
   });
 }
 
-TEST_P(Norm, ScaleOffsetReluInEveryType_SameBits) {
+TEST_P(Norm, ScaleOffsetRelu_SameBits) {
   const std::vector<float> added = with_residual ? residual : std::vector<float>();
   for (const std::vector<float>& scale : {weight, std::vector<float>()}) {
     expect_scale_offset_relu(p, x, scale, bias, added);

@@ -72,7 +72,7 @@ TEST(Match, AllRules_SameBits) {
         }
 }
 
-TEST(Match, MoreGroundTruthThanSharedMemory_SameBits) {
+TEST(Match, ManyGroundTruths_SameBits) {
   const MatchParams p{.images = 2, .candidates = 300, .gt_capacity = 300, .allow_low_quality = true};
   Boxes b = boxes_for(p, true);
   b.count = {300, 129};

@@ -116,7 +116,7 @@ TEST_P(RoiAlign, Backward_SameBits) {
 }
 
 // More RoIs than a block tests at a time, all on one spot: their order is the order of the sums.
-TEST_F(RoiAlignBackward, ManyRoisOnOneTile_SameBits) {
+TEST_F(RoiAlignBackward, ManyRoisPerTile_SameBits) {
   RoiAlignParams p;
   p.levels = 1, p.images = 1, p.channels = 1, p.rois = 600, p.pooled = 2, p.height[0] = 5, p.width[0] = 6,
   p.scale[0] = 0.25f;

@@ -5,7 +5,7 @@
 namespace ttt::model {
 
 at::Tensor box_loss_sum(const std::string& kind, const BoxRows& rows) {
-#define TTT_SUM(name) \
+#define TTT_SUM(name, doc) \
   if (kind == #name) return name##_sum(rows);
   TTT_BOX_LOSSES(TTT_SUM)
 #undef TTT_SUM
