@@ -15,6 +15,7 @@
 #include "measure/peaks.h"
 #include "measure/runner.h"
 #include "run/launch.h"
+#include "settings/fields_json.h"
 
 namespace {
 
@@ -95,9 +96,17 @@ void check(const AblateRecipe& recipe) {
         "'ablate telemetry' says what it costs.");
 }
 
+// With the numbers that the recipe leaves to the launch. `built` of a comparison has what a side changes.
+result::Json resolved_settings(AblateRecipe recipe, const comm::World& world) {
+  if (recipe.train.global_batch == 0) resolve_batch(recipe.train, world.team());
+  recipe.train.threads = threads_of_rank(recipe.train.threads, world.team());
+  return result::fields_json(recipe);
+}
+
 harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, const comm::World& world) {
   make_mkl_reproducible();  // before the peaks multiply matrices
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
+  context.recorder.update([&](result::RunRecord& r) { r.recipe.settings = resolved_settings(recipe, world); });
   Judgement judgement;
   const Listener listener{.say =
                               [&](const std::string& line) {

@@ -151,8 +151,9 @@ std::string link(const std::string& text, const std::string& to) { return "[" + 
 constexpr const char* kHead =
     "# Techniques and what they are worth\n\n"
     "`build/bin/ablate --index results > benchmarks/ablations/README.md` writes this page. Do not edit it.\n\n"
-    "`build/bin/ablate NAME --out RESULT.json` measures a row on your machine, `build/bin/report ablations RESULT.json`\n"
-    "prints it. `--set device=cuda` measures on a GPU. [How it is measured](../../docs/ablations.md).\n\n"
+    "`build/bin/ablate NAME --out RESULT.json` measures a row on your machine.\n"
+    "`build/bin/report ablations RESULT.json` prints it. `--set device=cuda` measures on a GPU. [How it is "
+    "measured](../../docs/ablations.md).\n\n"
     "A finding is the change of the time of a step, or of the operation alone, with its 95 % interval over builds.\n"
     "A negative change: the named variant is faster than the baseline. The baseline may be the technique itself.\n"
     "A promise says how closely the losses of both sides agree: bitwise, close (a relative bound) or other_work.\n"

@@ -8,7 +8,8 @@
 
 namespace ttt::kernels {
 
-// in:  boxes [n, 4]
+// in:  boxes [n, 4] x1 y1 x2 y2 [pixel]; threshold: a box goes where its IoU with a kept one is above it;
+//      legacy: widths and heights are x2 - x1 + 1, as in Detectron
 // out: keep [n] indices into boxes, ascending; how many: returned on the host, count [1] on the device
 namespace host {
 std::int64_t nms(std::int64_t n, const float* boxes, float threshold, bool legacy, std::int32_t* keep);

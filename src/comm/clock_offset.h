@@ -19,9 +19,9 @@ inline constexpr int kClockBarriers = 64;
 //
 // No rank leaves a barrier before every rank has entered it. So rank r leaves after rank 0 entered, and rank 0 after
 // rank r entered. Each barrier bounds the offset from both sides, without any assumption on how long messages take. The
-// bounds of all barriers hold together; the middle of what they leave is the estimate and half its width the
-// uncertainty. Of a clock that gained more than that within the call (on a loaded machine) the bounds contradict each
-// other: by as much as it gained at least, which is then the uncertainty.
+// bounds of all barriers hold together. The middle of what they leave is the estimate, half its width the uncertainty.
+// Where a clock gained more than that within the call (on a loaded machine), the bounds contradict each other.
+// They do so by what it gained at least, which is then the uncertainty.
 std::vector<ClockOffset> clock_offsets(Communicator& comm, int barriers = kClockBarriers, double (*now)() = now_s);
 
 }  // namespace ttt::comm

@@ -218,6 +218,8 @@ def two_ranks(ablate, report, folder):
         assert row["promise"] == "bitwise" and row["gate"]["largest_difference"] == 0
     shown = sh(report, "ablations", out, "--width", "500").stdout
     assert "flat_async" in shown and "same bits, kept" in shown and "of the flop/s peak" in shown, shown
+    train = result["recipe"]["settings"]["train"]
+    assert train["global_batch"] == 2 * train["images_per_rank"] > 0 and train["threads"] == 1, train
     assert {p["name"] for p in result["peaks"]} >= {"matrix_multiply", "memory_copy", "all_reduce"}, result["peaks"]
     with open(folder + "/torn.json", "w") as f:
         f.write(open(out).read()[:2000])

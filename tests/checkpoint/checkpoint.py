@@ -101,7 +101,7 @@ def says_its_end(run):
     done = subprocess.run([*command, "--force"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("step ")]
-    newest = "AP box %.3f" % run.result()["accuracy"][-1]["bbox"][0]
+    newest = "box AP %.3f" % run.result()["accuracy"][-1]["bbox"]["AP"]
     assert lines and newest in lines[-1], (newest, done.stderr)
 
 

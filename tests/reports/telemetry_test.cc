@@ -146,7 +146,7 @@ TEST(NormRatio, IsTheOneThatWasPlanted) {
 
 NamedRun planted_run() {
   NamedRun run{"run.json", test::toy_record()};
-  result::TelemetrySeries t(10, {"box_head", "mask_head"}, {1000, 2000});
+  result::TelemetrySeries t = test::toy_telemetry(0, 10).without_samples();
   const Series decayed = series(100, 600, 1), steady = series(100, 1 << 30, 2, 450, 0.05);
   Normal noise(3);
   for (std::size_t i = 0; i < 100; ++i) {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "kernels/box_coder/box_coder.h"
 #include "models/mask_rcnn/box_losses/kinds.h"
+#include "models/ops/detection_ops.h"
 
 namespace ttt::model {
 
