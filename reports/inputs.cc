@@ -11,8 +11,10 @@
 namespace ttt::reports {
 namespace {
 
-// results/schema-v1.json lies beside the results of a whole folder.
-bool is_schema(const std::filesystem::path& file) { return file.filename().string().starts_with("schema"); }
+// JSON, but neither a result nor a benchmark: results/schema-v1.json, tables of others.
+struct OtherKind : DataError {
+  using DataError::DataError;
+};
 
 }  // namespace
 
@@ -25,38 +27,48 @@ Input read_input(const std::string& file) {
     return ResultFile{std::move(run), std::move(text)};
   }
   if (is_bench(document)) return BenchInput{bench_from_json(document, file), std::move(text)};
-  throw DataError(name +
+  throw OtherKind(name +
                   " is neither a result of this suite (no schema_version) nor output of Google Benchmark (no context "
                   "and benchmarks). " +
                   "Name a file that a run wrote with --out, or one made with --benchmark_format=json.");
 }
 
-std::vector<std::string> with_folders_read(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
+namespace {
+
+struct Found {
+  std::string file;
+  bool named = false;  // by the user, who did not name its folder alone
+};
+
+std::vector<Found> with_folders_read(const std::vector<std::string>& paths) {
+  std::vector<Found> files;
   for (const std::string& path : paths) {
     if (!std::filesystem::is_directory(path)) {
-      files.push_back(path);
+      files.push_back({path, true});
       continue;
     }
     std::vector<std::string> inside;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
-      if (entry.is_regular_file() && entry.path().extension() == ".json" && !is_schema(entry.path()))
-        inside.push_back(entry.path().string());
+      if (entry.is_regular_file() && entry.path().extension() == ".json") inside.push_back(entry.path().string());
     if (inside.empty())
       throw UsageError("The folder '" + path + "' holds no .json file. Name result files, or a folder of them.");
     std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
+    for (std::string& file : inside) files.push_back({std::move(file)});
   }
   return files;
 }
 
+}  // namespace
+
 Inputs read_inputs(const std::vector<std::string>& paths) {
   Inputs all;
-  for (const std::string& file : with_folders_read(paths)) {
+  for (const auto& [file, named] : with_folders_read(paths)) {
     try {
       Input input = read_input(file);
       if (auto* r = std::get_if<ResultFile>(&input)) all.results.push_back(std::move(*r));
       else all.benches.push_back(std::move(std::get<BenchInput>(input)));
+    } catch (const OtherKind& e) {
+      if (named) all.left_out.push_back({file, e.what(), e.exit_code()});
     } catch (const Error& e) { all.left_out.push_back({file, e.what(), e.exit_code()}); }
   }
   return all;

@@ -36,7 +36,8 @@ struct Inputs {
 // Throws UsageError (cannot be read) or DataError (truncated, edited, of neither kind).
 Input read_input(const std::string& file);
 
-// Files, and the .json files below folders in the order of their names. Throws UsageError for a folder without any.
+// Files, and the .json files below folders in the order of their names. JSON of another kind is left out: with an
+// error where it was named, silently in a folder. Throws UsageError for a folder without any .json file.
 Inputs read_inputs(const std::vector<std::string>& paths);
 
 }  // namespace ttt::reports

@@ -40,9 +40,12 @@ TEST_F(ReportProgram, Folders_AreSearchedAtEveryDepth) {
   result::write_result(folder_ / "top.json", toy_record());
   result::write_result(folder_ / "machine" / "middle.json", toy_record());
   result::write_result(deepest / "1.json", toy_record());
+  test::write_text(folder_ / "machine" / "table.json", "{\"systems\": []}");  // of another kind
   const std::string page = (folder_ / "page.html").string();
   const auto r = report("html " + folder_.path().string() + " --out " + page);
   ASSERT_EQ(r.status, 0) << r.output;
+  const std::string named = folder_.path().string() + " " + (folder_ / "machine" / "table.json").string();
+  EXPECT_EQ(report("html " + named + " --out " + page + ".second").status, 3);
   const std::string html = test::read_text(page);
   for (const char* name : {"top.json", "middle.json", "1.json"}) EXPECT_NE(html.find(name), std::string::npos) << name;
 }
