@@ -101,8 +101,9 @@ def main():
     names = sorted(path.stem[5:] for path in added if path.stem.startswith("seam_"))
     run = place.run(settings=[
         "ablate.peaks_s=0", "ablate.limit_s=1", "ablate.builds=1", "ablate.gate_steps=2", "data.short_side=64",
-        "data.long_side=64", "train.images_per_rank=1", "train.threads=1"
-    ], program="bin/ablate", more=[f"seam_{name}" for name in names])
+        "data.long_side=64", "train.images_per_rank=1", "train.threads=1", "train.schedule.lr=1e-4",
+        "ablate.names=" + ",".join(f"seam_{name}" for name in names)
+    ], program="bin/ablate")
     run.settings = run.settings[2:]
     run.finish(0)
     rows = run.result()["comparisons"]
