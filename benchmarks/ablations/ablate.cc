@@ -97,6 +97,7 @@ void check(const AblateRecipe& recipe) {
 }
 
 // With the numbers that the recipe leaves to the launch. `built` of a comparison has what a side changes.
+// A batch that the ranks cannot share is refused by the sides that use it.
 result::Json resolved_settings(AblateRecipe recipe, const comm::World& world) {
   if (recipe.train.global_batch == 0) resolve_batch(recipe.train, world.team());
   recipe.train.threads = threads_of_rank(recipe.train.threads, world.team());

@@ -131,6 +131,18 @@ struct Comparison {
   static void check(const Comparison& comparison, const std::string& path);  // throws DataError
 };
 
+// Earlier programs had two keys for Mask R-CNN's metrics, in place of `key`.
+template <class Visitor>
+void declare_earlier(auto& metrics, Visitor&& v, const char* key, const char* box, const char* mask) {
+  const auto take = [&](const char* old, const char* name) {
+    v.template older<double>(old, "of earlier programs", metrics, [name](auto& to, double value) {
+      to.push_back({name, value});
+    });
+  };
+  take(box, "bbox_ap"), take(mask, "segm_ap");
+  v.either({key}, {box, mask});
+}
+
 // One training of one variant to a target.
 struct Training {
   std::string variant;
@@ -146,19 +158,7 @@ struct Training {
     v("epochs", t.epochs, "to the reaching evaluation, else of the whole run", at_least(0));
     v("seconds_s", t.seconds, "to the same moment, evaluation included", at_least(0));
     v.later("metrics", t.metrics, "of that evaluation, those of the target");
-    earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
-  }
-
-  // Earlier programs had two keys for Mask R-CNN's metrics.
-  template <class Visitor>
-  static void earlier(auto& metrics, Visitor&& v, const char* key, const char* box, const char* mask) {
-    const auto take = [&](const char* old, const char* name) {
-      v.template older<double>(old, "of earlier programs", metrics, [name](auto& to, double value) {
-        to.push_back({name, value});
-      });
-    };
-    take(box, "bbox_ap"), take(mask, "segm_ap");
-    v.either({key}, {box, mask});
+    declare_earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
   }
 };
 
@@ -177,7 +177,7 @@ struct ConvergenceRow {
     v("eval_every_epochs", r.eval_every_epochs, "to which epochs are resolved", at_least(0));
     v("trainings", r.trainings, "");
     v("problem", r.problem, "that ended them early; empty: none");
-    Training::earlier(r.target, v, "target", "target_box_ap", "target_mask_ap");
+    declare_earlier(r.target, v, "target", "target_box_ap", "target_mask_ap");
   }
 };
 

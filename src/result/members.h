@@ -31,10 +31,16 @@ template <class T> T checked(const Json& value, const std::string& path) {
   return value.get<T>();
 }
 
-template <class T> T list_entry(const Json& value, const std::string& path) {
-  if (!fits<T>(value))
-    throw DataError("'" + path + "' in the result holds a " + value.type_name() + ". Take the original file.");
-  return value.get<T>();
+// Of millions of steps: no path is made for each.
+template <class T> std::vector<T> list_of(const Json& values, const std::string& path) {
+  std::vector<T> list;
+  list.reserve(values.size());
+  for (const Json& value : values) {
+    if (!fits<T>(value))
+      throw DataError("'" + path + "' in the result holds a " + value.type_name() + ". Take the original file.");
+    list.push_back(value.get<T>());
+  }
+  return list;
 }
 
 }  // namespace detail
@@ -58,11 +64,7 @@ inline const Json& get_array(const Json& object, const std::string& key, const s
 }
 
 template <class T> std::vector<T> get_list(const Json& object, const std::string& key, const std::string& path) {
-  std::vector<T> list;
-  const Json& values = get_array(object, key, path);
-  list.reserve(values.size());
-  for (const Json& v : values) list.push_back(detail::list_entry<T>(v, join(path, key)));
-  return list;
+  return detail::list_of<T>(get_array(object, key, path), join(path, key));
 }
 
 }  // namespace ttt::result

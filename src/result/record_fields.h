@@ -36,6 +36,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,7 @@ inline constexpr const char* kUtcPattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}
 inline constexpr const char* kSha256Pattern = "^[0-9a-f]{64}$";
 struct Anything {};  // of a declaration for v.described(): a value of any type
 
-// What the schema says beyond the type.
+// A bound of the schema beyond the type.
 struct Rule {
   Rule(Limits l = {}) : limits(std::move(l)) {}  // NOLINT: limits are a rule
   Limits limits;
@@ -92,6 +93,18 @@ template <class T>
 concept HasCheck = requires(const T& t, const std::string& path) {
   T::check(t, path);
 };
+
+// The words of an enumeration, both ways; words_of(E) lists them.
+template <class E> std::string_view word_of(E value) {
+  for (const auto& [known, word] : words_of(value))
+    if (known == value) return word;
+  throw Error("A value without a word. This is a bug.");
+}
+template <class E> std::optional<E> from_word(std::string_view word) {
+  for (const auto& [value, known] : words_of(E{}))
+    if (known == word) return value;
+  return std::nullopt;
+}
 
 // A field that v.optional() leaves out.
 template <class T> bool is_absent(const T& value) {
@@ -259,9 +272,7 @@ template <class T> Json value_json(const T& value) {
   if constexpr (FieldGroup<T>) {
     return json_of(value);
   } else if constexpr (std::is_enum_v<T>) {
-    for (const auto& [word, name] : words_of(value))
-      if (word == value) return std::string(name);
-    throw Error("A value without a word. This is a bug.");
+    return std::string(word_of(value));
   } else if constexpr (std::is_same_v<T, Metrics>) {
     return metrics_json(value);
   } else if constexpr (is_optional<T>) {
@@ -280,12 +291,6 @@ template <class T> Json value_json(const T& value) {
   }
 }
 
-// A list of numbers or of strings: of millions of steps, so no path is made for each.
-template <class T> void read_list(const Json& json, std::vector<T>& list, const std::string& path) {
-  list.clear(), list.reserve(json.size());
-  for (const Json& entry : json) list.push_back(list_entry<T>(entry, path));
-}
-
 template <class T> void read_value(const Json& json, T& value, const std::string& path) {
   const auto refuse = [&](const char* is_not) {
     throw DataError("'" + path + "' in the result is not " + is_not + ". Take the original file.");
@@ -294,8 +299,7 @@ template <class T> void read_value(const Json& json, T& value, const std::string
     read_record(json, value, path);
   } else if constexpr (std::is_enum_v<T>) {
     const auto name = checked<std::string>(json, path);
-    for (const auto& [word, text] : words_of(value))
-      if (text == name) return void(value = word);
+    if (const auto known = from_word<T>(name)) return void(value = *known);
     throw DataError("'" + path + "' in the result is '" + name +
                     "', which this program does not know. Take the "
                     "original file.");
@@ -315,7 +319,7 @@ template <class T> void read_value(const Json& json, T& value, const std::string
   } else if constexpr (is_vector<T>) {
     if (!json.is_array()) refuse("a list");
     if constexpr (Scalar<typename T::value_type>) {
-      read_list(json, value, path);
+      value = list_of<typename T::value_type>(json, path);
     } else {
       value.clear();
       for (const Json& entry : json) {

@@ -24,11 +24,7 @@ void check_version(const Json& document) {
 
 std::span<const VerdictWord> words_of(Verdict) { return kWords; }
 
-std::string_view verdict_name(Verdict verdict) {
-  for (const auto& [word, name] : kWords)
-    if (word == verdict) return name;
-  throw Error("A verdict without a name. This is a bug.");
-}
+std::string_view verdict_name(Verdict verdict) { return detail::word_of(verdict); }
 
 std::string verdict_title(Verdict verdict) {
   std::string title(verdict_name(verdict));
@@ -37,8 +33,7 @@ std::string verdict_title(Verdict verdict) {
 }
 
 Verdict verdict_from_name(const std::string& name) {
-  for (const auto& [word, text] : kWords)
-    if (text == name) return word;
+  if (const auto verdict = detail::from_word<Verdict>(name)) return *verdict;
   throw DataError("'" + name + "' is no verdict of a result. Take the original file.");
 }
 

@@ -24,7 +24,7 @@ ELSEWHERE = {
     r"^tests/checkpoint": "tests/checkpoint",
     r"ablate (--all|null|planted)": "tests/ablations",
 }
-# What a command ends with, where that is not 0. Data sets and machines of the test are not the documents'.
+# Exit codes other than 0: the test has neither COCO, which the closed rules demand, nor a log of a submission.
 CODES = {r"mlperf.division=closed": 2, r"report check": 1}
 
 
@@ -68,7 +68,7 @@ class Place:
         self.must("cp seed1.json this.json; cp seed2.json that.json; cp run.json results/run.json; "
                   "cp seed1.json mine.json; "
                   "cp $(ls results/*/*/all.json | head -1) results/ablations.json")
-        self.must("build/bin/coco_eval --help; build/bin/micro --benchmark_filter=nms --benchmark_min_time=0.01 "
+        self.must("build/bin/micro --benchmark_filter=nms --benchmark_min_time=0.01 "
                   "--benchmark_format=json > micro.json")
         self.must("cp drawn/instances_val.json GT.json; echo '[]' > DT.json")
 

@@ -1,4 +1,4 @@
-// The run record: JSON and back, the recorder, the journal, the clocks.
+// The run record: JSON and back, the recorder, the journal.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -10,9 +10,7 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
-#include "result/phase_clock.h"
 #include "result/run_recorder.h"
-#include "tests/support/fake_clock.h"
 #include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
@@ -20,8 +18,6 @@
 namespace ttt::result {
 namespace {
 
-using test::fake_now;
-using test::fake_now_s;
 using test::message_of;
 using test::toy_evaluation;
 using test::toy_record;
@@ -307,109 +303,6 @@ TEST(Journal, UnmakeableFolder_IsAWarning) {
   EXPECT_TRUE(recorder.step(toy_step(0)));
   ASSERT_EQ(recorder.snapshot().warnings.size(), 1u);
   EXPECT_NE(recorder.snapshot().warnings[0].find("Cannot write the journal"), std::string::npos);
-}
-
-TEST(PhaseClock, PhasesAddUpToTheStep) {
-  fake_now_s = 10;
-  PhaseClock clock(fake_now);
-  const auto spend = [&](Phase phase, double seconds) {
-    clock.enter(phase);
-    fake_now_s += seconds;
-  };
-  fake_now_s += 0.5;  // other
-  spend(Phase::kDataWait, 1), spend(Phase::kForward, 2), spend(Phase::kBackward, 4), spend(Phase::kCommExposed, 8);
-  spend(Phase::kForward, 16), spend(Phase::kOptimizer, 32), spend(Phase::kOther, 0.25);
-  StepSample sample;
-  clock.end_step(sample);
-  EXPECT_EQ(sample.step_s, 63.75);
-  EXPECT_EQ(sample.phase_s, (std::array<double, 6>{1, 18, 4, 8, 32, 0.75}));
-  spend(Phase::kForward, 1);  // the next step starts where the last ended
-  clock.end_step(sample);
-  EXPECT_EQ(sample.step_s, 1);
-  EXPECT_EQ(sample.phase_s, (std::array<double, 6>{0, 1, 0, 0, 0, 0}));
-}
-
-TEST(PhaseClock, ShowsTheRunningPhase) {
-  fake_now_s = 10;
-  PhaseClock clock(fake_now);
-  std::atomic<std::int32_t> shown = -1;
-  clock.enter(Phase::kForward);
-  EXPECT_EQ(shown, -1);
-  clock.show(&shown);
-  for (const Phase phase : {Phase::kDataWait, Phase::kBackward, Phase::kOptimizer}) {
-    clock.enter(phase);
-    EXPECT_EQ(shown, static_cast<std::int32_t>(phase));
-  }
-  clock.start_step();
-  EXPECT_EQ(shown, static_cast<std::int32_t>(Phase::kOther));
-}
-
-TEST(PhaseClock, AnnouncesEachPhaseByItsName) {
-  static std::vector<std::string> announced;
-  fake_now_s = 10;
-  PhaseClock clock(fake_now);
-  clock.announce([](const char* phase) { announced.emplace_back(phase); });
-  clock.enter(Phase::kForward), clock.enter(Phase::kCommExposed), clock.start_step();
-  EXPECT_EQ(announced, (std::vector<std::string>{"forward", "comm_exposed", "other"}));
-}
-
-TEST(RunClock, Evaluation_IsNotTraining) {
-  fake_now_s = 100;
-  RunClock clock(98, fake_now);
-  EXPECT_EQ(clock.read().init_s, 2);
-  fake_now_s = 103;
-  clock.start_run();
-  fake_now_s = 113;
-  clock.start_evaluation();
-  fake_now_s = 115;
-  EXPECT_EQ(clock.read().train_s, 10);  // also while it evaluates
-  EXPECT_EQ(clock.end_evaluation(), 2);
-  fake_now_s = 120;
-  EXPECT_EQ(clock.wall_s(), 17);
-  clock.end_run();
-  fake_now_s = 121;
-  const Clocks c = clock.read();
-  EXPECT_EQ(c.init_s, 5);
-  EXPECT_EQ(c.run_s, 17);
-  EXPECT_EQ(c.train_s, 15);
-  EXPECT_EQ(c.total_s, 23);
-}
-
-TEST(System, OneHost_IsOneNode) {
-  const Node a{.host = "aaaaaaaaaaaa"}, b{.host = "bbbbbbbbbbbb"};
-  const Json system = system_json({a, b, a});
-  EXPECT_EQ(system.at("world_size"), 3);
-  ASSERT_EQ(system.at("nodes").size(), 2u);
-  EXPECT_EQ(system.at("nodes")[0].at("host"), "aaaaaaaaaaaa");
-  EXPECT_EQ(system.at("nodes")[0].at("ranks"), Json::parse("[0, 2]"));
-  EXPECT_EQ(system.at("nodes")[1].at("ranks"), Json::parse("[1]"));
-}
-
-TEST(System, NodeEqualsWhatPythonSees) {
-  TTT_NEED_PYTHON("platform");
-  const auto expected = test::run_command(test::python() + R"py( -c "
-import os, platform, hashlib
-print(hashlib.sha256(platform.node().encode()).hexdigest()[:12], os.cpu_count(), len(os.sched_getaffinity(0)),
-      os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE'), platform.system(), platform.release())")py");
-  const Json n = json_of(this_node());
-  EXPECT_EQ(n.at("host").get<std::string>() + " " + n.at("logical_cores").dump() + " " + n.at("usable_cores").dump() +
-                " " + n.at("memory_bytes").dump() + " " + n.at("kernel").get<std::string>() + "\n",
-      expected.output);
-}
-
-TEST(Provenance, HoldsOnlyAllowedVariables) {
-  ::setenv("NCCL_DEBUG", "INFO", 1);
-  ::setenv("TTT_TOKENLESS", "yes", 1);
-  ::setenv("MY_SECRET_KEY", "hidden", 1);
-  ::setenv("XNCCL_DEBUG", "hidden", 1);
-  ::setenv("OMPI_MCA_orte_precondition_transports", "hidden", 1);
-  ::setenv("OMPI_MCA_btl", "self,vader", 1);
-  const Json p = provenance_json({"a", "b"}, {{"x", {"1", ""}}});
-  EXPECT_EQ(p.at("environment").at("NCCL_DEBUG"), "INFO");
-  EXPECT_EQ(p.at("environment").at("TTT_TOKENLESS"), "yes");
-  EXPECT_EQ(p.at("environment").at("OMPI_MCA_btl"), "self,vader");
-  EXPECT_EQ(dump(p).find("hidden"), std::string::npos);
-  EXPECT_EQ(p.at("libraries"), Json::parse(R"({"x": {"built": "1"}})"));
 }
 
 }  // namespace
