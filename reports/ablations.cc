@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_names.h"
@@ -249,5 +250,20 @@ Document ablations(const std::vector<NamedRun>& runs) {
   }
   return d;
 }
+
+static std::function<int()> declare_ablations(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Result files of ablate")->required();
+  add_output_options(command, a->output);
+  command.footer("Example: report ablations results/ablations.json --format csv > ablations.csv");
+  return [a] {
+    const Runs all = read_all(a->files);
+    if (!all.runs.empty()) print(ablations(all.runs), a->output);
+    return all.exit_code;
+  };
+}
+
+const Command kAblations = {
+    "ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations};
 
 }  // namespace ttt::reports

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/groups.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
@@ -178,5 +179,31 @@ Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& opti
   }
   return d;
 }
+
+static std::function<int()> declare_accuracy(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    AccuracyOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of runs; seeds of one recipe are taken together")->required();
+  command
+      .add_option("--ap", a->options.thresholds,
+          "AP (0 to 1) whose first reaching is asked for, beside the target; repeat it for several")
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_flag("--interpolate", a->options.interpolate,
+      "Take AP as a straight line between evaluations; by default the first evaluation that reached it counts");
+  add_output_options(command, a->output);
+  command.footer("Example: report accuracy seed*.json --ap 0.3 --interpolate");
+  return [a] {
+    const Runs all = read_all(a->files);
+    if (!all.runs.empty()) print(accuracy(all.runs, a->options), a->output);
+    return all.exit_code;
+  };
+}
+
+const Command kAccuracy = {"accuracy",
+    "AP at every evaluation, and when thresholds were reached: over epochs and time, over several seeds",
+    declare_accuracy};
 
 }  // namespace ttt::reports

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "core/error.h"
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/numbers.h"
 
 namespace ttt::reports {
@@ -147,5 +149,28 @@ Document bench(const std::vector<BenchFile>& files) {
   }
   return d;
 }
+
+static std::function<int()> declare_bench(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Files that micro or micro_all_reduce wrote with --benchmark_format=json")
+      ->required();
+  add_output_options(command, a->output);
+  command.footer("Example: micro --benchmark_filter=nms --benchmark_format=json > micro.json; report bench micro.json");
+  return [a] {
+    const Inputs all = read_inputs(a->files);
+    name_left_out(all);
+    std::vector<BenchFile> benches;
+    for (const BenchInput& b : all.benches) benches.push_back(b.file);
+    for (const ResultFile& r : all.results)
+      std::fprintf(stderr,
+          "report: '%s' is a result of this suite, not of Google Benchmark: 'report show' prints it.\n",
+          r.run.name.c_str());
+    if (!benches.empty()) print(bench(benches), a->output);
+    return benches.empty() && all.left_out.empty() ? 2 : all.exit_code();
+  };
+}
+
+const Command kBench = {
+    "bench", "Micro-benchmarks: the JSON output of Google Benchmark programs as a table", declare_bench};
 
 }  // namespace ttt::reports

@@ -1,5 +1,6 @@
 #include "reports/check.h"
 
+#include "reports/command_line.h"
 #include "reports/mlperf_rules.h"
 #include "reports/numbers.h"
 
@@ -49,5 +50,36 @@ Checked check(const std::vector<NamedLog>& logs, const CheckOptions& options) {
   }
   return out;
 }
+
+static std::function<int()> declare_check(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    CheckOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command
+      .add_option("logs", a->files,
+          "MLPerf logs: the .mllog.txt beside a result, or a submission's result_*.txt, all of one system together")
+      ->required();
+  command.add_flag("--compliance-alone", a->options.compliance_alone,
+      "Decide as MLPerf's compliance checker does and no more: seeds, numbers of epochs, and where the "
+      "run stopped, are left to the people who review");
+  add_output_options(command, a->output);
+  command.footer(
+      "The rules of MLPerf Training 3.1.0 for Mask R-CNN: keys, how often each, their order and values, evaluation "
+      "after every epoch from 1 on, the target at the\n"
+      "end, seeds that differ between the logs. The exit code is 0 where every log is accepted, 1 where one is "
+      "rejected.\n\n"
+      "Example: report check runs/*.mllog.txt");
+  return [a] {
+    std::vector<NamedLog> logs;
+    for (const std::string& file : a->files) logs.push_back(read_log(file));
+    const Checked checked = check(logs, a->options);
+    print(checked.document, a->output);
+    return checked.rejected > 0 ? 1 : 0;
+  };
+}
+
+const Command kCheck = {
+    "check", "Whether MLPerf logs keep the rules of the closed division, and which line breaks which", declare_check};
 
 }  // namespace ttt::reports

@@ -64,6 +64,16 @@ Runs read_all(const std::vector<std::string>& files) {
   return all;
 }
 
+void leave_out(Runs& all, std::string (*reason)(const NamedRun&)) {
+  std::erase_if(all.runs, [&](const NamedRun& run) {
+    const std::string why = reason(run);
+    if (why.empty()) return false;
+    std::fprintf(stderr, "report: left out '%s': %s\n", run.name.c_str(), why.c_str());
+    all.exit_code = 2;
+    return true;
+  });
+}
+
 NamedLog read_log(const std::string& file) { return {file, result::parse_mllog(result::read_text(file))}; }
 
 Mixed read_mixed(const std::vector<std::string>& files) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,19 +14,25 @@
 
 namespace ttt::reports {
 
-// A subcommand is one entry of the table in main.cc. `declare` adds its options to `command` and returns what runs once
-// they are parsed; that gives the exit code, and throws ttt::Error for what the user can act on.
+// A subcommand, defined in the file of its report and listed in main.cc. `declare` adds its options to `command` and
+// returns what runs once they are parsed. That gives the exit code, and throws ttt::Error for what the user can act on.
 struct Command {
   const char* name;
   const char* description;
   std::function<int()> (*declare)(CLI::App& command);
 };
+extern const Command kShow, kAblations, kCompare, kScore, kCheck, kBench, kHtml, kScaling, kAccuracy, kTimeline,
+    kTelemetry, kFollow;
 
 struct Output {
   std::string format = "text";
   std::size_t width = 0;  // 0: the terminal's
 };
 void add_output_options(CLI::App& command, Output& output);
+struct FilesArguments {
+  std::vector<std::string> files;
+  Output output;
+};
 
 void print(const std::string& text);
 void print(const Document& document, const Output& output);
@@ -36,6 +43,8 @@ struct Runs {
   int exit_code = 0;
 };
 Runs read_all(const std::vector<std::string>& files);
+// Names on stderr the runs for which `reason` gives one, and takes them out.
+void leave_out(Runs& all, std::string (*reason)(const NamedRun&));
 // The same where logs and published results may stand among the results of runs.
 struct Mixed {
   ScoreInputs inputs;

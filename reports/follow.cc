@@ -248,4 +248,25 @@ void follow(const fs::path& run, const FollowOptions& options) {
   show();
 }
 
+static std::function<int()> declare_follow(CLI::App& command) {
+  struct Arguments {
+    std::string run;
+    FollowOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("run", a->run, "What the run was given with --out, or the folder <result>.journal")->required();
+  command.add_flag("--once", a->options.once, "Print where the run stands now, and end");
+  command.add_option("--every", a->options.every_s, "Seconds between looks at the journal")
+      ->check(CLI::Range(0.1, 3600.0));
+  command.add_option("--width", a->options.width, "Columns of the text; by default the terminal's");
+  command.footer("Example: report follow results/run.json");
+  return [a] {
+    follow(a->run, a->options);
+    return 0;
+  };
+}
+
+const Command kFollow = {
+    "follow", "Where a run stands that is under way: steps, losses, images/s, time to go, the last AP", declare_follow};
+
 }  // namespace ttt::reports

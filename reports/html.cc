@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "embedded_page.h"
 #include "reports/ablations.h"
+#include "reports/command_line.h"
 #include "reports/numbers.h"
 #include "reports/packed_text.h"
 #include "reports/plots.h"
@@ -241,5 +242,36 @@ std::string html_page(const Inputs& inputs) {
                    std::to_string(inputs.left_out.size()) + " left out. Made by report " + result::version_text() +
                    ".");
 }
+
+static std::function<int()> declare_html(CLI::App& command) {
+  struct Arguments {
+    std::vector<std::string> files;
+    std::string out;
+    bool force = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command
+      .add_option("files", a->files,
+          "Files of any mix, and folders of them: results of runs and of ablate, output of micro "
+          "--benchmark_format=json")
+      ->required();
+  command.add_option("--out", a->out, "Page to write")->required();
+  command.add_flag("--force", a->force, "Replace it where it exists");
+  command.footer(
+      "One file that opens in any browser, without a network: all results in a table that sorts by a click, accuracy "
+      "over time and epochs, step times,\n"
+      "effects of ablations, runs side by side (the first one named is what the others are compared with), and the "
+      "files themselves to download.\n"
+      "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
+      "Example: report html results micro.json --out page.html");
+  return [a] {
+    const Inputs all = read_inputs(a->files);
+    name_left_out(all);
+    write_page(a->out, html_page(all), a->force);
+    return all.exit_code();
+  };
+}
+
+const Command kHtml = {"html", "One page with all results, plots and raw data, to open in a browser", declare_html};
 
 }  // namespace ttt::reports

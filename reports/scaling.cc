@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/groups.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
@@ -193,5 +194,29 @@ Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::strin
   d.push_back(std::move(t));
   return d;
 }
+
+static std::function<int()> declare_scaling(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    std::vector<std::string> allowed;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command
+      .add_option("files", a->files,
+          "Result files of runs with different numbers of ranks, several seeds of each where there are any")
+      ->required();
+  command
+      .add_option("--allow", a->allowed, "Key of a recipe that may differ (train.schedule.lr); repeat it for several")
+      ->allow_extra_args(false);
+  add_output_options(command, a->output);
+  command.footer("Example: report scaling 1_rank.json 2_ranks.json 4_ranks.json --allow train.schedule.lr");
+  return [a] {
+    const Runs all = read_all(a->files);
+    print(scaling(all.runs, a->allowed), a->output);
+    return all.exit_code;
+  };
+}
+
+const Command kScaling = {"scaling",
+    "What more ranks bring: speed-up, efficiency, and time to target as epochs times time per epoch", declare_scaling};
 
 }  // namespace ttt::reports

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/numbers.h"
 #include "reports/rcp.h"
 
@@ -214,5 +215,36 @@ Document beside_published(const ScoreInputs& in) {
   add_published(std::move(own), in.published, d);
   return d;
 }
+
+static std::function<int()> declare_score(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command
+      .add_option("files", a->files,
+          "Results of runs to a target, or MLPerf logs, five or more of each system; results/published/*.json "
+          "stands beside them")
+      ->required();
+  add_output_options(command, a->output);
+  command.footer(
+      "The score is MLPerf's: the mean time to target of five runs without the fastest and the slowest. One of the "
+      "five may have missed the target; it is the\n"
+      "slowest then. Of more than five runs, the five consecutive in time count whose score is the median of all such "
+      "fives. Runs of the closed division, logs and\n"
+      "published results are compared with MLPerf's reference convergence points: too few epochs fail, few ones are "
+      "normalised. The score is in minutes in the\n"
+      "last column; reports/METRICS.md derives every number.\n\n"
+      "Example: report score seed1.json seed2.json seed3.json seed4.json seed5.json\n"
+      "         report score result_*.txt\n"
+      "         report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
+  return [a] {
+    const Mixed all = read_mixed(a->files);
+    print(score(all.inputs), a->output);
+    return all.exit_code;
+  };
+}
+
+const Command kScore = {"score",
+    "One number for several runs of a system: the Olympic mean of five times to target, as MLPerf's; published results "
+    "beside it",
+    declare_score};
 
 }  // namespace ttt::reports

@@ -5,12 +5,14 @@
 #include "core/statistics.h"
 #include "reports/ablations.h"
 #include "reports/checkpoints.h"
+#include "reports/command_line.h"
 #include "reports/convergence.h"
 #include "reports/gpus.h"
 #include "reports/numbers.h"
 #include "reports/preflight.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
+#include "result/result_file.h"
 
 namespace ttt::reports {
 namespace {
@@ -275,5 +277,22 @@ Document show_run(const RunRecord& record) {
   add_warnings(record, d);
   return d;
 }
+
+static std::function<int()> declare_show(CLI::App& command) {
+  struct Arguments {
+    std::string file;
+    Output output;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("file", a->file, "Result file of a run")->required();
+  add_output_options(command, a->output);
+  command.footer("Example: report show results/run.json");
+  return [a] {
+    print(show_run(result::read_result(a->file)), a->output);
+    return 0;
+  };
+}
+
+const Command kShow = {"show", "Print one run for people (the default: report FILE)", declare_show};
 
 }  // namespace ttt::reports

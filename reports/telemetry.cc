@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/command_line.h"
 #include "reports/numbers.h"
 #include "reports/weight_growth.h"
 
@@ -234,5 +235,23 @@ Document telemetry(const std::vector<NamedRun>& runs) {
   for (const NamedRun& run : runs) add_norms_of(run, d);
   return d;
 }
+
+static std::function<int()> declare_telemetry(CLI::App& command) {
+  const auto a = std::make_shared<FilesArguments>();
+  command.add_option("files", a->files, "Result files of runs with train.telemetry.folder")->required();
+  add_output_options(command, a->output);
+  command.footer("Example: report telemetry run.json");
+  return [a] {
+    Runs all = read_all(a->files);
+    leave_out(all, why_no_telemetry);
+    if (!all.runs.empty()) print(telemetry(all.runs), a->output);
+    return all.exit_code;
+  };
+}
+
+const Command kTelemetry = {"telemetry",
+    "Norms of gradients and weights by groups of layers, the heads' ratio, and what a fall of the learning rate did to "
+    "the weights",
+    declare_telemetry};
 
 }  // namespace ttt::reports

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
+#include "reports/command_line.h"
 #include "reports/numbers.h"
 
 namespace ttt::reports {
@@ -192,5 +194,37 @@ std::string chrome_trace(const std::vector<NamedRun>& runs) {
   }
   return result::dump({{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}, -1) + "\n";
 }
+
+static std::function<int()> declare_timeline(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    std::string out;
+    bool force = false;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of runs with train.trace_steps")->required();
+  command.add_option("--out", a->out,
+      "Write the spans of all files there, in Chrome's trace event format: open it in ui.perfetto.dev "
+      "or chrome://tracing");
+  command.add_flag("--force", a->force, "Replace --out where it exists");
+  add_output_options(command, a->output);
+  command.footer("Example: report timeline traced.json --out trace.json");
+  return [a, &command] {
+    if (!a->out.empty() && command.count("--format") + command.count("--width") > 0)
+      throw UsageError(
+          "--format and --width are of the printed report; --out writes a file for trace viewers in its one format. "
+          "Leave out either.");
+    Runs all = read_all(a->files);
+    leave_out(all, why_no_trace);
+    if (all.runs.empty()) return all.exit_code;
+    if (a->out.empty()) print(timeline(all.runs), a->output);
+    else write_page(a->out, chrome_trace(all.runs), a->force);
+    return all.exit_code;
+  };
+}
+
+const Command kTimeline = {"timeline",
+    "What the threads of a run did when: communication against the phases of the steps, or a file for trace viewers "
+    "(--out)",
+    declare_timeline};
 
 }  // namespace ttt::reports
