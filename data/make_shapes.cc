@@ -18,8 +18,15 @@ int main(int argc, char** argv) {
   app.add_option("--classes", settings.classes, "kinds of shapes, 1 to 10")->capture_default_str();
   app.add_option("--threads", settings.threads, "0: all cores")->capture_default_str();
   app.add_flag("--overwrite", settings.overwrite, "replace a data set that is already in the folder");
-  return ttt::run_tool(app, argc, argv, [&] {
+  return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) -> ttt::harness::Answer {
+    start("seed " + std::to_string(settings.seed) + ", result " + out);
     ttt::data::make_shapes(settings, out);
-    return 0;
+    return {.sentence = ttt::result::grouped_digits(settings.train) + " + " +
+                        ttt::result::grouped_digits(settings.val) + " images, " + std::to_string(settings.classes) +
+                        " kinds of shapes",
+        .figures = {{"images", static_cast<double>(settings.train + settings.val), "images"}},
+        .files = {out},
+        .next = ttt::harness::beside(argv[0], "pack_coco") + " --images " + out + "/train --annotations " + out +
+                "/instances_train.json --split train --out shards"};
   });
 }

@@ -1,32 +1,10 @@
 // pack_coco: a folder of COCO images and an instances JSON into shards.
-#include <unistd.h>
-
 #include <thread>
 
+#include "app/progress.h"
 #include "app/tool.h"
-#include "core/clock.h"
 #include "data/pack.h"
 #include "result/provenance.h"
-
-namespace {
-
-// Rewrites its line in a terminal; elsewhere a line every ten seconds.
-class PackProgress {
- public:
-  void operator()(std::int64_t done, std::int64_t all) {
-    const double now = ttt::now_s();
-    if (done < all && now - last_s_ < (terminal_ ? 0.2 : 10.0)) return;
-    last_s_ = now;
-    std::fprintf(stderr, "%s%lld of %lld images%s", terminal_ ? "\r" : "", static_cast<long long>(done),
-        static_cast<long long>(all), terminal_ && done < all ? "" : "\n");
-  }
-
- private:
-  bool terminal_ = isatty(STDERR_FILENO) == 1;
-  double last_s_ = ttt::now_s();
-};
-
-}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Packs COCO images and annotations into HDF5 shards.", "pack_coco");
@@ -51,19 +29,28 @@ int main(int argc, char** argv) {
   app.add_option("--threads", settings.threads, "threads that check images")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_flag("--quiet", quiet, "print errors only");
-  return ttt::run_tool(app, argc, argv, [&] {
+  app.add_flag("--quiet", quiet, "no progress");
+  return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) -> ttt::harness::Answer {
     settings.packer = "pack_coco " + ttt::result::version_text();
-    if (!quiet) settings.progress = PackProgress();
+    ttt::harness::StatusLine line({.enabled = !quiet});
+    settings.progress = [&](std::int64_t done, std::int64_t all) {
+      line.show(std::to_string(done) + " of " + std::to_string(all) + " images");
+    };
+    start(settings.annotations + " as split '" + settings.split + "', result " + settings.out);
     const ttt::data::PackResult r = ttt::data::pack(settings);
-    if (quiet) return 0;
-    std::printf(
-        "%lld images (%lld left out), %lld annotations (%lld clipped, %lld skipped), %.1f MB in %lld shards of split "
-        "'%s' in %s\n",
+    line.finish();
+    char text[200];
+    std::snprintf(text, sizeof text,
+        "%lld images (%lld left out), %lld annotations (%lld clipped, %lld skipped), %.1f MB in %lld shards",
         static_cast<long long>(r.images), static_cast<long long>(r.images_left_out),
         static_cast<long long>(r.annotations), static_cast<long long>(r.annotations_clipped),
         static_cast<long long>(r.annotations_skipped), static_cast<double>(r.bytes) / 1e6,
-        static_cast<long long>(r.shards), settings.split.c_str(), settings.out.c_str());
-    return 0;
+        static_cast<long long>(r.shards));
+    return {.sentence = text,
+        .figures = {{"images", static_cast<double>(r.images), "images"},
+            {"annotations", static_cast<double>(r.annotations), "annotations"},
+            {"shards", static_cast<double>(r.shards), "files"}},
+        .files = {settings.out},
+        .next = ttt::harness::beside(argv[0], "ttt_maskrcnn") + " --data " + settings.out};
   });
 }

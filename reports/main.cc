@@ -59,7 +59,7 @@ std::vector<std::string> complete(int argc, char** argv) {
       std::find(names.begin(), names.end(), words[0]) != names.end())
     return words;
   const std::string close = nearest(words[0], names);
-  if (edit_distance(words[0], close) <= 2 && !std::filesystem::exists(words[0]))
+  if (!close.empty() && !std::filesystem::exists(words[0]))
     throw UsageError("'" + words[0] + "' is neither a file nor a command. The nearest command is '" + close +
                      "'; 'report --help' lists all.");
   words.insert(words.begin(), "show");

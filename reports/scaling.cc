@@ -78,9 +78,7 @@ std::map<std::int64_t, Size> by_ranks(const std::vector<NamedRun>& runs) {
                        std::to_string(s.global_batch) + " and " + std::to_string(batch) + " ('" + run.name +
                        "'). Name runs of one of them.");
     s.ranks = ranks, s.global_batch = batch, s.nodes = std::max(s.nodes, nodes_of(r));
-    double images = 0;
-    for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
-    s.images_per_s.push_back(images / sum(r.steps.step_s));
+    s.images_per_s.push_back(training_rate(r).value_or(0));
     const TimeFactors f = time_factors(r);
     s.with_target += r.target.has_value();
     if (f.reached) s.time_to_target_s.push_back(f.time_to_target_s);

@@ -24,9 +24,7 @@ Attempt attempt_of(const NamedRun& run) {
       .started = text_at(r.provenance, "started_at", "")};
   if (const auto seed = r.recipe.settings.find("seed"); seed != r.recipe.settings.end()) a.seed = seed->dump();
   if (f.epochs > 0) a.epochs = f.epochs;
-  double images = 0;
-  for (const std::int64_t n : r.steps.images) images += static_cast<double>(n);
-  if (const double s = sum(r.steps.step_s); s > 0) a.images_per_s = images / s;
+  a.images_per_s = training_rate(r);
   const auto e = reaching_evaluation(r);
   if (r.verdict != Verdict::kPassed || !e) return a;
   a.run_s = e->wall_s;

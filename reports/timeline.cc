@@ -216,8 +216,12 @@ static std::function<int()> declare_timeline(CLI::App& command) {
     Runs all = read_all(a->files);
     leave_out(all, why_no_trace);
     if (all.runs.empty()) return all.exit_code;
-    if (a->out.empty()) print(timeline(all.runs), a->output);
-    else write_page(a->out, chrome_trace(all.runs), a->force);
+    if (a->out.empty()) {
+      print(timeline(all.runs), a->output);
+    } else {
+      write_page(a->out, chrome_trace(all.runs), a->force);
+      std::printf("%s: open https://ui.perfetto.dev and drop the file there\n", a->out.c_str());
+    }
     return all.exit_code;
   };
 }

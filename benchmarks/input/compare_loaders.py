@@ -10,15 +10,20 @@ import argparse
 import glob
 import json
 import os
+import re
 import statistics
 import subprocess
 import tempfile
 
 
-def last_json(command):
-    out = subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL).stdout
-    return json.loads(out.decode().strip().splitlines()[-1])
+def output(command):
+    return subprocess.run([str(c) for c in command], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
+
+
+def figures(text):
+    """The FOM lines of docs/fom.md."""
+    return {name: float(value) for name, value in re.findall(r"^FOM (\S+): (\S+) \S+$", text, re.M)}
 
 
 def pack(binaries, folder, out):
@@ -52,14 +57,13 @@ def main():
         print(f"{pack(a.bin, a.folder, out)} images, {a.workers} workers, batches of {a.batch}, {a.seconds} s each")
         ours, theirs = [], []
         for _ in range(a.rounds):
-            theirs.append(
-                last_json([*a.peer, a.folder, "--batch", a.batch, "--workers", a.workers, "--seconds",
-                           a.seconds])["images_per_s"])
-            found = last_json([
+            peer = output([*a.peer, a.folder, "--batch", a.batch, "--workers", a.workers, "--seconds", a.seconds])
+            theirs.append(json.loads(peer.strip().splitlines()[-1])["images_per_s"])
+            found = figures(output([
                 a.bin + "/input_pipeline", "--data", out, "--split", "all", "--batch", a.batch, "--workers", a.workers,
                 "--seconds", a.seconds, *("--" + o for o in a.ours)
-            ])
-            ours.append(found["images_per_s"])
+            ]))
+            ours.append(found["images_per_second"])
             print(f"peer {theirs[-1]:.1f} images/s, ours {ours[-1]:.1f}, ratio {ours[-1] / theirs[-1]:.2f}; {found}",
                   flush=True)
         ratios = [o / t for o, t in zip(ours, theirs)]

@@ -1,11 +1,12 @@
 // input_pipeline: images per second of the whole input path, from shard to normalised, padded float batch, no model.
 //
-// One JSON object on stdout: images_per_s over the measured time, and the workers' seconds by stage. The memory is
-// touched and the page cache filled by `--warmup` batches before the clock starts.
+// Its figures are images_per_second over the measured time, and the workers' seconds by stage. The memory is touched
+// and the page cache filled by `--warmup` batches before the clock starts.
+#include <cmath>
+
 #include "app/tool.h"
 #include "core/clock.h"
 #include "data/loader.h"
-#include "settings/json.h"
 
 namespace {
 
@@ -17,28 +18,28 @@ struct Options {
   bool targets = true;
 };
 
-ttt::result::Json measure(const Options& options, const ttt::data::DataSettings& settings) {
+ttt::harness::Answer measure(const Options& options, const ttt::data::DataSettings& settings, const ttt::Start& start) {
   const ttt::data::ShardSet images(options.folder, options.split,
       settings.read == "hdf5" ? ttt::data::ShardFile::Path::kHdf5 : ttt::data::ShardFile::Path::kPread);
   const auto order = std::make_shared<ttt::data::TrainOrder>(
       images, settings, ttt::data::OrderSettings{.seed = options.seed, .global_batch = options.batch});
   ttt::data::Loader loader(images, settings, order, {.targets = options.targets});
+  start(ttt::result::grouped_digits(images.size()) + " images of " + options.folder + ", " +
+        std::to_string(settings.workers) + " workers, batches of " + std::to_string(options.batch));
   for (std::int64_t i = 0; i < options.warmup; ++i) loader.next();
   std::int64_t batches = 0;
-  double read_s = 0, decode_s = 0, transform_s = 0, checksum = 0, elapsed_s = 0;
+  double read_s = 0, decode_s = 0, transform_s = 0, elapsed_s = 0;
   const double start_s = ttt::now_s();
   while (elapsed_s < options.seconds) {
     const ttt::data::HostBatch& batch = *loader.next();
-    // the batch is used
-    checksum +=
-        batch.images.empty() ? batch.raw.bytes[batch.raw.bytes.size() / 3] : batch.images[batch.images.size() / 3];
     read_s += batch.read_s, decode_s += batch.decode_s, transform_s += batch.transform_s;
     ++batches;
     elapsed_s = ttt::now_s() - start_s;
   }
-  return {{"images", images.size()}, {"workers", settings.workers}, {"batch", options.batch}, {"batches", batches},
-      {"images_per_s", static_cast<double>(batches * options.batch) / elapsed_s}, {"worker_read_s", read_s},
-      {"worker_decode_s", decode_s}, {"worker_transform_s", transform_s}, {"checksum", checksum}};
+  const double rate = static_cast<double>(batches * options.batch) / elapsed_s;
+  return {.sentence = std::to_string(std::llround(rate)) + " images/s through the input path",
+      .figures = {{"images_per_second", rate, "images/s"}, {"batches", static_cast<double>(batches), "batches"},
+          {"worker_read", read_s, "s"}, {"worker_decode", decode_s, "s"}, {"worker_transform", transform_s, "s"}}};
 }
 
 }  // namespace
@@ -64,8 +65,5 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--scaled-decode", settings.scaled_decode);
   app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
-  return ttt::run_tool(app, argc, argv, [&] {
-    std::printf("%s\n", measure(options, settings).dump().c_str());
-    return 0;
-  });
+  return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) { return measure(options, settings, start); });
 }

@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include "app/app.h"
+#include "app/progress.h"
 #include "comm/world.h"
 #include "measure/peaks.h"
 #include "run/assemble.h"
@@ -33,9 +34,13 @@ harness::Outcome measure(const RooflineRecipe& recipe, harness::RunContext& cont
     r.built = {
         {"communicator", comm->name()}, {"ranks", comm->size()}, {"threads_per_rank", threads}, {"device", "cpu"}};
   });
+  context.announce(std::to_string(comm->size()) + " ranks of " + std::to_string(threads) + " threads");
+  harness::StatusLine line({.enabled = world.rank() == 0 && !context.options.quiet});
   context.clock.start_run();
-  const auto peaks =
-      roofline::measure_peaks(*comm, {.seconds_each = recipe.seconds_each, .ranks_of_node = world.local_size()});
+  const auto peaks = roofline::measure_peaks(
+      *comm, {.seconds_each = recipe.seconds_each,
+                 .ranks_of_node = world.local_size(),
+                 .starts = [&](const std::string& peak) { line.show("measuring " + peak + " ...", true); }});
   context.clock.end_run();
   context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
   return {.verdict = result::Verdict::kPassed, .reason = std::to_string(peaks.size()) + " peaks measured"};

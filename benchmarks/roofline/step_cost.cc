@@ -1,5 +1,5 @@
 // The least that a training step asks of a machine, and the least time in which published machines could do it:
-// step_cost --recipe mlperf
+// step_cost
 //
 // Two steps are taken on this CPU, of one image and of two, with fixed shapes, so that both have the same operators.
 // Each operator's flops and bytes are then a + b x images, for any number of images. A machine's bound is the sum over
@@ -18,6 +18,7 @@
 #include <cstdio>
 
 #include "app/app.h"
+#include "app/progress.h"
 #include "comm/world.h"
 #include "core/error.h"
 #include "data/collate.h"
@@ -160,15 +161,15 @@ result::Json report(const std::vector<Operator>& operators, const std::string& r
       "optimiser.\n\n",
       recipe.c_str(), static_cast<long long>(launches), static_cast<long long>(matrix), static_cast<long long>(own),
       flops.b / 1e12, bytes.b / 1e9, flops.a / 1e12, bytes.a / 1e9);
-  std::printf("%-12s %6s  %24s  %30s\n", "", "", "operators one by one", "the rest melted into these");
-  std::printf("%-12s %6s  %12s %11s  %18s %11s\n", "machine", "images", "at least ms", "images/s <=", "at least ms",
-      "images/s <=");
+  std::printf("%-12s %6s  %23s  %23s\n", "", "", "unfused", "fused");
+  std::printf("%-12s %6s  %9s %13s  %9s %13s\n", "machine", "images", "ms (min)", "images/s (max)", "ms (min)",
+      "images/s (max)");
   result::Json bounds = result::Json::array();
   for (const Machine& m : kMachines)
     for (const std::int64_t images : kImages) {
       const auto n = static_cast<double>(images);
       const double single = bound(operators, m, n, false), melted = bound(operators, m, n, true);
-      std::printf("%-12s %6lld  %12.2f %11.0f  %18.2f %11.0f\n", m.name, static_cast<long long>(images), 1e3 * single,
+      std::printf("%-12s %6lld  %9.2f %13.0f  %9.2f %13.0f\n", m.name, static_cast<long long>(images), 1e3 * single,
           n / single, 1e3 * melted, n / melted);
       bounds.push_back({{"machine", m.name}, {"flop_per_s", m.flop_per_s}, {"bytes_per_s", m.bytes_per_s},
           {"images", images}, {"step_s", single}, {"melted_step_s", melted}});
@@ -188,13 +189,25 @@ harness::Outcome run(train::Recipe recipe, harness::RunContext& context, const c
   const int threads = threads_of_rank(recipe.train.threads, world.team());
   at::set_num_threads(threads);
   const auto pool = std::make_shared<ThreadPool>(threads);
+  context.announce("steps of 1 and 2 images of " + std::to_string(recipe.data.short_side) + " x " +
+                   std::to_string(recipe.data.long_side) + " pixels");
+  harness::StatusLine line({.enabled = world.rank() == 0 && !context.options.quiet});
+  const auto costs = [&](std::int64_t images) {
+    line.show("taking two steps of " + std::to_string(images) + (images > 1 ? " images ..." : " image ..."), true);
+    return costs_of(recipe, images, pool);
+  };
   context.clock.start_run();
-  const std::vector<Operator> operators = fit(costs_of(recipe, 1, pool), costs_of(recipe, 2, pool));
+  const std::vector<OpCost> one = costs(1), two = costs(2);
+  const std::vector<Operator> operators = fit(one, two);
   context.clock.end_run();
+  line.finish();
   const result::Json cost = report(operators, context.recorder.snapshot().recipe.name);
   context.recorder.update([&](result::RunRecord& r) { r.built = {{"step_cost", cost}}; });
   return {.verdict = result::Verdict::kPassed,
-      .reason = "the least that a step costs, for " + std::to_string(std::size(kMachines)) + " machines"};
+      .reason = "the least that a step costs, for " + std::to_string(std::size(kMachines)) + " machines",
+      .figures = {{"operators", cost.at("operators"), "operators"},
+          {"image_flops", cost.at("image_flops").get<double>() / 1e12, "Tflop"},
+          {"image_bytes", cost.at("image_bytes").get<double>() / 1e9, "GB"}}};
 }
 
 }  // namespace
@@ -210,6 +223,7 @@ int main(int argc, char** argv) {
       .kind = "roofline",
       .defaults = train::Recipe(eval::mask_rcnn()),
       .recipes = embedded_recipes(),
+      .recipe = "mlperf",
       .libraries = library_versions(world)};
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) { return run(recipe, context, world); };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));

@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "app/output.h"
 #include "core/error.h"
 #include "result/result_file.h"
 #include "result/system_info.h"
@@ -105,7 +106,8 @@ class Session {
     start_record();
     watch_ = std::make_unique<SignalWatch>([this](const std::string& name) { write_unanswered(name); });
     RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_,
-        [this](const std::string& reason) { give_up(reason); }, out_};
+        [this](const std::string& reason) { give_up(reason); }, out_,
+        [this](const std::string& what) { announce(what); }};
     const Outcome outcome = app_.run(table_, context);
     watch_->answered();
     return finish(outcome);
@@ -124,6 +126,7 @@ class Session {
 
   void read_recipe() {
     table_ = app_.defaults;
+    if (options_.recipe.empty() && app_.recipes.contains(app_.recipe)) options_.recipe = app_.recipe;
     read_recipe_named(table_, app_.recipes, options_.recipe);
     base_ = table_;
     std::vector<Override> overrides;
@@ -159,7 +162,7 @@ class Session {
       r.kind = app_.kind;
       r.run_id = run_id_;
       r.provenance = result::provenance_json(command_, app_.libraries);
-      r.recipe.name = options_.recipe.empty() ? "default" : options_.recipe;
+      r.recipe.name = options_.recipe.empty() ? app_.recipe : options_.recipe;
       r.recipe.settings = result::fields_json(table_);
       r.recipe.changes = result::fields_changed(base_, table_);
       r.recipe.sha256 = result::fields_sha256(table_);
@@ -181,11 +184,45 @@ class Session {
     int write_error = launch_.rank == 0 ? write_or_say() : 0;
     // Every rank's exit code tells of it, and no rank drops its journal before the result is on the disk.
     write_error = std::stoi(launch_.from_root(std::to_string(write_error)));
-    if (write_error) return write_error;
+    if (write_error) {
+      if (launch_.rank == 0) print_end({.verdict = Verdict::kFailed});
+      return write_error;
+    }
     if (reservation_) reservation_->complete();
     const bool whole = outcome.verdict != Verdict::kFailed && outcome.verdict != Verdict::kIncorrect;
     if (whole) discard_journals();
+    if (launch_.rank == 0) end(outcome.figures);
     return outcome.to_be_resumed ? 0 : result::verdict_exit_code(outcome.verdict);
+  }
+
+  // The path as the user would write it.
+  std::string shown_out() const {
+    std::error_code ec;
+    const std::string relative = out_.lexically_proximate(std::filesystem::current_path(ec)).string();
+    return relative.starts_with("..") ? out_.string() : relative;
+  }
+
+  void announce(const std::string& what) {
+    if (launch_.rank != 0) return;
+    const result::RunRecord record = recorder_.snapshot();
+    std::string text = app_.recipes.empty() ? "" : "recipe " + record.recipe.name + ", ";
+    if (const std::string data = record.data.value("name", ""); !data.empty()) text += data + ", ";
+    if (record.target) text += "target " + result::metrics_text(*record.target, 3) + ", ";
+    if (!what.empty()) text += what + ", ";
+    print_start(app_.name, text + "result " + shown_out());
+    announced_ = true;
+  }
+
+  // By the rank that wrote the result. What an error says stands on stderr already.
+  void end(const std::vector<result::Figure>& more, bool said = false) const {
+    const result::RunRecord record = recorder_.snapshot();
+    Answer answer{.sentence = said ? "" : result::headline(record),
+        .figures = result::figures_of(record),
+        .files = {shown_out()},
+        .next = beside(command_[0], "report") + (record.comparisons.empty() ? " show " : " ablations ") + shown_out(),
+        .verdict = record.verdict};
+    answer.figures.insert(answer.figures.end(), more.begin(), more.end());
+    print_end(answer);
   }
 
   // The exit code of what went wrong: the result was then saved elsewhere and the user was told where.
@@ -216,9 +253,11 @@ class Session {
     const bool refused = failure.refuses() && !clock_.running();
     if (refused) recorder_.discard_journal();
     if (launch_.rank != 0 && another_spoke_meanwhile(refused)) return failure.exit_code;
-    say(failure.reason);
+    const bool asked = failure.exit_code == kInterruptedCode && launch_.rank == 0;  // no error: the last lines say it
+    if (!asked) say(failure.reason);
     if (refused) withdraw();
-    else if (!out_.empty()) write_failure(failure);
+    else if (!out_.empty()) write_failure(failure, !asked);
+    if (refused && announced_) print_end({.verdict = failure.verdict});
     reservation_.reset();
     if (launch_.size > 1 && launch_.abort) launch_.abort(failure.exit_code);
     return failure.exit_code;
@@ -246,14 +285,15 @@ class Session {
     if (launch_.rank == 0) std::filesystem::remove_all(result::journal_folder(out_), ec);
   }
 
-  void write_failure(const Failure& failure) {
+  void write_failure(const Failure& failure, bool said) {
     try {
       recorder_.clocks(clock_.read());
       recorder_.finish(failure.verdict, whose(failure) + failure.reason);
       // The first rank that failed knows the cause; the launcher's signal to the others is its consequence.
       if (!unanswered_written_ && written_by_our_run()) return;
       // A rank that writes just now must not be ended by our abort in the middle of it.
-      if (!write()) sleep_s(launch_.grace_s);
+      if (write()) end({}, said);
+      else sleep_s(launch_.grace_s);
     } catch (const std::exception& e) { say(e.what()); }
   }
 
@@ -306,7 +346,7 @@ class Session {
         recorder_.clocks(clock_.read());
         recorder_.warn("Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
         recorder_.finish(Verdict::kFailed, reason);
-        write();
+        if (write()) end({}, true);
       }
     } catch (const std::exception& e) { say(e.what()); }
     end_ranks(1);
@@ -317,7 +357,8 @@ class Session {
     std::_Exit(code);
   }
 
-  static constexpr double kWritingLimit = 10;  // seconds
+  static constexpr double kWritingLimit = 10;   // seconds
+  static constexpr int kInterruptedCode = 130;  // of core/error.h
   const std::vector<std::string> command_;
   const AppCore& app_;
   const Launch& launch_;
@@ -328,6 +369,7 @@ class Session {
   std::filesystem::path out_;
   std::unique_ptr<result::Reservation> reservation_;
   result::RunRecorder recorder_;
+  bool announced_ = false;
   std::mutex write_mutex_;
   Witness witness_;
   std::atomic<bool> unanswered_written_ = false;  // what stands there is this rank's watchdog's: the run may say more

@@ -18,6 +18,7 @@
 #include "app/options.h"
 #include "app/signals.h"
 #include "core/clock.h"
+#include "result/figures.h"
 #include "result/phase_clock.h"
 #include "result/provenance.h"
 #include "result/run_recorder.h"
@@ -50,6 +51,8 @@ struct Outcome {
   result::Verdict verdict = result::Verdict::kFailed;
   std::string reason;          // one sentence: "box AP 0.512 >= 0.50 and mask AP 0.503 >= 0.50 after 5 epochs"
   bool to_be_resumed = false;  // interrupted as asked, with all saved: exit code 0 whatever the verdict
+  // What the last lines say beside the figures of the record (result::figures_of).
+  std::vector<result::Figure> figures = {};
 };
 
 // What a run knows of its other ranks, for the thread that writes a result while the run's own hangs.
@@ -96,6 +99,9 @@ struct RunContext {
   // and ends all ranks.
   std::function<void(const std::string& reason)> give_up;
   const std::filesystem::path& out;  // of the result, absolute: what else a run writes stands beside it
+  // Prints the first line, on rank 0: what the record says of recipe, data and target by now, `what`, and the result's
+  // path. Called once all that is accepted.
+  std::function<void(const std::string& what)> announce = [](const std::string&) {};
 };
 
 // Recipe keys that have a flag of their own; "" where the program has no such setting.
@@ -109,6 +115,7 @@ struct AppCore {
   std::string name, summary, kind, inject_help;
   result::FieldTable defaults;
   std::map<std::string, std::string> recipes;
+  std::string recipe;
   ShortcutKeys shortcuts;
   std::map<std::string, result::LibraryVersion> libraries;
   std::function<void(const result::FieldTable&)> validate;
@@ -124,8 +131,9 @@ template <FieldGroup Recipe> struct App {
   std::string summary;                  // one line for --help
   std::string kind = "time_to_target";  // of the result
   Recipe defaults{};
-  // TOML texts that the program carries, by name. Without --recipe the one named "default" is read, where there is one.
+  // TOML texts that the program carries, by name, and the one that is read without --recipe, where there is one.
   std::map<std::string, std::string> recipes;
+  std::string recipe = "default";
   ShortcutKeys shortcuts;
   std::string inject_help;  // of --inject; "": the program does not take it
   std::map<std::string, result::LibraryVersion> libraries;
@@ -146,7 +154,7 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
     return recipe;
   };
   AppCore core{app.name, app.summary, app.kind, app.inject_help, result::field_table(app.defaults), app.recipes,
-      app.shortcuts, app.libraries};
+      app.recipe, app.shortcuts, app.libraries};
   core.validate = [&](const result::FieldTable& table) {
     if (app.validate) app.validate(recipe_of(table));
   };

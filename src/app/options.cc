@@ -29,7 +29,7 @@ Options parse_options(int argc, const char* const* argv, const std::string& prog
   app.add_option("--data", o.data, "Folder of packed shards")->type_name("DIR");
   if (!inject_help.empty())
     app.add_option("--inject", o.inject, inject_help)->type_name("FAULT")->expected(1)->take_all();
-  app.add_flag("--quiet", o.quiet, "No progress; errors only");
+  app.add_flag("--quiet", o.quiet, "No progress; the first and the last lines on stdout stay");
   app.add_flag("--print-recipe", o.print_recipe, "Print the resolved recipe as TOML and end");
   app.add_flag("--version", o.version, "Print the version and end");
   try {

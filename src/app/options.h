@@ -18,7 +18,7 @@ struct Options {
   std::optional<std::string> device;  // --device cpu|cuda
   std::optional<std::string> data;    // --data DIR
   std::vector<std::string> inject;    // --inject FAULT, repeatable; of programs that take it
-  bool quiet = false;                 // --quiet: no progress, errors only
+  bool quiet = false;                 // --quiet: no progress
   bool print_recipe = false;          // --print-recipe: the resolved recipe as TOML, then end
   bool version = false;               // --version
   std::string help;                   // text to print, where --help was given

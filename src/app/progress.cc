@@ -39,76 +39,92 @@ std::string duration_text(double seconds) {
   return format("%lld:%02lld", s / 60, s % 60);
 }
 
-std::string progress_text(const ProgressState& state, double images_per_s, double eta_s) {
+std::string progress_text(const ProgressState& state, double images_per_s, double at_most_s) {
   std::string text = format("step %lld", static_cast<long long>(state.step));
   if (state.total_steps > 0) text += format("/%lld", static_cast<long long>(state.total_steps));
   text += format("  loss %.4g", state.loss);
   if (images_per_s >= 0) text += format("  %.*f images/s", images_per_s < 100 ? 1 : 0, images_per_s);
-  if (eta_s >= 0) text += "  ETA " + duration_text(eta_s);
+  if (at_most_s >= 0) text += "  at most " + duration_text(at_most_s);
   if (!state.accuracy.empty()) text += "  " + state.accuracy;
   return text;
 }
 
-Progress::Progress(const Config& config) : config_(config) {
+StatusLine::StatusLine(const Config& config) : config_(config) {
   terminal_ = config_.terminal ? *config_.terminal : is_terminal(config_.stream);
-  if (config_.enabled) window_.push_back({config_.now(), 0, 0});
+}
+
+StatusLine::~StatusLine() { finish(); }
+
+bool StatusLine::due() const {
+  return config_.now() - last_print_s_ >= (terminal_ ? config_.terminal_interval_s : config_.log_interval_s);
+}
+
+void StatusLine::show(const std::string& text, bool at_once) {
+  if (!config_.enabled) return;
+  text_ = text;
+  pending_ = true;
+  if (at_once || due()) print();
+}
+
+void StatusLine::print() {
+  if (terminal_) {
+    std::fprintf(config_.stream, "\r%s\x1b[K", text_.substr(0, width_of(config_.stream)).c_str());
+    line_open_ = true;
+  } else {
+    std::fprintf(config_.stream, "%s\n", text_.c_str());
+  }
+  std::fflush(config_.stream);
+  last_print_s_ = config_.now();
+  pending_ = false;
+}
+
+void StatusLine::note(const std::string& line) {
+  if (!config_.enabled) return;
+  std::fprintf(config_.stream, "%s%s\n", line_open_ ? "\r\x1b[K" : "", line.c_str());
+  std::fflush(config_.stream);
+  line_open_ = false;
+}
+
+void StatusLine::finish() {
+  if (pending_) print();
+  if (line_open_) std::fputc('\n', config_.stream);
+  std::fflush(config_.stream);
+  line_open_ = false;
+}
+
+Progress::Progress(const StatusLine::Config& config) : line_(config) {
+  if (line_.enabled()) window_.push_back({line_.now(), 0, 0});
 }
 
 Progress::~Progress() { finish(); }
 
 void Progress::update(const ProgressState& state) {
-  if (!config_.enabled) return;
-  const double now = config_.now();
+  if (!line_.enabled()) return;
+  const double now = line_.now();
   const bool news = state.accuracy != last_.accuracy;
   last_ = state;
-  pending_ = true;
   // At most ten marks a second: the window stays short however fast the steps are.
   if (window_.size() < 2 || now - window_.back().time_s >= 0.1) window_.push_back({now, state.step, state.images});
   while (window_.size() > 2 && now - window_[1].time_s > kWindow_s) window_.pop_front();
-  if (!news && now - last_print_s_ < (terminal_ ? config_.terminal_interval_s : config_.log_interval_s)) return;
-  print(state);
-}
-
-void Progress::print(const ProgressState& state) {
-  const double now = config_.now();
-  const Mark& from = window_.front();
-  const double elapsed = now - from.time_s;
-  const bool known = elapsed > 0 && state.step > from.step;
-  const double images_per_s = known ? static_cast<double>(state.images - from.images) / elapsed : -1;
-  const double eta = known && state.total_steps > 0 ? static_cast<double>(state.total_steps - state.step) * elapsed /
-                                                          static_cast<double>(state.step - from.step)
-                                                    : -1;
-  std::string text = progress_text(state, images_per_s, eta);
-  if (terminal_) {
-    text.resize(std::min(text.size(), width_of(config_.stream)));
-    std::fprintf(config_.stream, "\r%s\x1b[K", text.c_str());
-    line_open_ = true;
-  } else {
-    std::fprintf(config_.stream, "%s\n", text.c_str());
-  }
-  std::fflush(config_.stream);
-  last_print_s_ = now;
-  pending_ = false;
-}
-
-void Progress::clear_line() {
-  if (line_open_) std::fputs("\r\x1b[K", config_.stream);
-  line_open_ = false;
-}
-
-void Progress::note(const std::string& line) {
-  if (!config_.enabled) return;
-  clear_line();
-  std::fprintf(config_.stream, "%s\n", line.c_str());
-  std::fflush(config_.stream);
+  shown_ = news || line_.due();
+  if (shown_) line_.show(text(), true);
 }
 
 void Progress::finish() {
-  if (!config_.enabled) return;
-  if (pending_) print(last_);
-  if (line_open_) std::fputc('\n', config_.stream);
-  std::fflush(config_.stream);
-  line_open_ = false;
+  if (!shown_) line_.show(text(), true);
+  shown_ = true;
+  line_.finish();
+}
+
+std::string Progress::text() const {
+  const Mark& from = window_.front();
+  const double elapsed = line_.now() - from.time_s;
+  const bool known = elapsed > 0 && last_.step > from.step;
+  const double images_per_s = known ? static_cast<double>(last_.images - from.images) / elapsed : -1;
+  const double at_most = known && last_.total_steps > 0 ? static_cast<double>(last_.total_steps - last_.step) *
+                                                              elapsed / static_cast<double>(last_.step - from.step)
+                                                        : -1;
+  return progress_text(last_, images_per_s, at_most);
 }
 
 }  // namespace ttt::harness

@@ -9,14 +9,6 @@
 #include "core/nearest.h"
 
 namespace ttt {
-namespace {
-
-int fail(const CLI::App& app, const std::string& sentence, int exit_code) {
-  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), sentence.c_str());
-  return exit_code;
-}
-
-}  // namespace
 
 std::string explain_usage(const CLI::App& app, const CLI::ParseError& error, const std::string& positional) {
   const std::string text = error.what();
@@ -27,21 +19,32 @@ std::string explain_usage(const CLI::App& app, const CLI::ParseError& error, con
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     if (option->get_name().starts_with("-")) names.push_back(option->get_name());
-  const std::string close = nearest(argument.substr(0, argument.find('=')), names);
-  return "Unknown argument '" + argument + "'. The nearest is '" + close + "'; --help lists all.";
+  return "Unknown argument '" + argument + "'." +
+         nearest_and(argument.substr(0, argument.find('=')), names, "--help lists all.");
 }
 
-int run_tool(CLI::App& app, int argc, char** argv, const std::function<int()>& run) {
+int run_tool(CLI::App& app, int argc, char** argv, const std::function<harness::Answer(const Start& start)>& run) {
   // A file-size limit is then an error of write(), with a message and a cleaned folder, instead of a signal.
   std::signal(SIGXFSZ, SIG_IGN);
+  bool started = false;
+  const auto fail = [&](const std::string& sentence, int exit_code) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), sentence.c_str());
+    if (started) harness::print_end({.verdict = result::Verdict::kFailed});
+    return exit_code;
+  };
   try {
     app.parse(argc, argv);
-    return run();
+    const harness::Answer answer = run([&](const std::string& what) {
+      harness::print_start(app.get_name(), what);
+      started = true;
+    });
+    harness::print_end(answer);
+    return answer.exit_code;
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
-  } catch (const CLI::ParseError& e) { return fail(app, explain_usage(app, e), 2); } catch (const Error& e) {
-    return fail(app, e.what(), e.exit_code());
-  } catch (const std::exception& e) { return fail(app, e.what(), 1); }
+  } catch (const CLI::ParseError& e) { return fail(explain_usage(app, e), 2); } catch (const Error& e) {
+    return fail(e.what(), e.exit_code());
+  } catch (const std::exception& e) { return fail(e.what(), 1); }
 }
 
 }  // namespace ttt

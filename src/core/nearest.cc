@@ -1,6 +1,7 @@
 #include "core/nearest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 namespace ttt {
@@ -9,6 +10,12 @@ namespace {
 std::string_view last_part(std::string_view key) {
   const std::size_t dot = key.rfind('.');
   return dot == std::string_view::npos ? key : key.substr(dot + 1);
+}
+
+// Whether so many edits can be a slip of the keyboard.
+bool is_slip(int distance, std::string_view word) {
+  const auto letters = static_cast<int>(word.size());
+  return distance <= std::max(2, letters / 3) && distance < letters;
 }
 
 }  // namespace
@@ -33,19 +40,25 @@ int edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(const std::string& name, const std::vector<std::string>& candidates) {
   std::string best;
   int best_distance = std::numeric_limits<int>::max();
+  const bool grouped = name.find('.') != std::string::npos;
   for (const std::string& candidate : candidates) {
     // Doubled, so that a match of the last part alone loses against an equally good match of the whole. Within a group
     // that was named, another group's key is only meant where its last part is exactly right.
-    const int whole = 2 * edit_distance(name, candidate);
-    const int distance = edit_distance(last_part(name), last_part(candidate));
-    const bool grouped = name.find('.') != std::string::npos;
-    const int part = grouped && distance > 0 ? whole : 2 * distance + 1;
-    if (std::min(whole, part) < best_distance) {
-      best_distance = std::min(whole, part);
-      best = candidate;
-    }
+    const int whole = edit_distance(name, candidate), part = edit_distance(last_part(name), last_part(candidate));
+    if (is_slip(whole, name) && 2 * whole < best_distance) best_distance = 2 * whole, best = candidate;
+    if ((grouped ? part == 0 : is_slip(part, name)) && 2 * part + 1 < best_distance)
+      best_distance = 2 * part + 1, best = candidate;
   }
   return best;
+}
+
+std::string nearest_and(
+    const std::string& name, const std::vector<std::string>& candidates, const std::string& remedy) {
+  const std::string close = nearest(name, candidates);
+  if (!close.empty()) return " The nearest is '" + close + "'; " + remedy;
+  std::string sentence = " " + remedy;
+  sentence[1] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[1])));
+  return sentence;
 }
 
 }  // namespace ttt

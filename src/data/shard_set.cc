@@ -71,6 +71,7 @@ std::int64_t ShardSet::objects(std::int64_t i) const {
   return count;
 }
 
+std::string ShardSet::source_file() const { return shards_[0]->string_attribute("source_file"); }
 std::string ShardSet::source_sha256() const { return shards_[0]->string_attribute("source_sha256"); }
 
 std::int64_t ShardSet::read(std::int64_t i, std::vector<std::uint8_t>& out) const {

@@ -31,7 +31,8 @@ class ShardSet {
   std::int64_t max_objects() const { return max_objects_; }
   // Sorted by id; label l of a batch is categories()[l - 1].
   const std::vector<coco::Category>& categories() const { return categories_; }
-  std::string source_sha256() const;  // of the annotations' JSON file
+  std::string source_file() const;    // name of the annotations' JSON file
+  std::string source_sha256() const;  // of that file
 
   // Bytes of image i in out[0, returned).
   std::int64_t read(std::int64_t i, std::vector<std::uint8_t>& out) const;

@@ -80,8 +80,7 @@ std::map<std::string, std::string> pairs_of(const std::string& text, const Refus
     const std::string key = pair.substr(0, equals);
     if (equals == std::string::npos) refuse("'" + pair + "' is not key=value. Write it as rank=3,step=40,kind=kill.");
     if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end())
-      refuse("there is no key '" + key + "'. The nearest is '" + nearest(key, kKeys) + "'; there are " + list(kKeys) +
-             ".");
+      refuse("there is no key '" + key + "'." + nearest_and(key, kKeys, "there are " + list(kKeys) + "."));
     if (!pairs.emplace(key, pair.substr(equals + 1)).second) refuse("'" + key + "' is given twice. Give it once.");
     begin = end + 1;
   }
@@ -102,8 +101,7 @@ template <class T> T number(const std::string& key, const std::string& value, T 
 FaultKind kind_from(const std::string& name, const Refusal& refuse) {
   for (const Kind& k : kKinds)
     if (k.name == name) return k.kind;
-  refuse("there is no kind '" + name + "'. The nearest is '" + nearest(name, kind_names()) + "'; there are " +
-         list(kind_names()) + ".");
+  refuse("there is no kind '" + name + "'." + nearest_and(name, kind_names(), "there are " + list(kind_names()) + "."));
 }
 
 int signal_from(const std::string& name, const Refusal& refuse) {

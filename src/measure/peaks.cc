@@ -150,9 +150,12 @@ std::vector<Peak> measure_peaks(comm::Communicator& comm, const PeakSettings& se
   if (!(settings.seconds_each > 0)) throw UsageError("The seconds of a peak must be more than zero.");
   const c10::AutoGradMode no_gradients(false);
   Bench bench(comm, settings.seconds_each);
-  std::vector<Peak> peaks = {matrix_multiply(bench), convolution(bench)};
+  std::vector<Peak> peaks;
+  settings.starts("matrix product"), peaks.push_back(matrix_multiply(bench));
+  settings.starts("convolution"), peaks.push_back(convolution(bench));
+  settings.starts("memory");
   for (Peak& p : memory(bench, settings)) peaks.push_back(std::move(p));
-  if (comm.size() > 1) peaks.push_back(all_reduce(bench));
+  if (comm.size() > 1) settings.starts("all-reduce"), peaks.push_back(all_reduce(bench));
   check_peaks(peaks, comm.size());
   return peaks;
 }

@@ -2,6 +2,8 @@
 // (Williams, Waterman, Patterson, "Roofline", 2009).
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -12,6 +14,7 @@ namespace ttt::roofline {
 struct PeakSettings {
   double seconds_each = 0.5;  // of measuring for each peak, roughly: at least three samples are taken
   int ranks_of_node = 0;      // which share its caches and memory; 0: all ranks
+  std::function<void(const std::string& peak)> starts = [](const std::string&) {};  // is told what is measured next
 };
 
 // Collective: all ranks work at the same time, each with the threads that at::get_num_threads() says. A sample is the

@@ -45,8 +45,8 @@ Ablation of_one_variant(Ablation a, const std::string& name) {
     }
     known.push_back(a.variants[v].name);
   }
-  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline. The nearest is '" +
-                   nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline." +
+                   nearest_and(name, known, "'ablate --list' names all."));
 }
 
 Ablation find(const std::vector<Ablation>& all, const std::string& word) {
@@ -56,8 +56,7 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
     if (a.name == name) return word.size() > name.size() ? of_one_variant(a, word.substr(name.size() + 1)) : a;
     known.push_back(a.name);
   }
-  throw UsageError(
-      "There is no ablation '" + name + "'. The nearest is '" + nearest(name, known) + "'; ablate --list names all.");
+  throw UsageError("There is no ablation '" + name + "'." + nearest_and(name, known, "'ablate --list' names all."));
 }
 
 std::string heading(const Comparison& row, bool repeated) {

@@ -9,7 +9,7 @@ namespace ttt::result {
 
 struct Check {
   std::string name;      // "binding"
-  std::string status;    // ok, warning, failed or not_supported
+  std::string status;    // ok, warning, failed, not_supported or not_used (nobody asked for it)
   std::string sentence;  // what was found; of a warning or a failure also who and the remedy
   // Raw values by name. The name's end says what the entries of a list belong to: _of_rank, _of_node (in the order of
   // system.nodes), _samples.
@@ -21,7 +21,7 @@ struct Check {
     v("sentence", c.sentence, "what was found, who, and the remedy", matching("."));
     v("facts", c.facts, "raw values; _of_rank and _of_node: one entry for each, _samples: for each repetition");
   }
-  static Limits statuses() { return one_of({"ok", "warning", "failed", "not_supported"}); }
+  static Limits statuses() { return one_of({"ok", "warning", "failed", "not_supported", "not_used"}); }
   static void check(const Check& check, const std::string& path);  // throws DataError for another status
 };
 

@@ -188,9 +188,11 @@ struct RecipeRecord {
 
 // Of RunRecord::data: what every workload says.
 struct DataRecord {
+  std::optional<std::string> name;
   std::optional<std::int64_t> train_images, eval_images;
 
   template <class Self, class Visitor> static void fields(Self& d, Visitor&& v) {
+    v.optional("name", d.name, "for people");
     v.optional("train_images", d.train_images, "", at_least(0)),
         v.optional("eval_images", d.eval_images, "", at_least(0));
     v.open();
@@ -239,7 +241,7 @@ struct RunRecord {
   Json system = Json::object();      // result/system_info.h
   RecipeRecord recipe;
   Json built = Json::object();  // describe() of every part, by the part's name
-  Json data = Json::object();   // "train_images", "eval_images" and what else names the data set
+  Json data = Json::object();   // "name", "train_images", "eval_images" and what else names the data set
   Clocks clocks;
   std::optional<Interruption> interrupted;    // the run is to be resumed: nothing in this record is final
   std::vector<Resume> resumes;                // starts from a checkpoint, in their order

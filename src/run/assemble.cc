@@ -28,11 +28,22 @@ void check_save_weights(const std::string& path) {
 std::string data_folder(const train::Recipe& recipe, const harness::RunContext& context) {
   if (context.options.data) return *context.options.data;
   if (recipe.data.generated == "no")
-    throw DataError("Recipe " + (context.options.recipe.empty() ? "default" : context.options.recipe) +
+    throw DataError("Recipe " + context.options.recipe +
                     " is for COCO: name packed shards with --data DIR, or say --set data.generated=mixed to train on "
                     "generated shapes.");
   return data::default_dataset(data::cache_folder(),
       {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
+}
+
+// "1,600 generated images", "COCO train2017, 117,266 images", "60 images of mine.json"
+std::string data_name(const data::ShardSet& images, bool generated) {
+  constexpr std::size_t kCocoCategories = 80;
+  const std::string count = result::grouped_digits(images.size());
+  if (generated) return count + " generated images";
+  const std::string source = std::filesystem::path(images.source_file()).stem().string(), coco = "instances_";
+  if (images.categories().size() == kCocoCategories && source.starts_with(coco))
+    return "COCO " + source.substr(coco.size()) + ", " + count + " images";
+  return count + " images of " + images.source_file();
 }
 
 }  // namespace
@@ -123,6 +134,7 @@ void open_data(Run& run, const harness::RunContext& context) {
   run.train_images = std::make_unique<data::ShardSet>(folder, "train", path);
   run.eval_images = std::make_unique<data::ShardSet>(folder, "val", path);
   recipe.workload->resolve(recipe.model, *run.train_images);
+  run.data_name = data_name(*run.train_images, !context.options.data);
   run.order = std::make_shared<data::TrainOrder>(*run.train_images, recipe.data, run.order_settings());
   if (recipe.train.trace_steps > 0)
     run.trace = std::make_unique<trace::Recorder>(recipe.train.trace_from, recipe.train.trace_steps);

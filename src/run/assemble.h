@@ -29,6 +29,7 @@ struct Run {
   std::unique_ptr<train::TraceCollection> traces;  // of trace, over the ranks
   std::shared_ptr<ThreadPool> pool;
   std::unique_ptr<data::ShardSet> train_images, eval_images;
+  std::string data_name;                            // for people: "1,600 generated images"
   std::shared_ptr<const data::TrainOrder> order;    // of the recipe: how long an epoch is
   std::shared_ptr<const data::BatchOrder> batches;  // that the loader follows
   std::string memory = "returned";                  // what becomes of freed memory

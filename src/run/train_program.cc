@@ -17,7 +17,8 @@ namespace {
 // One line on the terminal that says where the run stands.
 class Terminal final : public train::Listener {
  public:
-  Terminal(bool enabled, result::Metrics target) : progress_({.enabled = enabled}), target_(std::move(target)) {}
+  Terminal(bool enabled, result::Metrics target, std::int64_t steps_per_epoch)
+      : progress_({.enabled = enabled}), target_(std::move(target)), steps_per_epoch_(steps_per_epoch) {}
 
   void step_ended(const train::Position& at, const result::StepSample& sample) override {
     state_.step = at.step, state_.total_steps = at.total_steps, state_.images = at.images;
@@ -29,20 +30,18 @@ class Terminal final : public train::Listener {
     const result::Metrics accuracy = result::bounded(e.metrics, target_);
     state_.accuracy = result::metrics_text(accuracy, 3);
     char line[160];
-    std::snprintf(line, sizeof line, "epoch %lld (step %lld, %.1f s): %s, evaluated in %.2f s",
-        static_cast<long long>(e.epoch), static_cast<long long>(e.step), e.wall_s,
+    std::snprintf(line, sizeof line, "epoch %.3g (step %lld, %.1f s): %s, evaluated in %.2f s",
+        static_cast<double>(e.step) / static_cast<double>(steps_per_epoch_), static_cast<long long>(e.step), e.wall_s,
         result::metrics_text(accuracy, 4).c_str(), e.duration_s);
     progress_.note(line);
     progress_.update(state_);  // the last line of a run has its last accuracy
   }
-  void run_ended(const train::Ending& ending) override {
-    progress_.finish();
-    progress_.note(result::verdict_title(ending.verdict) + ": " + ending.reason);
-  }
+  void run_ended(const train::Ending&) override { progress_.finish(); }
 
  private:
   harness::Progress progress_;
   const result::Metrics target_;
+  const std::int64_t steps_per_epoch_;
   harness::ProgressState state_;
 };
 
@@ -59,9 +58,11 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
     r.recipe.settings = result::fields_json(run.recipe);
     r.built = describe(run);
     r.data = describe_data(run);
+    r.data["name"] = run.data_name;
   });
   const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
-  Terminal terminal(world.rank() == 0 && !context.options.quiet, run.parts.target);
+  context.announce(std::to_string(world.size()) + (world.size() > 1 ? " ranks" : " rank"));
+  Terminal terminal(world.rank() == 0 && !context.options.quiet, run.parts.target, run.order->steps_per_epoch());
   Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
   train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, start, context));
   const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);

@@ -122,10 +122,8 @@ std::string unknown_key(const FieldTable& table, const std::string& key) {
   if (key.size() > 100) return "Unknown key '" + key.substr(0, 100) + "...'. --print-recipe lists all.";
   std::vector<std::string> keys;
   for (const Field& field : table.fields) keys.push_back(field.key);
-  const std::string best = nearest(key, keys);
-  std::string text = "Unknown key '" + key + "'.";
-  if (!best.empty()) text += " The nearest valid key is '" + best + "'; --print-recipe lists all.";
-  return text;
+  for (const auto& group : table.groups) keys.push_back(group.key);
+  return "Unknown key '" + key + "'." + nearest_and(key, keys, "--print-recipe lists all.");
 }
 
 bool is_group(const FieldTable& table, const std::string& key) {
@@ -340,13 +338,13 @@ void read_recipe_named(FieldTable& table, const std::map<std::string, std::strin
   if (name.empty()) return;
   if (std::filesystem::is_regular_file(name))
     return name.ends_with(".json") ? read_settings_of_result(table, name) : read_settings_file(table, name);
-  std::string message = "There is no recipe '" + name + "', neither a file nor a name.";
   std::vector<std::string> known;
-  for (const auto& [recipe, text] : recipes) known.push_back(recipe);
-  if (known.empty()) throw UsageError(message + " Name a TOML file; --print-recipe writes one.");
-  message += " The nearest is '" + nearest(name, known) + "'; there are:";
-  for (const std::string& recipe : known) message += " " + recipe;
-  throw UsageError(message + ".");
+  std::string there_are = "there are:";
+  for (const auto& [recipe, text] : recipes) known.push_back(recipe), there_are += " " + recipe;
+  if (name.find_first_of("./") != std::string::npos || known.empty())
+    throw UsageError("There is no such file '" + name + "'. Name a TOML file; --print-recipe writes one.");
+  throw UsageError(
+      "There is no recipe '" + name + "', neither a file nor a name." + nearest_and(name, known, there_are + "."));
 }
 
 void apply_overrides(FieldTable& table, const std::vector<Override>& overrides) {

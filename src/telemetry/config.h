@@ -17,8 +17,8 @@ struct TelemetryConfig {
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("folder", s.folder,
-        "folder that gets TensorBoard event files, made where it is missing; empty: no telemetry, in the result "
-        "neither");
+        "folder in which each run has one of its own, named by its run_id, with TensorBoard event files; made where it "
+        "is missing; empty: no telemetry, in the result neither");
     v("every_steps", s.every_steps, "steps between samples: losses, times, norms of gradients, weights and updates",
         between(1, 1e9));
     v("histograms_every", s.histograms_every,

@@ -50,17 +50,6 @@ double total(const std::vector<double>& norms) {
   return std::sqrt(sum);
 }
 
-// The folder, after a warning where it holds another run's curves.
-const std::string& examined(const std::string& folder, const std::string& run_id, result::RunRecorder* recorder) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (const std::string name = entry.path().filename();
-        recorder && name.find("tfevents") != std::string::npos && name.find("." + run_id) == std::string::npos)
-      recorder->warn("train.telemetry.folder '" + folder +
-                     "' had event files of another run: TensorBoard shows all of a folder as one run.");
-  return folder;
-}
-
 }  // namespace
 
 void check(const TelemetryConfig& c) {
@@ -73,7 +62,7 @@ void check(const TelemetryConfig& c) {
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model)),
       update_(sources_.model.parameters(), groups_, sources_.kernels),
-      writer_(examined(config.folder, sources_.run_id, sources_.recorder), sources_.run_id) {
+      writer_(std::filesystem::path(config.folder) / sources_.run_id, sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
   result::TelemetrySeries series{.every_steps = config_.every_steps};

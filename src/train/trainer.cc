@@ -12,9 +12,12 @@ namespace ttt::train {
 namespace {
 
 // "box AP 0.5123 and mask AP 0.5034 after 5 epochs, at or above the target of 0.500 and 0.500"
-std::string accuracy_text(const result::Evaluation& e, const result::Metrics& target, const char* relation) {
-  return result::metrics_text(result::bounded(e.metrics, target), 4) + " after " + std::to_string(e.epoch) +
-         " epochs, " + relation + " the target of " + result::values_text(target, 3);
+std::string accuracy_text(
+    const result::Evaluation& e, double epochs, const result::Metrics& target, const char* relation) {
+  char after[40];
+  std::snprintf(after, sizeof after, " after %.3g epoch%s, ", epochs, epochs == 1 ? "" : "s");
+  return result::metrics_text(result::bounded(e.metrics, target), 4) + after + relation + " the target of " +
+         result::values_text(target, 3);
 }
 
 }  // namespace
@@ -76,7 +79,7 @@ Ending Trainer::train() {
   if (t.max_steps > 0)
     return {result::Verdict::kSmoke,
         "stopped at train.max_steps = " + std::to_string(t.max_steps) + ", without evaluation"};
-  return {result::Verdict::kNotConverged, accuracy_text(*last_, parts_.target, "below")};
+  return {result::Verdict::kNotConverged, accuracy_text(*last_, epochs_of(*last_), parts_.target, "below")};
 }
 
 Trainer::Agreement Trainer::train_step() {
@@ -150,8 +153,8 @@ std::optional<Ending> Trainer::answer(const Agreement& agreed) {
     return std::nullopt;
   }
   const std::string what = "Interrupted by " + agreed.interrupted + " after step " + std::to_string(loop_.step()) +
-                           " of " + std::to_string(total_steps_) + ". ";
-  if (!observer_.checkpoints) throw Interrupted(what + "Start the run again to repeat it.");
+                           " of at most " + std::to_string(total_steps_) + ". ";
+  if (!observer_.checkpoints) throw Interrupted(what + "To go on next time add --set train.checkpoint.folder=DIR.");
   const auto saved = observer_.checkpoints->interrupt(after_step(), observer_.listeners, agreed.interrupted);
   if (!saved) throw Interrupted(what + "No checkpoint of it was written: start the run again to repeat it.");
   const std::string remedy = what + "The same command again resumes from " + saved->checkpoint + ".";
@@ -209,7 +212,7 @@ std::optional<Ending> Trainer::finish_evaluation() {
   last_ = e;
   loop_.phases().start_step();
   if (result::reached(e.metrics, parts_.target))
-    return Ending{result::Verdict::kPassed, accuracy_text(e, parts_.target, "at or above")};
+    return Ending{result::Verdict::kPassed, accuracy_text(e, epochs_of(e), parts_.target, "at or above")};
   return std::nullopt;
 }
 

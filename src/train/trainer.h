@@ -66,6 +66,9 @@ class Trainer {
   // Of the open evaluation; an ending where the target is reached.
   std::optional<Ending> finish_evaluation();
   void average_running_statistics();
+  double epochs_of(const result::Evaluation& e) const {
+    return static_cast<double>(e.step) / static_cast<double>(steps_per_epoch_);
+  }
   Position position(std::int64_t steps_done, std::int64_t step_of_epoch) const;
   Position before_step() const { return position(loop_.step(), loop_.step()); }
   Position after_step() const { return position(loop_.step(), loop_.step() - 1); }

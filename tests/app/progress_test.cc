@@ -17,7 +17,7 @@ class ProgressTest : public testing::Test {
  protected:
   ProgressTest() : stream_(std::fopen((folder_ / "out").c_str(), "w")) { fake_now_s = 1000; }
   ~ProgressTest() override { std::fclose(stream_); }
-  Progress::Config config(bool terminal) { return {.stream = stream_, .terminal = terminal, .now = fake_now}; }
+  StatusLine::Config config(bool terminal) { return {.stream = stream_, .terminal = terminal, .now = fake_now}; }
   std::string printed() {
     std::fflush(stream_);
     return test::read_text(folder_ / "out");
@@ -38,11 +38,11 @@ TEST_F(ProgressTest, LogFile_LineEveryTenSeconds) {
     progress.update(at(step));
   }
   EXPECT_EQ(printed(),
-      "step 1/100  loss 1.25  16.0 images/s  ETA 0:50\n"
-      "step 21/100  loss 1.25  16.0 images/s  ETA 0:40\n"
-      "step 41/100  loss 1.25  16.0 images/s  ETA 0:30\n");
+      "step 1/100  loss 1.25  16.0 images/s  at most 0:50\n"
+      "step 21/100  loss 1.25  16.0 images/s  at most 0:40\n"
+      "step 41/100  loss 1.25  16.0 images/s  at most 0:30\n");
   progress.finish();
-  EXPECT_TRUE(printed().ends_with("step 50/100  loss 1.25  16.0 images/s  ETA 0:25\n"));
+  EXPECT_TRUE(printed().ends_with("step 50/100  loss 1.25  16.0 images/s  at most 0:25\n"));
 }
 
 TEST_F(ProgressTest, Terminal_FiveUpdatesASecond) {
@@ -71,13 +71,22 @@ TEST_F(ProgressTest, NewAp_IsPrintedAtOnce) {
   progress.note("epoch 1 done");
   progress.update(state);
   EXPECT_TRUE(printed().ends_with(
-      "epoch 1 done\nstep 2/100  loss 1.25  8.0 images/s  ETA 1:38  box AP 0.412 and mask AP 0.250\n"))
+      "epoch 1 done\nstep 2/100  loss 1.25  8.0 images/s  at most 1:38  box AP 0.412 and mask AP 0.250\n"))
       << printed();
+}
+
+// What has no steps says where it is.
+TEST_F(ProgressTest, StatusLine_LastTextStays) {
+  {
+    StatusLine line(config(false));
+    for (const char* peak : {"peak 1 of 3", "peak 2 of 3", "peak 3 of 3"}) fake_now_s += 2, line.show(peak);
+  }
+  EXPECT_EQ(printed(), "peak 1 of 3\npeak 3 of 3\n");
 }
 
 TEST_F(ProgressTest, QuietPrintsNothing) {
   {
-    Progress::Config quiet = config(true);
+    StatusLine::Config quiet = config(true);
     quiet.enabled = false;
     Progress progress(quiet);
     progress.note("x");

@@ -80,13 +80,14 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     r.target = test::kToyTarget, r.steps.name_losses(test::kToyLosses), r.data = {{"train_images", 64}};
   });
   if (recipe.mode == "refuse") throw UsageError("There is no ablation 'nosuch'. Name one that --list shows.");
+  context.announce("a toy's data");
   context.clock.start_run();
   const harness::Witness::Scope knows(
       context.witness, [&] { return recipe.mode == "witness" ? "Rank 7 is silent." : ""; });
   harness::Progress progress({.enabled = context.launch.rank == 0 && !context.options.quiet});
   for (std::int64_t step = 0; step < recipe.steps; ++step) {
     if (context.signals.requested())
-      throw Interrupted(context.signals.name() + " ended the run after step " + std::to_string(step) + ".");
+      throw Interrupted("Interrupted by " + context.signals.name() + " after step " + std::to_string(step) + ".");
     sleep_s(recipe.step_s);
     result::StepSample sample = test::toy_step(step);
     if (recipe.mode == "nan" && step == 4) sample.loss[1] = std::nan("");

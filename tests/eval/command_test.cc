@@ -57,7 +57,9 @@ TEST_F(Command, TwelveLinesAndJson) {
       " Average Recall     (AR) @[ IoU=0.50:0.95 | area= small | maxDets=100 ] = 1.000\n"
       " Average Recall     (AR) @[ IoU=0.50:0.95 | area=medium | maxDets=100 ] = 1.000\n"
       " Average Recall     (AR) @[ IoU=0.50:0.95 | area= large | maxDets=100 ] = -1.000\n";
-  EXPECT_EQ(r.output, "Evaluate annotation type *bbox*\n" + lines + "Evaluate annotation type *segm*\n" + lines);
+  EXPECT_EQ(r.output, "TTT output 1: coco_eval, dt.json against gt.json\nEvaluate annotation type *bbox*\n" + lines +
+                          "Evaluate annotation type *segm*\n" + lines +
+                          "FOM bbox_ap: 1 score\nFOM segm_ap: 1 score\nTTT result: ap.json\nTTT verdict: passed\n");
   const auto json = nlohmann::json::parse(read_text(folder_ / "ap.json"));
   for (const char* type : {"bbox", "segm"}) {
     const auto stats = json.at(type).at("stats").get<std::vector<double>>();

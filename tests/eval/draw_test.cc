@@ -102,6 +102,28 @@ TEST(Draw, Label_AboveOrInsideItsBox) {
       1);
 }
 
+// Small objects in one corner. A label that is whole has all pixels of its ground: the area without the letters.
+TEST(Draw, CrowdedLabels_HideNone) {
+  std::vector<Marked> objects;
+  for (int i = 0; i < 24; ++i)
+    objects.push_back({.box = {40.0 + 3 * (i % 7), 40.0 + 2 * (i / 7), 1, 1},
+        .label = "square 0.97",
+        .colour = {static_cast<std::uint8_t>(200 + i), 150, static_cast<std::uint8_t>(i)}});
+  const data::RgbImage out = draw(noise(420, 400), objects);
+  const std::int64_t scale = 2;  // of a picture of 400 pixels: a line is (400 + 128) / 256
+  const TextShape text = text_shape("square 0.97");
+  std::int64_t ground = (text.width + 2) * (text.height + 1);
+  for (const GlyphPart& p : text.parts) ground -= p.width * p.height;
+  int hidden = 0;
+  for (const Marked& m : objects) {
+    std::int64_t seen = 0;
+    for (int y = 0; y < out.height; ++y)
+      for (int x = 0; x < out.width; ++x) seen += at(out, x, y) == m.colour;
+    hidden += seen < ground * scale * scale;
+  }
+  EXPECT_EQ(hidden, 0);
+}
+
 TEST(Font, Letters_DifferAndEveryByteDraws) {
   std::string all;
   for (int c = 1; c < 256; ++c) all += static_cast<char>(c);

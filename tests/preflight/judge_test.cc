@@ -73,7 +73,7 @@ TEST_F(Judge, ASoundClusterHasNoFault) {
   const Cluster cluster(facts);
   EXPECT_EQ(cluster.nodes(), 4);
   for (const Check& c : judge_nodes(cluster, settings))
-    EXPECT_EQ(c.status, c.name.starts_with("gpu") ? "not_supported" : "ok") << c.name << ": " << c.sentence;
+    EXPECT_EQ(c.status, c.name.starts_with("gpu") ? "not_used" : "ok") << c.name << ": " << c.sentence;
   for (const Check& c : judge_measured(cluster, shards, generated, measured, settings))
     EXPECT_EQ(c.status, "ok") << c.name << ": " << c.sentence;
   EXPECT_NE(node_check("hosts").sentence.find("8 ranks on 4 nodes, 2 on each"), std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(Judge, Gpus_AreCountedAndFaultsNamed) {
 }
 
 TEST_F(Judge, EveryRank_NeedsItsOwnGpu) {
-  EXPECT_CHECK(node_check("gpu_binding"), "not_supported", "no CUDA driver");
+  EXPECT_CHECK(node_check("gpu_binding"), "not_used", "With device=cpu no rank needs one.");
   gpu(0, Json::array({{{"name", "GPU X"}}}));
   EXPECT_CHECK(node_check("gpu_binding"), "warning", "Ranks 0, 1, 2, 3, 4, 5, 6, 7 would have no GPU: no CUDA driver.");
   settings.gpus_per_node = 1;

@@ -86,7 +86,7 @@ def case_facts(suite):
     shown = subprocess.run([suite.report, "show", out, "--width", "200"], capture_output=True, text=True).stdout
     assert "Checks" in shown and re.search(r"binding\.cpus_of_rank +\S", shown) and "Accuracy" not in shown, shown
     alone, single, _ = suite.look(suite.ranks(1))
-    assert alone.returncode == 0 and check(single, "all_reduce")["status"] == "not_supported", alone.stderr
+    assert alone.returncode == 0 and check(single, "all_reduce")["status"] == "not_used", alone.stderr
     print("ok:", result["reason"])
 
 
@@ -165,7 +165,7 @@ def case_gpus(suite):
                            [f"FAKE_NVML_{k}={v}" for k, v in fake.items()])
 
     _, result, _ = suite.look(ranks())
-    assert check(result, "gpus")["status"] == "not_supported" and "nvmlInit_v2: status 9" in check(
+    assert check(result, "gpus")["status"] == "not_used" and "nvmlInit_v2: status 9" in check(
         result, "gpus")["sentence"], check(result, "gpus")
     _, result, _ = suite.look(ranks(DEVICES=4), settings=["cores=shared", "gpus_per_node=4"])
     found = check(result, "gpus")

@@ -9,7 +9,7 @@ import collections, glob, io, json, os, subprocess, sys, tempfile
 try:
     import numpy as np
     from PIL import Image
-    from tensorboard.backend.event_processing import event_accumulator, event_file_loader
+    from tensorboard.backend.event_processing import event_accumulator, event_file_loader, io_wrapper
 except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
@@ -24,6 +24,12 @@ def events(folder):
     """An accumulator of all that TensorBoard reads in a folder."""
     accumulator = event_accumulator.EventAccumulator(folder, size_guidance=EVERYTHING, purge_orphaned_data=False)
     return accumulator.Reload()
+
+
+def run_of(folder):
+    """The folder of the only run that TensorBoard finds there."""
+    (run,) = io_wrapper.GetLogdirSubdirectories(folder)
+    return run
 
 
 def scalars(accumulator):

@@ -7,7 +7,8 @@ say.
 import glob, io, json, os, pathlib, subprocess, sys, tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / folder) for folder in ("checkpoint", "train")]
-from events import EVERYTHING, check_histogram, event_accumulator, events, scalars  # skips where TensorBoard is missing
+# skips where TensorBoard is missing
+from events import EVERYTHING, check_histogram, event_accumulator, events, io_wrapper, run_of, scalars
 
 import h5py
 import numpy as np
@@ -53,7 +54,8 @@ def case_series(program, folder):
     sampled = list(range(0, 31, every))
     assert t["step"] == sampled and t["every_steps"] == every and [g["name"] for g in t["groups"]] == GROUPS
     assert all(c > 0 for c in t["cost_s"])
-    read = events(logs)
+    assert os.path.relpath(run_of(logs), logs) == result["run_id"]
+    read = events(run_of(logs))
     got = scalars(read)
 
     def means(values):
@@ -132,7 +134,7 @@ def case_same_bits(program, folder):
     ], 12)
     assert plain == losses(watched)
     assert "telemetry" not in train(program, folder, 1, SMALL, 2), "nobody asked for it"
-    assert len(glob.glob(folder + "/watched/*tfevents*")) == 1, "one rank writes"
+    assert len(os.listdir(run_of(folder + "/watched"))) == 1, "one rank writes"
     print("ok: the same losses to the bit with and without telemetry")
 
 
@@ -167,7 +169,7 @@ def case_pictures(program, folder):
     with open(out) as f:
         result = json.load(f)
     (evaluation,) = result["accuracy"]
-    read = events(logs)
+    read = events(run_of(logs))
     got = scalars(read)
     for prefix, kind in (("box/", "bbox"), ("mask/", "segm")):
         for name, value in evaluation[kind].items():
@@ -220,24 +222,23 @@ def case_resumed(program, folder):
             ], more=kill)
         if kill:
             assert subprocess.run(run.command(), capture_output=True).returncode != 0
-            assert len(os.listdir(logs)) == 1
+            assert len(os.listdir(run_of(logs))) == 1
         run.finish(NOT_CONVERGED)
         result = run.result()
-        assert not any("event files" in w for w in result["warnings"]), result["warnings"]
         steps.append([r["step"] for r in result.get("resumes", [])])
         # as TensorBoard does, without what was taken back
-        read = event_accumulator.EventAccumulator(logs, size_guidance=EVERYTHING).Reload()
+        read = event_accumulator.EventAccumulator(run_of(logs), size_guidance=EVERYTHING).Reload()
         shown.append({tag: [(s, np.float32(v)) for s, v, _ in values] for tag, values in scalars(read).items()}
                      | {tag: [i.step for i in read.Images(tag)] for tag in read.Tags()["images"]})
     whole, resumed = shown
-    assert steps == [[], [4]] and len(os.listdir(f"{folder}/logs1")) == 2, steps
+    assert steps == [[], [4]] and len(os.listdir(run_of(f"{folder}/logs1"))) == 2, steps
     assert whole.keys() == resumed.keys() and any(tag.startswith("picture/") for tag in whole)
     for tag, values in whole.items():
         if tag.startswith(("phase_s/", "telemetry/", "images_per", "evaluation_s")):  # times
             assert [s for s, _ in resumed[tag]] == [s for s, _ in values], tag
             continue
         assert resumed[tag] == values, (tag, values, resumed[tag])
-    everything = events(f"{folder}/logs1")
+    everything = events(run_of(f"{folder}/logs1"))
     assert [s
             for s, _, _ in scalars(everything)["loss/total"]] == [*range(0, 7, 2),
                                                                   *range(4, STEPS, 2)], "steps 4 to 6 were taken twice"
@@ -255,10 +256,9 @@ def case_refusals(program, folder):
     refused(["train.telemetry.histograms_every = 7", "no multiple"], "train.telemetry.histograms_every=7")
     with open(folder + "/file", "w"):
         refused(["Cannot write event files into", "file/below"], f"train.telemetry.folder={folder}/file/below")
-    # Another run's curves in the folder: said in the result.
     shared = [*SMALL, f"train.telemetry.folder={folder}/shared"]
-    assert train(program, folder, 1, shared, 2)["warnings"] == []
-    assert "had event files of another run" in train(program, folder, 1, shared, 2)["warnings"][0]
+    runs = {f"{folder}/shared/" + train(program, folder, 1, shared, 2)["run_id"] for _ in range(2)}
+    assert len(runs) == 2 and runs == set(io_wrapper.GetLogdirSubdirectories(folder + "/shared")), runs
 
 
 if __name__ == "__main__":

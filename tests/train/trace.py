@@ -149,7 +149,8 @@ def main(program, report, schema, folder):
         print(f"ok: {kind}")
     assert len(sizes) == 1, sizes
     out = f"{folder}/viewer.json"
-    subprocess.run([report, "timeline", *files, "--out", out], check=True)
+    said = subprocess.run([report, "timeline", *files, "--out", out], capture_output=True, text=True, check=True).stdout
+    assert out in said and "https://ui.perfetto.dev" in said, said
     check_chrome(out, 6)
     again = subprocess.run([report, "timeline", *files, "--out", out], capture_output=True, text=True)
     assert again.returncode == 2 and "--force" in again.stderr, again.stderr

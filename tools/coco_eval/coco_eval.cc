@@ -1,13 +1,12 @@
 // coco_eval GT.json DT.json: COCO's average precision and recall, from files.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "app/tool.h"
 #include "coco/dataset.h"
 #include "core/error.h"
-#include "core/nearest.h"
 #include "core/parallel.h"
 #include "core/sha256.h"
 #include "core/whole_file.h"
@@ -22,7 +21,7 @@ using namespace ttt::eval::coco;
 using ttt::result::Json;
 
 struct Arguments {
-  std::string truth, detections, out, help;
+  std::string truth, detections, out;
   std::vector<std::string> types = {"bbox"};
   int threads = 0;
   std::string numpy = "2.3";
@@ -38,30 +37,10 @@ constexpr const char* kFooter =
     "-1 says that no object counts. Exit codes: 0 done, 2 arguments, 3 a file's content, 1 anything else.\n"
     "Example: coco_eval instances_val2017.json results.json --iou bbox,segm --out ap.json\n";
 
-// CLI11 names what it did not expect; the remedy is ours.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const std::string text = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return text + ". --help lists all arguments.";
-  const std::vector<std::string> left = app.remaining();
-  const std::string argument = left.empty() ? text : left.front();
-  if (!argument.starts_with("-")) return "Unexpected argument '" + argument + "'. Give two files: GT.json DT.json.";
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_name().starts_with("-")) names.push_back(option->get_name());
-  }
-  return "Unknown argument '" + argument + "'. The nearest is '" +
-         ttt::nearest(argument.substr(0, argument.find('=')), names) + "'; --help lists all.";
-}
-
-Arguments parse(int argc, const char* const* argv) {
-  Arguments a;
-  CLI::App app{"COCO's twelve numbers, AP and AR, of detections against a ground truth.", "coco_eval"};
-  app.set_help_flag();
+void declare(CLI::App& app, Arguments& a) {
   app.footer(kFooter);
-  bool help = false;
-  app.add_flag("--help,-h", help, "This text");
-  auto* truth = app.add_option("GT.json", a.truth, "Ground truth: COCO's instances format");
-  auto* detections = app.add_option("DT.json", a.detections, "Detections: COCO's result format, a JSON list");
+  app.add_option("GT.json", a.truth, "Ground truth: COCO's instances format");
+  app.add_option("DT.json", a.detections, "Detections: COCO's result format, a JSON list");
   app.add_option("--iou", a.types, "What is compared, separated by commas: bbox, segm")
       ->delimiter(',')
       ->check(CLI::IsMember({"bbox", "segm"}))
@@ -80,15 +59,6 @@ Arguments parse(int argc, const char* const* argv) {
   app.add_flag("--strict", a.strict,
       "Refuse files with ids given twice, entries of unlisted images or categories, or masks of another size "
       "than their image");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) { throw ttt::UsageError(explain(app, e)); }
-  if (help) {
-    a.help = app.help();
-  } else if (truth->count() == 0 || detections->count() == 0) {
-    throw ttt::UsageError("Two files are needed. Give the ground truth and the detections: coco_eval GT.json DT.json.");
-  }
-  return a;
 }
 
 // Of the doubles as they lie in memory, in C order.
@@ -126,7 +96,9 @@ GroundTruth read_truth(const Arguments& a, bool masks, int threads) {
   return truth;
 }
 
-void run(const Arguments& a) {
+ttt::harness::Answer run(const Arguments& a, const ttt::Start& start) {
+  if (a.truth.empty() || a.detections.empty())
+    throw ttt::UsageError("Two files are needed. Give the ground truth and the detections: coco_eval GT.json DT.json.");
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   ttt::ThreadPool pool(a.threads > 0 ? a.threads : cores);
   bool masks = false;
@@ -140,33 +112,27 @@ void run(const Arguments& a) {
   }
   const Prepared prepared(truth, results.detections, &pool);
   const NumpySum sum = a.numpy == "2.3" ? NumpySum::kFrom2_3 : NumpySum::kBefore2_3;
+  start(a.detections + " against " + a.truth);
+  ttt::harness::Answer answer;
   Json out;
   Evaluation e;
   for (const std::string& type : a.types) {
     e = evaluate(prepared, type == "bbox" ? IouType::kBbox : IouType::kSegm, sum, &pool, std::move(e));
     std::printf("Evaluate annotation type *%s*\n%s", type.c_str(), summary_text(e.stats).c_str());
+    answer.figures.push_back({type + "_ap", e.stats[0], "score"});
     if (!a.out.empty()) out[type] = to_json(e, a.hashes);
   }
-  std::fflush(stdout);
-  if (!a.out.empty()) ttt::write_whole_file(a.out, ttt::result::dump(out) + "\n");
+  if (a.out.empty()) return answer;
+  ttt::write_whole_file(a.out, ttt::result::dump(out) + "\n");
+  answer.files = {a.out};
+  return answer;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Arguments a = parse(argc, argv);
-    if (a.help.empty()) {
-      run(a);
-    } else {
-      std::fputs(a.help.c_str(), stdout);
-    }
-    return 0;
-  } catch (const ttt::Error& e) {
-    std::fprintf(stderr, "coco_eval: %s\n", e.what());
-    return e.exit_code();
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "coco_eval: %s\n", e.what());
-    return 1;
-  }
+  CLI::App app{"COCO's twelve numbers, AP and AR, of detections against a ground truth.", "coco_eval"};
+  Arguments arguments;
+  declare(app, arguments);
+  return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) { return run(arguments, start); });
 }

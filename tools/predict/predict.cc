@@ -170,20 +170,24 @@ class Program {
     model::load_weights(a.weights, model_->parameters());
   }
 
-  // The exit code: that of the last image that could not be read.
-  int run() {
+  // The exit code is that of the last image that could not be read.
+  harness::Answer run(const Start& start) {
     const std::vector<std::int64_t> ids = image_ids(arguments_.images);
-    int exit_code = 0;
+    start(std::to_string(ids.size()) + (ids.size() == 1 ? " image" : " images") + ", weights " + arguments_.weights);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       try {
         predict(arguments_.images[i], ids[i]);
       } catch (const Error& e) {
         std::fprintf(stderr, "predict: left out: %s\n", e.what());
-        exit_code = e.exit_code();
+        answer_.exit_code = e.exit_code(), answer_.verdict = result::Verdict::kFailed;
       }
     }
-    if (!arguments_.json.empty()) write_whole_file(arguments_.json, result::dump(entries_, -1) + "\n");
-    return exit_code;
+    if (!arguments_.json.empty()) {
+      write_whole_file(arguments_.json, result::dump(entries_, -1) + "\n");
+      answer_.files.push_back(arguments_.json);
+    }
+    answer_.figures = {{"images", images_, "images"}, {"objects", objects_, "objects"}};
+    return answer_;
   }
 
  private:
@@ -192,13 +196,16 @@ class Program {
     const auto found = detector_(*model_, image, recipe_.data, "'" + file + "'");
     for (const auto& d : found) entries_.push_back(entry(d, id));
     const auto shown = eval::worth_showing(found, arguments_.threshold);
-    std::printf("%s: %zu of %zu objects have a score of %g or more\n", file.c_str(), shown.size(), found.size(),
-        arguments_.threshold);
-    if (arguments_.out.empty()) return;
     std::vector<eval::Marked> objects;
     for (const auto* d : shown) objects.push_back(eval::marked(*d, name_of(d->category_id)));
-    write_whole_file(
-        picture_of(arguments_, file), data::encode_png(eval::draw(image, objects, eval::magnification(image))));
+    std::string labels;  // the best first
+    for (auto m = objects.rbegin(); m != objects.rend(); ++m) labels += (labels.empty() ? "" : ", ") + m->label;
+    if (labels.empty()) labels = found.empty() ? "no object" : "no object with this score";
+    std::printf("%s: %s\n", file.c_str(), labels.c_str());
+    ++images_, objects_ += static_cast<double>(objects.size());
+    if (arguments_.out.empty()) return;
+    answer_.files.push_back(picture_of(arguments_, file));
+    write_whole_file(answer_.files.back(), data::encode_png(eval::draw(image, objects, eval::magnification(image))));
   }
 
   std::string name_of(std::int64_t category) const {
@@ -213,6 +220,8 @@ class Program {
   eval::Detector detector_;
   std::unique_ptr<model::MaskRcnn> model_;
   result::Json entries_ = result::Json::array();
+  harness::Answer answer_;
+  double images_ = 0, objects_ = 0;
 };
 
 }  // namespace
@@ -224,5 +233,5 @@ int main(int argc, char** argv) {
       "predict");
   Arguments arguments;
   declare(app, arguments);
-  return run_tool(app, argc, argv, [&] { return Program(arguments).run(); });
+  return run_tool(app, argc, argv, [&](const Start& start) { return Program(arguments).run(start); });
 }

@@ -37,7 +37,7 @@ Check shards(const Cluster& c, const std::vector<Json>& facts_of_rank, bool gene
   if (s.shards == "hash") check.facts["read_and_hash_bytes_per_s_of_rank"] = rate;
   const Odd odd = odd_ones(manifest);
   if (s.shards == "none") {
-    check.status = "not_supported", check.sentence = "Not looked at: shards = none.";
+    check.status = "not_used", check.sentence = "Not looked at: shards = none.";
   } else if (!problem.empty()) {
     check.status = "failed", check.sentence = problem + (problem.ends_with('.') ? "" : ": copy the folder again.");
   } else if (!generated && !odd.who.empty()) {
@@ -136,7 +136,7 @@ double fastest_s(const std::vector<std::vector<double>>& s, std::size_t node, bo
 Check links(const Cluster& c, const Measured& m, const Settings& s) {
   Check check{.name = "links", .status = "ok"};
   if (c.nodes() < 2) {
-    check.status = "not_supported", check.sentence = "One node has no link to another.";
+    check.status = "not_used", check.sentence = "One node has no link to another.";
     return check;
   }
   std::vector<double> send, receive;
@@ -164,7 +164,7 @@ Check all_reduce(const Cluster& c, const Measured& m, const Settings& s) {
   Check check{.name = "all_reduce", .status = "ok"};
   const Reduction& r = m.reduction;
   if (r.large_s.empty()) {
-    check.status = "not_supported", check.sentence = "One rank has nobody to reduce with.";
+    check.status = "not_used", check.sentence = "One rank has nobody to reduce with.";
     return check;
   }
   std::vector<double> bus;

@@ -258,8 +258,9 @@ Check gpus(const Cluster& c, const Settings& s) {
   const auto few =
       std::find_if(count.begin(), count.end(), [&](const Json& n) { return n.get<std::int64_t>() != wanted; });
   if (wanted == 0 && counts.who.empty())
-    check.status = "not_supported",
-    check.sentence = c.node(0).value("gpus", Json::object()).value("reason", "The NVIDIA driver finds no GPU.");
+    check.status = "not_used",
+    check.sentence = "With device=cpu none is needed. " +
+                     c.node(0).value("gpus", Json::object()).value("reason", "The NVIDIA driver finds no GPU.");
   else if (few != count.end())
     check.status = "failed", check.sentence = "Node " + std::to_string(few - count.begin()) + " has " + few->dump() +
                                               " GPUs, not " + std::to_string(wanted) +
@@ -296,8 +297,10 @@ Check gpu_binding(const Cluster& c, const Settings& s) {
     const bool all = without.size() == ids.size(),
                none = c.node(0).value("gpus", Json::object()).value("devices", Json::array()).empty();
     // a run on CPUs may be meant
-    check.status = all && none ? "not_supported" : all && s.gpus_per_node == 0 ? "warning" : "failed";
-    check.sentence = all && none ? reason : capital(c.names(without)) + " would have no GPU: " + reason;
+    check.status = all && none ? "not_used" : all && s.gpus_per_node == 0 ? "warning" : "failed";
+    check.facts["reason"] = reason;
+    check.sentence = all && none ? "With device=cpu no rank needs one."
+                                 : capital(c.names(without)) + " would have no GPU: " + reason;
     return check;
   }
   if (const auto pairs = sharing_pairs(c, [&](int a, int b) { return ids[a] == ids[b]; }); !pairs.empty()) {

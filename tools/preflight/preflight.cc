@@ -40,11 +40,16 @@ harness::Outcome outcome_of(const std::vector<Check>& checks) {
   const auto count = [&](const char* status) {
     return std::count_if(checks.begin(), checks.end(), [&](const Check& c) { return c.status == status; });
   };
-  for (const Check& c : checks)
-    if (c.status == "failed") return {.verdict = result::Verdict::kFailed, .reason = c.name + ": " + c.sentence};
+  if (const auto failed = count("failed"); failed > 0) {
+    std::string reason = std::to_string(failed) + " of " + std::to_string(checks.size()) + " failed";
+    for (const Check& c : checks)
+      if (c.status == "failed") reason += (reason.ends_with("failed") ? ": " : ", ") + c.name;
+    return {.verdict = result::Verdict::kFailed, .reason = reason};
+  }
   std::string reason = std::to_string(checks.size()) + " checks, none failed";
   if (count("warning") > 0) reason += ", " + std::to_string(count("warning")) + " with a warning";
   if (count("not_supported") > 0) reason += ", " + std::to_string(count("not_supported")) + " not possible here";
+  if (count("not_used") > 0) reason += ", " + std::to_string(count("not_used")) + " not used";
   return {.verdict = result::Verdict::kPassed, .reason = reason};
 }
 
@@ -61,8 +66,10 @@ void print(const Cluster& cluster, const std::vector<Check>& checks, bool quiet)
   }
   for (const Check& c : checks) {
     const bool wrong = c.status == "warning" || c.status == "failed";
+    std::string status = c.status;
+    std::replace(status.begin(), status.end(), '_', ' ');
     if (!quiet || wrong)
-      std::fprintf(wrong ? stderr : stdout, "%-14s %-12s %s\n", c.status.c_str(), c.name.c_str(), c.sentence.c_str());
+      std::fprintf(wrong ? stderr : stdout, "%-14s %-12s %s\n", status.c_str(), c.name.c_str(), c.sentence.c_str());
   }
   std::fflush(stdout);
 }
@@ -82,6 +89,8 @@ harness::Outcome look(const Settings& settings, harness::RunContext& context, co
   const auto comm = world.communicator();
   const Cluster cluster(gathered(context, preflight::rank_facts(place, result_folder, library_versions(world))));
   const std::vector<int> firsts = first_ranks(context, cluster);
+  context.announce((data.empty() ? "" : "data " + data + ", ") + std::to_string(world.size()) +
+                   (world.size() > 1 ? " ranks" : " rank"));
   context.clock.start_run();
   const std::vector<Json> shards = gathered(context, preflight::shard_facts(place, data, settings));
   stop_where_asked(context, *comm);  // hashing may have taken minutes

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "core/error.h"
 #include "eval/draw/font.h"
@@ -71,19 +73,69 @@ Rectangle pixels_of(const std::array<double, 4>& box, int factor) {
 
 bool is_bright(const Colour& c) { return 299 * c[0] + 587 * c[1] + 114 * c[2] > 128 * 1000; }  // luma (ITU-R BT.601)
 
-void write(
-    data::RgbImage& image, const Rectangle& box, const std::string& label, std::int64_t scale, const Colour& ground) {
-  const TextShape text = text_shape(label);
-  const std::int64_t width = (text.width + 2) * scale, height = (text.height + 1) * scale;
-  const std::int64_t x = std::clamp<std::int64_t>(box.x0, 0, std::max<std::int64_t>(0, image.width - width));
-  const std::int64_t above = box.y0 - height;
-  const std::int64_t y =
-      std::clamp<std::int64_t>(above >= 0 ? above : box.y0, 0, std::max<std::int64_t>(0, image.height - height));
-  fill(image, {x, y, x + width, y + height}, ground);
-  const Colour ink = is_bright(ground) ? Colour{0, 0, 0} : Colour{255, 255, 255};
-  for (const GlyphPart& p : text.parts) {
-    const std::int64_t left = x + (p.x + 1) * scale, top = y + (p.y + 1) * scale;
+// A label that is to be drawn.
+struct Label {
+  TextShape text;
+  Rectangle box;  // of its object
+  std::int64_t width, height;
+  Colour ground;
+  Rectangle place = {};
+};
+
+bool overlap(const Rectangle& a, const Rectangle& b) {
+  return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
+}
+
+// Where a label hides none of `taken`: above its box or inside it, below, at the right, else the free place that is
+// nearest. Where there is none, above its box.
+Rectangle free_place(const Label& l, const data::RgbImage& image, std::span<const Rectangle> taken) {
+  const std::int64_t right = std::max<std::int64_t>(0, image.width - l.width),
+                     bottom = std::max<std::int64_t>(0, image.height - l.height);
+  const auto at = [&](std::int64_t x, std::int64_t y) {
+    x = std::clamp<std::int64_t>(x, 0, right), y = std::clamp<std::int64_t>(y, 0, bottom);
+    return Rectangle{x, y, x + l.width, y + l.height};
+  };
+  const auto is_free = [&](const Rectangle& place) {
+    return std::none_of(taken.begin(), taken.end(), [&](const Rectangle& t) { return overlap(place, t); });
+  };
+  const std::int64_t above = l.box.y0 - l.height;
+  const Rectangle wanted = at(l.box.x0, above >= 0 ? above : l.box.y0);
+  for (const std::int64_t x : {l.box.x0, l.box.x1 - l.width})
+    for (const std::int64_t y : {wanted.y0, l.box.y0, l.box.y1, l.box.y1 - l.height})
+      if (const Rectangle place = at(x, y); is_free(place)) return place;
+  Rectangle best = wanted;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t y = 0; y <= bottom; y += std::max<std::int64_t>(1, l.height / 4))
+    for (std::int64_t x = 0; x <= right; x += std::max<std::int64_t>(1, l.height / 4))
+      if (const std::int64_t distance = std::abs(x - wanted.x0) + std::abs(y - wanted.y0);
+          distance < least && is_free(at(x, y)))
+        least = distance, best = at(x, y);
+  return best;
+}
+
+void write(data::RgbImage& image, const Label& l, std::int64_t scale) {
+  fill(image, l.place, l.ground);
+  const Colour ink = is_bright(l.ground) ? Colour{0, 0, 0} : Colour{255, 255, 255};
+  for (const GlyphPart& p : l.text.parts) {
+    const std::int64_t left = l.place.x0 + (p.x + 1) * scale, top = l.place.y0 + (p.y + 1) * scale;
     fill(image, {left, top, left + p.width * scale, top + p.height * scale}, ink);
+  }
+}
+
+// The last object is the best and chooses first.
+void write_labels(data::RgbImage& image, std::span<const Marked> objects, int magnify, std::int64_t scale) {
+  std::vector<Rectangle> taken;
+  for (auto m = objects.rbegin(); m != objects.rend(); ++m) {
+    if (m->label.empty()) continue;
+    const TextShape text = text_shape(m->label);
+    Label label{.text = text,
+        .box = pixels_of(m->box, magnify),
+        .width = (text.width + 2) * scale,
+        .height = (text.height + 1) * scale,
+        .ground = m->colour};
+    label.place = free_place(label, image, taken);
+    taken.push_back(label.place);
+    write(image, label, scale);
   }
 }
 
@@ -111,8 +163,7 @@ data::RgbImage draw(const data::RgbImage& image, std::span<const Marked> objects
   data::RgbImage out = magnified(tinted, magnify);
   const std::int64_t scale = stroke(out);
   for (const Marked& m : objects) outline(out, pixels_of(m.box, magnify), scale, m.colour);
-  for (const Marked& m : objects)
-    if (!m.label.empty()) write(out, pixels_of(m.box, magnify), m.label, scale, m.colour);
+  write_labels(out, objects, magnify, scale);
   return out;
 }
 

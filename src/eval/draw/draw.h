@@ -23,9 +23,9 @@ struct Marked {
 };
 
 // The image, each pixel as a square of `magnify` pixels, with the objects drawn one over the other: a mask blends its
-// pixels half with the colour. A box is an outline along its inner edge. A label is above its box, or inside it where
-// there is no room. What lies outside of the image is not drawn. Throws DataError where a mask has another size than
-// the image.
+// pixels half with the colour. A box is an outline along its inner edge. A label is above its box, or inside it, or
+// where else it hides no other label; the last object's comes first. What lies outside of the image is not drawn.
+// Throws DataError where a mask has another size than the image.
 data::RgbImage draw(const data::RgbImage& image, std::span<const Marked> objects, int magnify = 1);
 
 // How often to magnify so that the shorter side has some 400 pixels: labels are readable then. At least 1.
