@@ -166,11 +166,12 @@ def main():
     bin = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         check_data(folder, bin)
-        if os.path.exists(f"{bin}/ttt_maskrcnn"):
-            check_training(folder, bin)
-            check_interruption(folder, bin)
-        if os.path.exists(f"{bin}/roofline"):
-            check_machine(folder, bin)
+        for needed, check in (("ttt_maskrcnn", check_training), ("ttt_maskrcnn", check_interruption),
+                              ("roofline", check_machine)):
+            if os.path.exists(f"{bin}/{needed}"):
+                check(folder, bin)
+            else:
+                print(f"not built, and left out: {needed}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ def train(program, folder):
               "train.epochs=1", "--set", "train.target_box_ap=0", "--set", "train.target_mask_ap=0", "--set",
               f"train.save_weights={weights}")
     assert done.returncode == 0, done.stderr
+    assert ", 1,600 generated images, target " in done.stdout, done.stdout
     with open(out) as f:
         return json.load(f)["accuracy"][-1], weights
 
@@ -50,7 +51,7 @@ def check_accuracy(predict, folder, data, evaluation, weights):
     images = sorted(glob.glob(data + "/val/*.jpg"))
     done = sh(predict, *images, "--weights", weights, "--json", folder + "/all.json")
     assert done.returncode == 0, done.stderr
-    assert len(done.stdout.splitlines()) == len(images)
+    assert sum(line.startswith(data) for line in done.stdout.splitlines()) == len(images)
     for kind in ("bbox", "segm"):
         ap, ran = average_precision(data + "/instances_val.json", folder + "/all.json",
                                     kind), list(evaluation[kind].values())
@@ -65,8 +66,8 @@ def check_pictures(predict, folder, data, weights):
     done = sh(predict, *images, "--weights", weights, "--json", folder + "/six.json", "--out", out, "--threshold",
               str(threshold))
     assert done.returncode == 0, done.stderr
-    with open(folder + "/six.json") as f:
-        found = json.load(f)
+    with open(folder + "/six.json") as f, open(data + "/instances_val.json") as truth:
+        found, names = json.load(f), {c["id"]: c["name"] for c in json.load(truth)["categories"]}
     shown_in_all = 0
     for image in images:
         name = pathlib.Path(image).stem
@@ -75,7 +76,9 @@ def check_pictures(predict, folder, data, weights):
         stroke = max(1, (min(source.shape[:2]) * magnify + 128) // 256)
         assert picture.shape == (source.shape[0] * magnify, source.shape[1] * magnify, 3)
         shown = [d for d in found if d["image_id"] == int(name) and d["score"] >= threshold]
-        assert f"{image}: {len(shown)} of " in done.stdout, done.stdout
+        said = ", ".join(f"{names[d['category_id']]} {d['score']:.2f}"
+                         for d in sorted(shown, key=lambda d: -d["score"])) or "no object with this score"
+        assert f"{image}: {said}\n" in done.stdout and f"TTT result: {out}/{name}.png\n" in done.stdout, done.stdout
         colours = [colour_of(d["category_id"]) for d in shown] + [[0, 0, 0], [255, 255, 255]]
         for d in shown:
             assert outline_share(picture, d["bbox"], magnify, stroke, colours) > 0.97, (name, d["bbox"])
