@@ -219,7 +219,7 @@ class Session {
     Answer answer{.sentence = said ? "" : result::headline(record),
         .figures = result::figures_of(record),
         .files = {shown_out()},
-        .next = beside(command_[0], "report") + (record.comparisons.empty() ? " show " : " ablations ") + shown_out(),
+        .next = beside(command_[0], "report") + " " + report_command(record) + " " + shown_out(),
         .verdict = record.verdict};
     answer.figures.insert(answer.figures.end(), more.begin(), more.end());
     print_end(answer);

@@ -77,6 +77,8 @@ std::string headline(const RunRecord& r) {
   return text;
 }
 
+std::string report_command(const RunRecord& r) { return r.comparisons.empty() ? "show" : "ablations"; }
+
 std::string grouped_digits(std::int64_t n) {
   std::string digits = std::to_string(n);
   for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (n < 0 ? 1 : 0); at -= 3)

@@ -23,6 +23,9 @@ std::string figure_line(const Figure& figure);
 // "PASSED in 95.2 s: box AP 0.611 and mask AP 0.535 after 4 epochs; 70.4 images/s"
 std::string headline(const RunRecord& record);
 
+// The command of `report` that shows such a record: "show" or "ablations".
+std::string report_command(const RunRecord& record);
+
 // "1,600"
 std::string grouped_digits(std::int64_t n);
 
