@@ -204,8 +204,9 @@ class Program {
     std::printf("%s: %s\n", file.c_str(), labels.c_str());
     ++images_, objects_ += static_cast<double>(objects.size());
     if (arguments_.out.empty()) return;
-    answer_.files.push_back(picture_of(arguments_, file));
-    write_whole_file(answer_.files.back(), data::encode_png(eval::draw(image, objects, eval::magnification(image))));
+    const std::string picture = picture_of(arguments_, file);
+    write_whole_file(picture, data::encode_png(eval::draw(image, objects, eval::magnification(image))));
+    answer_.files.push_back(picture);
   }
 
   std::string name_of(std::int64_t category) const {
