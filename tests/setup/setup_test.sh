@@ -88,15 +88,15 @@ expect "and ends well" failed_with 0
 setup -- --tests
 expect "tests take the full variant" logged "pip .* torch==2.11.0$"
 expect "and what they compare with" logged \
-  "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml clang-format==14.0.6$"
-expect "and of MLPerf's checkers and TensorBoard only what is used" logged \
-  "pip .*--no-deps mlperf-logging==[0-9.]+ tensorboard==[0-9.]+ protobuf==[0-9.]+ absl-py==[0-9.]+$"
+  "pip .* torchvision==0.26.0 pycocotools h5py numpy scipy jsonschema pillow pyyaml requests clang-format==14.0.6$"
+expect "and of MLPerf's checkers, TensorBoard and ReFrame only what is used" logged \
+  "pip .*--no-deps( (mlperf-logging|tensorboard|protobuf|absl-py|ReFrame-HPC|ClusterShell|fasteners|semver)==\S+){8}$"
 expect "in the environment that is there" logged_times "python3 -m venv" 0
 echo "fewer packages" > "$work/cache/venv/ttt-tests"
 : > "$work/log"
 setup -- --tests
 expect "an environment with other packages for the tests is completed" logged \
-  "pip .* jsonschema pillow pyyaml clang-format==14.0.6$"
+  "pip .* jsonschema pillow pyyaml requests clang-format==14.0.6$"
 : > "$work/log"
 setup -- --tests
 expect "and then left alone" logged_times "." 0
