@@ -179,10 +179,12 @@ Document bench(const std::vector<BenchFile>& files) {
 
 static std::function<int()> declare_bench(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Files that micro or micro_all_reduce wrote with --benchmark_format=json")
+  command.add_option("files", a->files, "JSON of micro (--benchmark_format=json) or micro_all_reduce (--out)")
       ->required();
   add_output_options(command, a->output);
-  command.footer("Example: micro --benchmark_filter=nms --benchmark_format=json > micro.json; report bench micro.json");
+  command.footer(
+      "Example: micro --benchmark_filter=nms --benchmark_repetitions=4 --benchmark_enable_random_interleaving=true "
+      "--benchmark_format=json > micro.json\n         report bench micro.json");
   return [a] {
     const Inputs all = read_inputs(a->files);
     name_left_out(all);

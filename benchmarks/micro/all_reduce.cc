@@ -67,9 +67,12 @@ std::string json_text(const comm::World& world, const AllReduceTable& table) {
   return result::dump({{"context", context}, {"benchmarks", table.entries()}}) + "\n";
 }
 
-harness::Answer run(const Options& o, const comm::World& world, const Start& start) {
+// `accepted` is called once the arguments are.
+harness::Answer run(
+    const Options& o, const comm::World& world, const Start& start, const std::function<void()>& accepted) {
   if (o.first > o.last) throw UsageError("--minbytes is larger than --maxbytes. Exchange them.");
   const std::vector<std::size_t> buckets = o.buckets.empty() ? std::vector<std::size_t>() : buckets_of(o.buckets);
+  accepted();
   const auto comm = world.communicator();
   AllReduceTable table(*comm, o.timing);
   start(std::to_string(world.size()) + (world.size() == 1 ? " rank, " : " ranks, ") + world.library());
@@ -107,8 +110,6 @@ int main(int argc, char** argv) {
   CLI::App app("Our all-reduce of float32 beside MPI_Allreduce, as the table of nccl-tests.", "micro_all_reduce");
   micro::Options options;
   micro::declare(app, options);
-  return run_tool(app, argc, argv, [&](const Start& start) {
-    dup2(errors, STDERR_FILENO);
-    return micro::run(options, world, start);
-  });
+  return run_tool(app, argc, argv,
+      [&](const Start& start) { return micro::run(options, world, start, [&] { dup2(errors, STDERR_FILENO); }); });
 }
