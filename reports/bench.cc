@@ -9,6 +9,7 @@
 #include "core/statistics.h"
 #include "reports/command_line.h"
 #include "reports/numbers.h"
+#include "result/peer_ratio.h"
 
 namespace ttt::reports {
 namespace {
@@ -81,12 +82,12 @@ Table cautions(const Json& c) {
   return t;
 }
 
+// Counters stand in columns of their own order, each with its name as its unit: most benchmarks have one.
 Table rows_of(const BenchFile& file) {
-  std::set<std::string> counters;
-  for (const Benchmark& b : file.benchmarks)
-    for (const auto& [name, values] : b.counters) counters.insert(name);
+  std::size_t counters = 0;
+  for (const Benchmark& b : file.benchmarks) counters = std::max(counters, b.counters.size());
   Table t{.header = {"benchmark", "repetitions", "real time", "CPU time", "iterations"}, .right = {false}};
-  for (const std::string& name : counters) t.header.add_data(name);
+  for (std::size_t i = 0; i < counters; ++i) t.header.add("counter");
   t.right.resize(t.header.names().size(), true);
   t.header.add("");
   for (const Benchmark& b : file.benchmarks) {
@@ -97,15 +98,37 @@ Table rows_of(const BenchFile& file) {
     row.push_back(b.aggregated ? Cell("-") : whole(static_cast<std::int64_t>(b.real_s.size())));
     add(b.real_s, short_seconds), add(b.cpu_s, short_seconds);
     add(b.iterations, [](double n) { return Cell(fixed("%.0f", n), n); });
-    for (const std::string& name : counters)
-      add(b.counters.contains(name) ? b.counters.at(name) : std::vector<double>(),
-          [](double x) { return Cell(fixed("%.4g", x), x); });
+    for (const auto& [name, values] : b.counters)
+      add(values, [&](double x) { return Cell(prefixed(x) + " " + name, x, name); });
+    row.resize(5 + counters, "-");
     row.push_back(!b.remark.empty()  ? b.remark
                   : b.aggregated     ? "the program's own median: repetitions are not in the file"
                   : b.real_s.empty() ? "no repetition and no median in the file"
                                      : "");
     t.rows.push_back(std::move(row));
   }
+  return t;
+}
+
+std::vector<result::PeerRatio> ratios_of(const BenchFile& file) {
+  result::PeerRatios ratios;
+  for (const Benchmark& b : file.benchmarks)
+    for (const auto& [unit, rates] : b.counters)
+      for (const double rate : rates) ratios.add(b.name, unit, rate);
+  return ratios.rows();
+}
+
+Table peers_of(const std::vector<result::PeerRatio>& rows) {
+  Table t{.header = {"operation", "ours", "peer", "ours / peer", "95 % interval", "fastest peer"},
+      .right = {false, true, true, true, true}};
+  for (const result::PeerRatio& r : rows)
+    t.rows.push_back({r.operation, {prefixed(r.ours) + "/s", r.ours, r.unit},
+        {prefixed(r.theirs) + "/s", r.theirs, r.unit}, number("%.3g", r.ratio),
+        r.interval
+            ? Cell(fixed("%.3g to %.3g", r.interval->low, r.interval->high), r.interval->low, r.interval->high, "")
+            : Cell("-"),
+        r.peer});
+  t.add("geometric mean", {"", "", number("%.3g", geometric_mean(rows)), "", ""});
   return t;
 }
 
@@ -143,6 +166,10 @@ Document bench(const std::vector<BenchFile>& files) {
   Document d;
   for (const BenchFile& file : files) {
     d.push_back(Heading{file.name});
+    if (const std::vector<result::PeerRatio> ratios = ratios_of(file); !ratios.empty()) {
+      d.push_back(Paragraph{peer_answer(ratios)});
+      d.push_back(peers_of(ratios));
+    }
     d.push_back(Paragraph{context_text(file.context)});
     d.push_back(rows_of(file));
     if (Table warnings = cautions(file.context); !warnings.rows.empty()) d.push_back(std::move(warnings));
@@ -152,10 +179,12 @@ Document bench(const std::vector<BenchFile>& files) {
 
 static std::function<int()> declare_bench(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Files that micro or micro_all_reduce wrote with --benchmark_format=json")
+  command.add_option("files", a->files, "JSON of micro (--benchmark_format=json) or micro_all_reduce (--out)")
       ->required();
   add_output_options(command, a->output);
-  command.footer("Example: micro --benchmark_filter=nms --benchmark_format=json > micro.json; report bench micro.json");
+  command.footer(
+      "Example: micro --benchmark_filter=nms --benchmark_repetitions=4 --benchmark_enable_random_interleaving=true "
+      "--benchmark_format=json > micro.json\n         report bench micro.json");
   return [a] {
     const Inputs all = read_inputs(a->files);
     name_left_out(all);

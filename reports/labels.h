@@ -215,6 +215,13 @@ inline constexpr std::string_view kLabels[] = {
     "real time",
     "CPU time",
     "iterations",
+    "counter",
+    "operation",
+    "ours",
+    "peer",
+    "ours / peer",
+    "fastest peer",
+    "geometric mean",
 };
 
 // A label that is in the list: any other text does not compile.

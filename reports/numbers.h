@@ -1,6 +1,7 @@
 // Numbers as the cells of a table: a text for people and the number behind it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 
@@ -22,6 +23,14 @@ inline std::string short_time(double s) {
   if (s < 1e-3) return fixed("%.3g us", s * 1e6);
   if (s < 1) return fixed("%.3g ms", s * 1e3);
   return fixed("%.3f s", s);
+}
+
+// The same for a rate: 523, 1.24 k, 17.2 M.
+inline std::string prefixed(double x) {
+  constexpr std::pair<double, const char*> kPrefixes[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
+  for (const auto& [size, prefix] : kPrefixes)
+    if (std::abs(x) >= 0.9995 * size) return fixed("%.3g", x / size) + prefix;
+  return fixed("%.3g", x);
 }
 
 inline Cell seconds(double s) { return {fixed("%.3f s", s), s, "s"}; }

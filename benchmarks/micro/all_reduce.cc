@@ -1,147 +1,115 @@
-// All-reduce over the buckets in which a model's gradients travel, blocking and by the progress thread. Peer:
-// MPI_Allreduce on the same buffers. Each time is the slowest rank's, from a common start; the column CPU is the
-// processor time of the whole process.
-//   mpirun -n 2 ./micro_all_reduce [multiple]     (multiple: MPI_THREAD_MULTIPLE instead of SERIALIZED)
-#include <mpi.h>
+// micro_all_reduce: our all-reduce beside MPI_Allreduce over a sweep of sizes, as the table of nccl-tests.
+//   mpirun -n 2 ./micro_all_reduce -b 8 -e 256M -f 2
 #include <unistd.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "all_reduce_table.h"
+#include "app/tool.h"
 #include "comm/world.h"
-#include "context.h"
-#include "core/clock.h"
-#include "models.h"
+#include "context_json.h"
+#include "core/error.h"
+#include "core/whole_file.h"
 #include "overlap.h"
-#include "train/reducers/reducer.h"
+#include "result/result_file.h"
 
 namespace ttt::micro {
 namespace {
 
-// Numbers of floats: each bucket of the recipe's reducer, in the order in which they are sent.
-std::vector<std::size_t> buckets_of(const RecipeName& which, comm::Communicator& comm) {
-  const train::Recipe recipe = recipe_of(which);
-  const auto model = model_of(recipe);
-  std::vector<std::int64_t> offsets;
-  for (const model::Parameter* p : model->parameters().trainable()) offsets.push_back(p->offset);
-  at::Tensor& flat = model->parameters().flat_gradients();
-  const auto reducer = train::make_reducer(
-      recipe.train.reducer, {.gradients = {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())},
-                                .offsets = offsets,
-                                .comm = comm});
-  const result::Json built = reducer->describe();
+constexpr const char* kThreadMultiple = "--thread-multiple";
+
+struct Options {
+  std::size_t first = 8, last = 256 << 20, factor = 2;
+  Timing timing;
+  std::string buckets, out;
+  bool overlap = false, thread_multiple = false;
+};
+
+void declare(CLI::App& app, Options& o) {
+  const CLI::AsSizeValue size(/*kb_is_1000=*/false);
+  const CLI::Range bytes(sizeof(float), std::size_t{1} << 32);
+  app.add_option("-b,--minbytes", o.first, "least size: 8, 64K, 32M, 1G")->transform(size)->check(bytes);
+  app.add_option("-e,--maxbytes", o.last, "largest size (default 256M)")->transform(size)->check(bytes);
+  app.add_option("-f,--stepfactor", o.factor, "between sizes")->check(CLI::Range(2, 1024))->capture_default_str();
+  app.add_option("-n,--iters", o.timing.iterations, "calls that a round times")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  app.add_option("--rounds", o.timing.rounds, "rounds, in which ours and MPI_Allreduce take turns; 4 give intervals")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--buckets", o.buckets, "result of a run with reducer bucketed: its gradients' buckets as more rows");
+  app.add_flag("--overlap", o.overlap, "what a started all-reduce costs a computation beside it, as more lines");
+  app.add_flag(kThreadMultiple, o.thread_multiple, "MPI_THREAD_MULTIPLE instead of MPI_THREAD_SERIALIZED");
+  app.add_option("--out", o.out, "JSON file for report bench, as Google Benchmark writes it");
+  app.footer(
+      "time, algbw, busbw and #wrong are nccl-tests': algbw = size / time, busbw = algbw * 2 (n - 1) / n for n ranks.\n"
+      "A time is the median over the rounds of the mean over their calls. A call takes until its slowest rank is "
+      "done.");
+}
+
+std::vector<std::size_t> buckets_of(const std::string& file) {
+  const result::Json built = result::read_result(file).built;
+  const result::Json bytes = built.value(result::Json::json_pointer("/reducer/bucket_bytes"), result::Json::array());
+  if (bytes.empty())
+    throw UsageError("'" + file +
+                     "' has no buckets: its run did not reduce in buckets. Name the result of one with "
+                     "--set train.reducer=bucketed on two ranks or more.");
   std::vector<std::size_t> counts;
-  if (!built.contains("bucket_bytes")) return {static_cast<std::size_t>(flat.numel())};  // one rank reduces nothing
-  for (const auto& bytes : built.at("bucket_bytes")) counts.push_back(bytes.get<std::size_t>() / sizeof(float));
+  for (const auto& n : bytes) counts.push_back(n.get<std::size_t>() / sizeof(float));
   return counts;
 }
 
-struct Buffers {
-  std::vector<std::size_t> counts;
-  std::vector<float> values;
-  void fill(int rank) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<float>(rank + 1) * static_cast<float>(i % 8);
-  }
-  // All values are small integers: every order of summation gives the same sum.
-  bool holds_sum(int ranks) const {
-    const float factor = static_cast<float>(ranks * (ranks + 1) / 2);
-    for (std::size_t i = 0; i < values.size(); ++i)
-      if (values[i] != factor * static_cast<float>(i % 8)) return false;
-    return true;
-  }
-  template <class F> void each(F&& f) {
-    float* at = values.data();
-    for (const std::size_t n : counts) f(at, n), at += n;
-  }
-};
-
-using Reduce = void (*)(comm::Communicator&, Buffers&);
-void ours(comm::Communicator& comm, Buffers& b) {
-  b.each([&](float* data, std::size_t n) { comm.all_reduce_sum(data, n); });
-}
-void ours_async(comm::Communicator& comm, Buffers& b) {
-  std::vector<std::unique_ptr<comm::Work>> started;
-  b.each([&](float* data, std::size_t n) { started.push_back(comm.all_reduce_sum_async(data, n)); });
-  for (auto& work : started) work->wait();
-}
-void mpi(comm::Communicator&, Buffers& b) {
-  b.each([](float* data, std::size_t n) {
-    MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-  });
+std::string json_text(const comm::World& world, const AllReduceTable& table) {
+  result::Json context = context_json();
+  context["executable"] = "micro_all_reduce", context["date"] = result::utc_now();
+  context["ranks"] = world.size(), context["mpi"] = world.library() + ", thread level " + world.thread_level();
+  return result::dump({{"context", context}, {"benchmarks", table.entries()}}) + "\n";
 }
 
-// Ranks take the same decisions: whether a sum is right is agreed on, and the number of calls is fixed.
-void run(benchmark::State& state, comm::Communicator& comm, Buffers& b, Reduce reduce) {
-  b.fill(comm.rank());
-  reduce(comm, b);
-  double wrong = b.holds_sum(comm.size()) ? 0 : 1;
-  comm.all_reduce_max(&wrong, 1);
-  if (wrong > 0) return state.SkipWithError("all_reduce: the sum is wrong");
-  std::fill(b.values.begin(), b.values.end(), 0.0f);  // sums of sums would overflow
-  for (auto _ : state) {
-    comm.barrier();
-    const double begin = now_s();
-    reduce(comm, b);
-    double took = now_s() - begin;
-    comm.all_reduce_max(&took, 1);
-    state.SetIterationTime(took);
+// `accepted` is called once the arguments are.
+harness::Answer run(
+    const Options& o, const comm::World& world, const Start& start, const std::function<void()>& accepted) {
+  if (o.first > o.last) throw UsageError("--minbytes is larger than --maxbytes. Exchange them.");
+  const std::vector<std::size_t> buckets = o.buckets.empty() ? std::vector<std::size_t>() : buckets_of(o.buckets);
+  accepted();
+  const auto comm = world.communicator();
+  AllReduceTable table(*comm, o.timing);
+  start(std::to_string(world.size()) + (world.size() == 1 ? " rank, " : " ranks, ") + world.library());
+  std::printf("# minBytes %zu maxBytes %zu step: %zu(factor) warmup iters: 1 iters: %d rounds: %d validation: 1\n",
+      o.first, o.last, o.factor, o.timing.iterations, o.timing.rounds);
+  AllReduceTable::print_header();
+  for (std::size_t bytes = o.first; bytes <= o.last; bytes *= o.factor) table.add_size(bytes);
+  if (!buckets.empty()) table.add_buckets(buckets);
+  if (o.overlap) table.add_lines("overlap", overlap_sides(*comm));
+  table.print_end();
+  harness::Answer answer{.sentence = world.size() > 1 ? peer_answer(table.ratios()) : "One rank: nothing travels.",
+      .figures = {{"all_reduce_busbw", table.average_bus_bandwidth(), "GB/s"}}};
+  if (const auto ratios = table.ratios(); !ratios.empty())
+    answer.figures.push_back({"all_reduce_ours_over_mpi", geometric_mean(ratios), "x"});
+  if (!o.out.empty() && world.rank() == 0) {
+    write_whole_file(o.out, json_text(world, table));
+    answer.files = {o.out}, answer.next = "report bench " + o.out;
   }
-  const double ranks = comm.size(), bytes = static_cast<double>(b.values.size() * sizeof(float));
-  const double calls = static_cast<double>(state.iterations());
-  state.counters["bus_bytes/s"] = benchmark::Counter(
-      2 * (ranks - 1) / ranks * bytes * calls, benchmark::Counter::kIsRate, benchmark::Counter::kIs1024);
-  state.SetLabel(std::to_string(comm.size()) + " ranks, " + std::to_string(b.counts.size()) + " calls, " +
-                 std::to_string(static_cast<long long>(bytes)) + " bytes; bus bandwidth: 2 (n - 1) / n x bytes / time");
-}
-
-class Silent : public benchmark::BenchmarkReporter {  // of the ranks other than 0
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>&) override {}
-};
-
-void add(comm::Communicator& comm, const std::string& shape, std::vector<std::size_t> counts, std::int64_t iterations) {
-  auto buffers = std::make_shared<Buffers>();
-  buffers->counts = std::move(counts);
-  std::size_t total = 0;
-  for (const std::size_t n : buffers->counts) total += n;
-  for (const auto& [side, reduce] :
-      {std::pair<const char*, Reduce>{"ours", ours}, {"ours_async", ours_async}, {"mpi", mpi}})
-    benchmark::RegisterBenchmark(("all_reduce/" + shape + "/" + side).c_str(),
-        [&comm, buffers, total, reduce = reduce](benchmark::State& state) {
-          buffers->values.resize(total);
-          run(state, comm, *buffers, reduce);
-        })
-        ->UseManualTime()
-        ->MeasureProcessCPUTime()
-        ->Iterations(iterations)
-        ->Unit(benchmark::kMicrosecond);
+  if (table.wrong() > 0) answer.verdict = result::Verdict::kIncorrect, answer.exit_code = 5;
+  return answer;
 }
 
 }  // namespace
 }  // namespace ttt::micro
 
 int main(int argc, char** argv) {
-  using namespace ttt::micro;
-  using ttt::comm::ThreadLevel;
-  const bool multiple = argc > 1 && std::string(argv[1]) == "multiple";
-  if (multiple) argv[1] = argv[0], ++argv, --argc;
-  ttt::comm::World world(&argc, &argv, {.thread_level = multiple ? ThreadLevel::kMultiple : ThreadLevel::kSerialized});
-  const auto comm = world.communicator();
-  add_context();
-  benchmark::AddCustomContext("ranks", std::to_string(world.size()));
-  benchmark::AddCustomContext("mpi", world.library() + ", thread level " + world.thread_level());
-  // mpirun gives ranks a pseudo-terminal as stdout even when its own output goes to a file: stderr tells.
-  std::string no_colour = "--benchmark_color=false";
-  std::vector<char*> arguments(argv, argv + argc);
-  if (!isatty(STDERR_FILENO)) arguments.insert(arguments.begin() + 1, no_colour.data()), ++argc;
-  arguments.push_back(nullptr);
-  argv = arguments.data();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  for (const std::size_t kib : {std::size_t{4}, std::size_t{64}, std::size_t{1024}, std::size_t{16384}})
-    add(*comm, std::to_string(kib) + "KiB", {kib << 8}, kib > 4096 ? 10 : 50);
-  for (const RecipeName& r : kRecipes) add(*comm, std::string(r.name) + "_buckets", buckets_of(r, *comm), 5);
-  add_overlap(*comm);
-  Silent silent;
-  if (world.rank() == 0) benchmark::RunSpecifiedBenchmarks();
-  else benchmark::RunSpecifiedBenchmarks(&silent);
-  benchmark::Shutdown();
+  using namespace ttt;
+  const bool multiple = std::find(argv, argv + argc, std::string_view(micro::kThreadMultiple)) != argv + argc;
+  const comm::World world(
+      &argc, &argv, {.thread_level = multiple ? comm::ThreadLevel::kMultiple : comm::ThreadLevel::kSerialized});
+  // Rank 0 speaks, and says what is wrong with arguments that all ranks share.
+  const int errors = dup(STDERR_FILENO);
+  if (world.rank() != 0 && (!std::freopen("/dev/null", "w", stdout) || !std::freopen("/dev/null", "w", stderr)))
+    return 1;
+  CLI::App app("Our all-reduce of float32 beside MPI_Allreduce, as the table of nccl-tests.", "micro_all_reduce");
+  micro::Options options;
+  micro::declare(app, options);
+  return run_tool(app, argc, argv,
+      [&](const Start& start) { return micro::run(options, world, start, [&] { dup2(errors, STDERR_FILENO); }); });
 }

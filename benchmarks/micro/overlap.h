@@ -1,10 +1,10 @@
 #pragma once
 
-#include "comm/communicator.h"
+#include "all_reduce_table.h"
 
 namespace ttt::micro {
 
-// Adds the benchmarks of overlap.cc. Every rank calls alike.
-void add_overlap(comm::Communicator& comm);
+// The sides of overlap.cc. Every rank calls alike.
+std::vector<Side> overlap_sides(comm::Communicator& comm);
 
 }  // namespace ttt::micro

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "core/error.h"
 #include "core/temp_folder.h"
 #include "reports/inputs.h"
@@ -24,13 +26,13 @@ Json document(const Json& entries) {
       {"context", {{"num_cpus", 4}, {"load_avg", {3.5, 1, 1}}, {"executable", "micro_x"}}}, {"benchmarks", entries}};
 }
 
-TEST(Bench, Times_InSecondsCountersInColumns) {
+TEST(Bench, Times_InSecondsCountersWithNames) {
   Json with = entry("b/8", 5, "ms");
   with["items_per_second"] = 1600.0;
   const Document d = bench({bench_from_json(
       document(Json::array({entry("a", 1500, "ns"), with, entry("c", 2, "s"), entry("d", 3, "us")})), "f.json")});
   const Table& t = std::get<Table>(d[2]);
-  EXPECT_EQ(t.header.names()[5], "items_per_second");
+  EXPECT_EQ(t.rows[1][5].text, "1.6 k items_per_second");
   EXPECT_DOUBLE_EQ(t.rows[0][2].values[0], 1.5e-6);
   EXPECT_EQ(t.rows[0][2].text, "1.5 us");
   EXPECT_DOUBLE_EQ(t.rows[1][3].values[0], 0.010);
@@ -56,6 +58,58 @@ TEST(Bench, Repetitions_OneRowWithMedian) {
   EXPECT_DOUBLE_EQ(alone.rows[0][2].values[0], 77e-6);
   EXPECT_EQ(alone.rows[0][1].text, "-");
   EXPECT_EQ(alone.rows[0][4].text, "-");
+}
+
+// "a/shape/side" with one rate for each repetition.
+void add_rates(Json& entries, const std::string& name, const std::vector<double>& rates) {
+  for (const double rate : rates) {
+    entries.push_back(entry(name, 1, "us"));
+    entries.back()["boxes/s"] = rate;
+  }
+}
+
+TEST(Bench, Peers_FastestIsTheOneCompared) {
+  Json entries = Json::array();
+  add_rates(entries, "nms/8/ours/iterations:5/manual_time", {2e6, 2e6, 2e6});
+  add_rates(entries, "nms/8/slow/iterations:5/manual_time", {1e6});
+  add_rates(entries, "nms/8/fast/iterations:5/manual_time", {4e6});
+  add_rates(entries, "nms/8/ours_too/iterations:5/manual_time", {9e6});
+  add_rates(entries, "crc/8/ours", {8e6});
+  add_rates(entries, "crc/8/isal", {1e6});
+  add_rates(entries, "alone/8/ours", {8e6});
+  const Document d = bench({bench_from_json(document(entries), "f.json")});
+  const Table& t = std::get<Table>(d[2]);
+  ASSERT_EQ(t.rows.size(), 3u);  // two operations with peers, and their mean
+  EXPECT_EQ(t.rows[0][0].text, "nms/8");
+  EXPECT_EQ(t.rows[0][1].text, "2 M/s");
+  EXPECT_EQ(t.rows[0][2].text, "4 M/s");
+  EXPECT_EQ(t.rows[0][3].values, std::vector<double>{0.5});
+  EXPECT_EQ(t.rows[0][4].text, "-");
+  EXPECT_EQ(t.rows[0][5].text, "fast");
+  EXPECT_DOUBLE_EQ(t.rows[2][3].values[0], 2);  // of 1/2 and 8
+  EXPECT_TRUE(std::get<Paragraph>(d[1]).text.starts_with(
+      "ours is 2 times as fast as the fastest peer (geometric mean over 2 operations); 2 with no interval: fewer than "
+      "4 repetitions."))
+      << std::get<Paragraph>(d[1]).text;
+}
+
+TEST(Bench, Ratios_AreScipys) {
+  TTT_NEED_PYTHON("scipy");
+  Json entries = Json::array();
+  std::mt19937 random(7);
+  for (int row = 0; row < 40; ++row)
+    for (const auto& [side, fast] : {std::pair{"ours", 1.3}, {"peer", 1.0}}) {
+      std::vector<double> rates(4 + random() % 12);
+      for (double& rate : rates) rate = fast * std::lognormal_distribution<>(row, 0.2)(random);
+      add_rates(entries, "op/" + std::to_string(row) + "/" + side, rates);
+    }
+  TempFolder folder;
+  const std::string file = (folder / "bench.json").string();
+  test::write_text(file, document(entries).dump());
+  const auto checked = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/reports/peer_oracle.py " TTT_REPORT " " + file + " 2>&1");
+  EXPECT_EQ(checked.status, 0) << checked.output;
+  EXPECT_EQ(checked.output, "40 ratios\n");
 }
 
 TEST(Bench, Error_IsARow) {
