@@ -24,6 +24,21 @@ std::string system_text(const result::RunRecord& r) {
   return processor_text(r) + ", " + ranks + (ranks == "1" ? " rank" : " ranks");
 }
 
+std::string machine_text(const result::RunRecord& r) {
+  if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
+  const auto nodes = r.system.find("nodes");
+  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "unknown machine";
+  std::string name = text_at((*nodes)[0], "cpu", "unknown processor");
+  for (const std::string noise : {"(R)", "(TM)", "(tm)", " CPU", " Processor"})
+    for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
+  if (nodes->size() > 1) name = std::to_string(nodes->size()) + " x " + name;
+  if (const std::string cores = text_at((*nodes)[0], "usable_cores", ""); !cores.empty())
+    name += ", " + cores + (cores == "1" ? " core" : " cores");
+  if (r.health.gpus && !r.health.gpus->ranks.empty())
+    name += ", " + std::to_string(r.health.gpus->ranks.size()) + " x " + r.health.gpus->ranks[0].gpu;
+  return name;
+}
+
 std::string commit_text(const result::RunRecord& r) {
   return text_at(r.provenance, "commit").substr(0, 10) + (r.provenance.value("dirty", false) ? " with changes" : "");
 }
