@@ -16,7 +16,7 @@ namespace ttt::reports {
 namespace {
 
 using result::RunRecord;
-using Runs = std::vector<const RunRecord*>;
+using Records = std::vector<const RunRecord*>;
 
 std::vector<double> logarithms(std::vector<double> values) {
   for (double& v : values) v = std::log(v);
@@ -44,15 +44,13 @@ Factor over_pairs(const std::string& name, const std::vector<double>& logs) {
   return factor(name, signed_rank_interval(logs), hodges_lehmann(logs), logs);
 }
 
-// Runs are comparable where they train with the same images to the same accuracy.
+// Records are comparable where they train with the same images to the same accuracy.
 std::string task_of(const RunRecord& r) {
   return r.target ? result::metrics_text(*r.target, 6) + text_at(r.data, "train_sha256") : "";
 }
 
-std::string day_of(const RunRecord& r) { return text_at(r.provenance, "started_at").substr(0, 10); }
-
 // The task of which most machines have a run that passed.
-std::string shared_task(const std::map<std::string, Runs>& by_machine) {
+std::string shared_task(const std::map<std::string, Records>& by_machine) {
   std::map<std::string, std::set<std::string>> machines_of;
   for (const auto& [name, records] : by_machine)
     for (const RunRecord* r : records)
@@ -83,7 +81,7 @@ void add_baselines(const RunRecord& r, Machine& m) {
 }
 
 // Of records in the order of their start: what is newer counts.
-Machine machine_of(const std::string& name, std::int64_t ranks, const Runs& records, const std::string& task) {
+Machine machine_of(const std::string& name, std::int64_t ranks, const Records& records, const std::string& task) {
   Machine m{.name = name, .ranks = ranks};
   for (const RunRecord* r : records) {
     if (r->verdict != result::Verdict::kPassed) continue;
@@ -95,8 +93,8 @@ Machine machine_of(const std::string& name, std::int64_t ranks, const Runs& reco
 }
 
 // At the number of ranks that says most: with the most runs that passed, then with the most baselines and peaks.
-Machine best_measured(const std::string& name, const Runs& records, const std::string& task) {
-  std::map<std::int64_t, Runs> by_ranks;
+Machine best_measured(const std::string& name, const Records& records, const std::string& task) {
+  std::map<std::int64_t, Records> by_ranks;
   for (const RunRecord* r : records) by_ranks[ranks_of(*r)].push_back(r);
   std::optional<Machine> best;
   const auto weight = [](const Machine& m) { return std::tuple(m.passed.size(), m.baselines.size(), m.peaks.size()); };
@@ -212,7 +210,7 @@ void sort_by_speed(std::vector<Machine>& machines) {
 }  // namespace
 
 MachineFacts machine_facts(const std::vector<NamedRun>& runs) {
-  std::map<std::string, Runs> by_machine;
+  std::map<std::string, Records> by_machine;
   for (const NamedRun& run : runs) by_machine[machine_text(run.record)].push_back(&run.record);
   const std::string task = shared_task(by_machine);
   MachineFacts facts;
