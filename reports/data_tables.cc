@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include "core/error.h"
@@ -69,8 +70,10 @@ std::vector<DataColumn> columns_of(const std::vector<std::string>& names, const 
   std::vector<DataColumn> columns;
   for (std::size_t c = 0; c < names.size(); ++c) {
     const Content& content = contents[c];
-    const std::string name = names[c].empty() ? (c == 0 ? "name" : "remark") : without_sign(names[c]);
-    const std::string unit = content.units.size() == 1 ? *content.units.begin() : "";
+    std::string name = names[c].empty() ? (c == 0 ? "name" : "remark") : without_sign(names[c]);
+    std::string unit = content.units.size() == 1 ? *content.units.begin() : "";
+    if (const std::size_t at = name.rfind(" ["); at != std::string::npos && name.ends_with(']'))
+      unit = name.substr(at + 2, name.size() - at - 3), name.resize(at);
     if (content.number || !content.interval) columns.push_back({name, unit});
     if (content.interval) columns.insert(columns.end(), {{name + " low", unit}, {name + " high", unit}});
     if (content.units.size() > 1) columns.push_back({name + " unit", ""});
@@ -89,9 +92,9 @@ std::vector<DataField> fields_of(const Row& row, const std::vector<Content>& con
       fields.push_back(n == 0 ? text : n != 2 ? DataField(cell.values[0]) : DataField());
     if (content.interval)
       for (const std::size_t end : {0, 1})
-        fields.push_back(n >= 2                                    ? DataField(cell.values[n - 2 + end])
+        fields.push_back(n >= 2                                  ? DataField(cell.values[n - 2 + end])
                          : n == 0 && !content.number && end == 0 ? text
-                                                                   : DataField());
+                                                                 : DataField());
     if (content.units.size() > 1) fields.push_back(cell.unit.empty() ? DataField() : DataField(cell.unit));
   }
   return fields;
@@ -113,13 +116,15 @@ std::string csv_of(const DataField& field) {
 
 std::vector<DataTable> data_tables(const Document& document) {
   std::vector<DataTable> tables;
+  std::map<std::string, int> taken;
   std::string name;
   for (const Block& block : document) {
     if (const auto* heading = std::get_if<Heading>(&block)) name = printable(heading->text);
     const auto* table = std::get_if<Table>(&block);
     if (!table) continue;
     const std::vector<Content> all = contents(document, table->header.names());
-    tables.push_back({name, columns_of(table->header.names(), all), {}});
+    const int n = ++taken[name];
+    tables.push_back({n > 1 ? name + " " + std::to_string(n) : name, columns_of(table->header.names(), all), {}});
     for (const Row& row : table->rows) tables.back().rows.push_back(fields_of(row, all));
   }
   return tables;
@@ -164,23 +169,24 @@ std::string render_json(const Document& document) {
 }
 
 Document part_of(const Document& document, const std::string& name) {
-  const auto taken = [&](const auto& is_called_so) {
-    Document part;
-    bool inside = false;
-    for (const Block& block : document) {
-      if (const auto* heading = std::get_if<Heading>(&block)) inside = is_called_so(heading->text);
-      if (inside) part.push_back(block);
-    }
-    return part;
-  };
-  Document part = taken([&](const std::string& heading) { return heading == name; });
-  if (part.empty()) part = taken([&](const std::string& heading) { return heading.starts_with(name); });
-  if (!part.empty()) return part;
+  const std::vector<DataTable> tables = data_tables(document);
   std::string names;
-  for (const DataTable& t : data_tables(document))
-    if (!t.name.empty()) names += (names.empty() ? "'" : ", '") + t.name + "'";
-  throw UsageError("No table of this report is called '" + name + "'. " +
-                   (names.empty() ? "It has only one: leave out --table." : "There are " + names + "."));
+  bool exact = false;
+  for (const DataTable& t : tables) {
+    names += (names.empty() ? "'" : ", '") + t.name + "'";
+    exact = exact || t.name == name;
+  }
+  Document part;
+  std::size_t i = 0;
+  for (const Block& block : document) {
+    if (!std::holds_alternative<Table>(block)) continue;
+    const std::string& called = tables[i++].name;
+    if (exact ? called != name : !called.starts_with(name)) continue;
+    part.push_back(Heading{called});
+    part.push_back(block);
+  }
+  if (part.empty()) throw UsageError("No table of this report is called '" + name + "'. There are: " + names + ".");
+  return part;
 }
 
 }  // namespace ttt::reports

@@ -17,7 +17,7 @@ struct DataColumn {
 };
 
 struct DataTable {
-  std::string name;  // the heading above it
+  std::string name;  // the heading above it; of a second table below the same one "Accuracy 2"
   std::vector<DataColumn> columns;
   std::vector<std::vector<DataField>> rows;
 };
@@ -36,8 +36,7 @@ std::string render_csv(const std::vector<DataTable>& tables);
 // {"text": [...], "tables": [{"name": ..., "columns": [{"name": ..., "unit": ...}], "rows": [{column: value}]}]}
 std::string render_json(const Document& document);
 
-// The headings called `name`, or that begin so where none is, with what stands below them. Throws UsageError with the
-// names that there are.
+// The table called `name`; where none is, those whose names begin so. Throws UsageError with the names that there are.
 Document part_of(const Document& document, const std::string& name);
 
 }  // namespace ttt::reports

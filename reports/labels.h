@@ -133,6 +133,7 @@ inline constexpr std::string_view kLabels[] = {
     "95 % interval of its ratio",
     // Machines.
     "machine",
+    "baseline step [ms]",
     "step time with bf16",
     // Scores.
     "start to stop",

@@ -87,7 +87,11 @@ Machine machine_of(const std::string& name, std::int64_t ranks, const Records& r
     if (r->verdict != result::Verdict::kPassed) continue;
     if (r->target && task_of(*r) == task) m.passed.push_back(r);
     add_baselines(*r, m);
-    for (const result::Peak& p : r->peaks) m.peaks[p.name] = &p;
+    for (const result::Peak& p : r->peaks) {
+      const auto same = [&](const result::Peak* x) { return x->name == p.name; };
+      if (const auto it = std::find_if(m.peaks.begin(), m.peaks.end(), same); it != m.peaks.end()) *it = &p;
+      else m.peaks.push_back(&p);
+    }
   }
   return m;
 }
@@ -181,14 +185,29 @@ MachinePair compare_machines(const std::vector<Machine>& machines, std::size_t f
   MachinePair pair{.first = first, .other = other};
   if (!a.passed.empty() && !b.passed.empty()) compare_runs(a, b, pair);
   else if (const auto names = common_baselines(a, b); !names.empty()) compare_baselines(a, b, names, pair);
-  for (const auto& [name, peak] : a.peaks)
-    if (const auto it = b.peaks.find(name); it != b.peaks.end())
-      pair.peaks.push_back(of_samples(name, it->second->samples, peak->samples));
+  for (const result::Peak* p : a.peaks)
+    if (const result::Peak* other_peak = b.peak(p->name))
+      pair.peaks.push_back(of_samples(p->name, other_peak->samples, p->samples));
   std::stable_sort(
       pair.phases.begin(), pair.phases.end(), [](const Factor& x, const Factor& y) { return x.share > y.share; });
   std::stable_sort(pair.peaks.begin(), pair.peaks.end(),
       [](const Factor& x, const Factor& y) { return x.times.estimate > y.times.estimate; });
   return pair;
+}
+
+// Of the baselines that every machine with baselines timed, with as many ranks.
+void set_baseline_means(std::vector<Machine>& machines) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<std::pair<Machine*, double>>> by_name;
+  std::size_t with_baselines = 0;
+  for (Machine& m : machines) {
+    with_baselines += m.baselines.empty() ? 0 : 1;
+    for (const auto& [name, step] : m.baselines) by_name[{name, m.ranks}].emplace_back(&m, std::log(step.step_s));
+  }
+  std::map<Machine*, std::vector<double>> logs;
+  for (const auto& [name, steps] : by_name)
+    if (steps.size() == with_baselines)
+      for (const auto& [machine, log] : steps) logs[machine].push_back(log);
+  for (const auto& [machine, values] : logs) machine->baseline_s = std::exp(mean(values));
 }
 
 // By the mean logarithm of its speed against the others that it can be compared with; what compares with none is last.
@@ -209,12 +228,19 @@ void sort_by_speed(std::vector<Machine>& machines) {
 
 }  // namespace
 
+const result::Peak* Machine::peak(const std::string& peak_name) const {
+  for (const result::Peak* p : peaks)
+    if (p->name == peak_name) return p;
+  return nullptr;
+}
+
 MachineFacts machine_facts(const std::vector<NamedRun>& runs) {
   std::map<std::string, Records> by_machine;
   for (const NamedRun& run : runs) by_machine[machine_text(run.record)].push_back(&run.record);
   const std::string task = shared_task(by_machine);
   MachineFacts facts;
   for (const auto& [name, records] : by_machine) facts.machines.push_back(best_measured(name, records, task));
+  set_baseline_means(facts.machines);
   sort_by_speed(facts.machines);
   for (std::size_t i = 1; i < facts.machines.size(); ++i) facts.pairs.push_back(compare_machines(facts.machines, 0, i));
   add_sentences(facts);

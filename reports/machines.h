@@ -32,9 +32,12 @@ struct Machine {
   std::int64_t ranks = 0;
   std::vector<const result::RunRecord*> passed;   // runs to the target that most machines share
   std::map<std::string, BaselineStep> baselines;  // by ablation, setting and the baseline's name
-  std::map<std::string, const result::Peak*> peaks;
+  std::vector<const result::Peak*> peaks;
+  double baseline_s = 0;         // geometric mean of the baselines that all machines with baselines timed; 0: none
   std::optional<Interval> bf16;  // relative change of the time of a step
   std::size_t left_out = 0;      // results with another number of ranks
+
+  const result::Peak* peak(const std::string& peak_name) const;  // null where it was not measured
 };
 
 // The fastest machine against another one.

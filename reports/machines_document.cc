@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/statistics.h"
+#include "reports/command_line.h"
 #include "reports/groups.h"
 #include "reports/machines.h"
 #include "reports/numbers.h"
@@ -15,10 +16,10 @@ namespace {
 
 using result::RunRecord;
 
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : ", ") + parts[i];
-  return text;
+template <class Texts> std::string joined(const Texts& texts, const char* between = ", ") {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
+  return all;
 }
 
 std::string spaced(std::string name) {
@@ -26,115 +27,147 @@ std::string spaced(std::string name) {
   return name;
 }
 
-std::string ends_text(const Factor& f) {
-  return fixed(f.is_interval ? "%.2f to %.2f, 95 %%" : "%.2f to %.2f, the range", f.times.low, f.times.high);
-}
-
 bool is_shown(const Factor& f) { return f.times.low > 1 || f.times.high < 1; }
 
 std::string answer(const Machine& a, const Machine& b, const MachinePair& pair) {
-  if (!pair.speed) return a.name + " and " + b.name + " did no work in common: no ratio of their speeds is known.";
-  const std::string times =
-      fixed("%.2f", pair.speed->times.estimate) + " times as fast (" + ends_text(*pair.speed) + ")";
-  return (is_shown(*pair.speed)
-                 ? a.name + " is " + times + " as " + b.name
-                 : "No difference between " + a.name + " and " + b.name + " is shown: the first is " + times) +
-         ", by " + pair.work + ".";
+  if (!pair.speed) return a.name + " and " + b.name + " did no work in common: how their speeds compare is not known.";
+  const Factor& f = *pair.speed;
+  const std::string ends = fixed("%.2f to %.2f", f.times.low, f.times.high) +
+                           (f.is_interval ? ", 95 % interval" : ", least to greatest ratio");
+  const std::string times = fixed("%.2f times as fast", f.times.estimate);
+  return (is_shown(f) ? a.name + " is " + times + " as " + b.name
+                      : "No difference between " + a.name + " and " + b.name + " is shown: the first is " + times) +
+         " (" + ends + "), by " + pair.work + ".";
 }
 
-// Names with their factors: those in favour of the first, then those of the other.
-std::string list_of(const std::vector<Factor>& factors) {
-  std::vector<std::string> parts;
-  for (const Factor& f : factors) parts.push_back(spaced(f.name) + fixed(" %.2fx", f.times.estimate));
-  return joined(parts);
+std::string times_text(const Factor& f) { return spaced(f.name) + fixed(" %.2fx", f.times.estimate); }
+
+void add_reasons(const std::string& to, const MachinePair& pair, std::vector<std::string>& reasons) {
+  const auto add = [&](const std::string& what, const std::vector<std::string>& parts) {
+    if (!parts.empty()) reasons.push_back(what + to + ": " + joined(parts) + ".");
+  };
+  std::vector<std::string> factors, phases, peaks, alike;
+  for (const Factor& f : pair.factors) factors.push_back(times_text(f));
+  for (const Factor& f : pair.phases)
+    if (f.share >= 0.05 && is_shown(*pair.speed))
+      phases.push_back(spaced(f.name) + fixed(" %.0f %% (%.2fx)", 100 * f.share, f.times.estimate));
+  for (const Factor& f : pair.peaks) (is_shown(f) ? peaks : alike).push_back(times_text(f));
+  add("Factors of time to target", factors);
+  add("Of the difference of a step's time", phases);
+  add("Largest differences", peaks);
+  add("No difference shown", alike);
 }
 
-std::string phases_text(const std::vector<Factor>& phases) {
-  std::vector<std::string> parts;
-  for (const Factor& f : phases)
-    if (f.share >= 0.05) parts.push_back(spaced(f.name) + fixed(" %.0f %% (%.2fx)", 100 * f.share, f.times.estimate));
-  return joined(parts);
+// Commits and days of what counts, "e92fd049d0 (2026-11-23)".
+std::set<std::string> versions_of(const Machine& m) {
+  std::set<std::string> versions;
+  const auto add = [&](const RunRecord& r) {
+    versions.insert(commit_text(r) + " (" + text_at(r.provenance, "started_at").substr(0, 10) + ")");
+  };
+  for (const RunRecord* r : m.passed) add(*r);
+  for (const auto& [name, step] : m.baselines) add(*step.of);
+  return versions;
 }
 
-void add_reasons(const std::string& who, const MachinePair& pair, std::vector<std::string>& reasons) {
-  if (pair.speed && !pair.factors.empty())
-    reasons.push_back("Factors of time to target" + who + ": " + list_of(pair.factors) + ".");
-  if (pair.speed && is_shown(*pair.speed) && !phases_text(pair.phases).empty())
-    reasons.push_back("Of the difference of a step's time" + who + ": " + phases_text(pair.phases) + ".");
-  if (!pair.peaks.empty())
-    reasons.push_back("Largest differences of the ceilings" + who + ": " + list_of(pair.peaks) + ".");
-}
-
-// The records by which machines were judged.
-std::vector<const RunRecord*> used(const Machine& m) {
-  std::vector<const RunRecord*> records = m.passed;
-  for (const auto& [name, step] : m.baselines) records.push_back(step.of);
-  return records;
-}
-
-void add_cautions(const MachineFacts& facts, std::vector<std::string>& cautions) {
-  std::set<std::string> commits, days, keys;
+// Keys of the recipes that differ, those of the measuring left out.
+std::set<std::string> differing_keys(const std::vector<Machine>& machines) {
+  std::set<std::string> keys;
   const RunRecord* first = nullptr;
-  for (const Machine& m : facts.machines) {
-    if (m.passed.empty())
-      cautions.push_back(
-          m.name + ": no run reached the target, so it has no time to target. ttt_maskrcnn measures it.");
-    if (m.peaks.empty()) cautions.push_back(m.name + ": its ceilings were not measured. roofline measures them.");
-    if (m.left_out > 0)
-      cautions.push_back(m.name + ": results with other numbers of ranks than " + std::to_string(m.ranks) +
-                         " do not count here (" + std::to_string(m.left_out) + ").");
-    for (const RunRecord* r : used(m)) {
-      commits.insert(commit_text(*r)), days.insert(text_at(r->provenance, "started_at").substr(0, 10));
+  for (const Machine& m : machines)
+    for (const RunRecord* r : m.passed) {
       if (!first) first = r;
       for (const Difference& d : differences(*first, *r, {"seed"}))
         if (!d.unknown) keys.insert(d.key);
     }
-  }
-  const auto list = [](const std::set<std::string>& s) { return joined({s.begin(), s.end()}); };
-  if (commits.size() > 1) cautions.push_back("Measured by different commits: " + list(commits) + ".");
-  if (days.size() > 1) cautions.push_back("Measured on different days: " + list(days) + ".");
-  if (!keys.empty()) cautions.push_back("The recipes differ in " + list(keys) + ".");
+  return keys;
 }
 
-Cell median_cell(const std::vector<double>& values, const char* pattern, double scale, const char* unit) {
+void add_cautions(const std::vector<Machine>& machines, std::vector<std::string>& cautions) {
+  std::set<std::string> untrained, unmeasured, left_out, versions, by_machine;
+  for (const Machine& m : machines) {
+    if (m.passed.empty()) untrained.insert(m.name);
+    if (m.peaks.empty()) unmeasured.insert(m.name);
+    if (m.left_out > 0) left_out.insert(std::to_string(m.left_out) + " of " + m.name);
+    const std::set<std::string> its = versions_of(m);
+    versions.insert(its.begin(), its.end());
+    by_machine.insert(m.name + ": " + joined(its));
+  }
+  if (!untrained.empty())
+    cautions.push_back("No run reached the target: " + joined(untrained, "; ") + ". Run ttt_maskrcnn there.");
+  if (!unmeasured.empty()) cautions.push_back("No ceilings: " + joined(unmeasured, "; ") + ". Run roofline there.");
+  if (!left_out.empty())
+    cautions.push_back("Results with another number of ranks do not count: " + joined(left_out, "; ") + ".");
+  if (versions.size() > 1) cautions.push_back("Commits or days differ. " + joined(by_machine, "; ") + ".");
+  const std::set<std::string> keys = differing_keys(machines);
+  if (!keys.empty()) cautions.push_back("The recipes differ in " + joined(keys) + ".");
+}
+
+Cell median_cell(const Machine& m, double scale, const char* unit, double (*value)(const RunRecord&)) {
+  std::vector<double> values;
+  for (const RunRecord* r : m.passed)
+    if (const double x = value(*r); x > 0) values.push_back(scale * x);
   if (values.empty()) return "-";
-  std::vector<double> scaled = values;
-  for (double& v : scaled) v *= scale;
-  Cell cell = centre_cell(pattern, centre(scaled));
+  Cell cell = centre_cell("%.1f", centre(values));
   cell.unit = unit;
   return cell;
 }
 
-Cell peak_cell(const Machine& m, const std::string& name) {
-  const auto it = m.peaks.find(name);
-  if (it == m.peaks.end()) return "-";
-  const double rate = median(it->second->samples);
-  return {fixed("%.3g G", rate / 1e9) + it->second->unit, rate, it->second->unit};
+Cell peak_cell(const result::Peak* peak) {
+  if (!peak) return "-";
+  const double rate = median(peak->samples);
+  return {fixed("%.3g G", rate / 1e9) + peak->unit, rate, peak->unit};
 }
 
-Table table_of(const MachineFacts& facts) {
-  Table t{.header = {"machine", "ranks", "runs", "time to target", "images/s of a step", "time of a step"},
+Table table_of(const std::vector<Machine>& machines) {
+  Table t{.header = {"machine", "ranks", "runs", "time to target [s]", "images/s of a step, median",
+              "time of a step, median [ms]", "baseline step [ms]"},
       .right = {false}};
-  std::set<std::string> peaks;
-  for (const Machine& m : facts.machines)
-    for (const auto& [name, peak] : m.peaks) peaks.insert(name);
+  std::vector<std::string> peaks;
+  for (const Machine& m : machines)
+    for (const result::Peak* p : m.peaks)
+      if (std::find(peaks.begin(), peaks.end(), p->name) == peaks.end()) peaks.push_back(p->name);
   for (const std::string& name : peaks) t.header.add_data(spaced(name));
   t.header.add("step time with bf16");
   t.right.resize(t.header.names().size(), true);
-  for (const Machine& m : facts.machines) {
-    std::vector<double> times, rates, steps;
-    for (const RunRecord* r : m.passed) {
-      times.push_back(time_factors(*r).time_to_target_s);
-      if (const auto of_steps = step_rates(*r); !of_steps.empty()) rates.push_back(median(of_steps));
-      if (r->steps.size()) steps.push_back(median(r->steps.step_s));
-    }
+  for (const Machine& m : machines) {
     Row row = {m.name, whole(m.ranks), whole(static_cast<std::int64_t>(m.passed.size())),
-        median_cell(times, "%.1f", 1, "s"), median_cell(rates, "%.1f", 1, ""), median_cell(steps, "%.1f", 1e3, "ms")};
-    for (const std::string& name : peaks) row.push_back(peak_cell(m, name));
+        median_cell(m, 1, "", [](const RunRecord& r) { return time_factors(r).time_to_target_s; }),
+        median_cell(m, 1, "",
+            [](const RunRecord& r) {
+              const std::vector<double> rates = step_rates(r);
+              return rates.empty() ? 0 : median(rates);
+            }),
+        median_cell(m, 1e3, "", [](const RunRecord& r) { return r.steps.size() ? median(r.steps.step_s) : 0; }),
+        m.baseline_s > 0 ? number("%.1f", 1e3 * m.baseline_s) : Cell("-")};
+    for (const std::string& name : peaks) row.push_back(peak_cell(m.peak(name)));
     row.push_back(m.bf16 ? Cell(fixed("%+.1f %%", 100 * m.bf16->estimate), 100 * m.bf16->estimate, "%") : Cell("-"));
     t.rows.push_back(std::move(row));
   }
   return t;
+}
+
+std::function<int()> declare_machines(CLI::App& command) {
+  struct Arguments : FilesArguments {
+    std::vector<std::string> labels;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command.add_option("files", a->files, "Result files of two or more machines, and folders of them")->required();
+  command
+      .add_option("--label", a->labels,
+          "FILE=NAME or FOLDER=NAME: what to call the machine whose results these are; repeat it for several")
+      ->allow_extra_args(false);
+  add_output_options(command, a->output);
+  command.footer(
+      "Example: report machines results\n         report machines mine theirs --label \"mine=EPYC 7B13, 2 cores\"");
+  return [a] {
+    const Inputs all = read_inputs(a->files);
+    name_left_out(all);
+    std::vector<NamedRun> runs;
+    for (const ResultFile& r : all.results) runs.push_back(r.run);
+    label_machines(runs, a->labels);
+    print(machines(runs), a->output);
+    return all.exit_code();
+  };
 }
 
 }  // namespace
@@ -145,20 +178,25 @@ void add_sentences(MachineFacts& facts) {
     facts.answers.push_back(answer(a, b, pair));
     add_reasons(facts.pairs.size() > 1 ? " to " + b.name : "", pair, facts.reasons);
   }
-  add_cautions(facts, facts.cautions);
+  add_cautions(facts.machines, facts.cautions);
 }
 
 Document machines(const std::vector<NamedRun>& runs) {
   const MachineFacts facts = machine_facts(runs);
   if (facts.machines.size() < 2)
-    throw UsageError("All results are of one machine (" + (facts.machines.empty() ? "none" : facts.machines[0].name) +
-                     "). Name results of two or more, or tell machines of one name apart with --label FILE=NAME.");
+    throw UsageError("The results are of " +
+                     (facts.machines.empty() ? "no machine" : "one machine alone, " + facts.machines[0].name) +
+                     ". Name results of two, or tell two of one name apart with --label FOLDER=NAME.");
   Document d;
   for (const std::string& text : facts.answers) d.push_back(Paragraph{text});
-  d.push_back(table_of(facts));
+  d.push_back(Heading{"Machines, the fastest first"});
+  d.push_back(table_of(facts.machines));
   for (const std::string& text : facts.reasons) d.push_back(Paragraph{text});
   for (const std::string& text : facts.cautions) d.push_back(Paragraph{"! " + text});
   return d;
 }
+
+const Command kMachines = {
+    "machines", "Which of several machines is faster, how many times, by which work and why", declare_machines};
 
 }  // namespace ttt::reports

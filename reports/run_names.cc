@@ -7,13 +7,27 @@ namespace ttt::reports {
 
 using result::Json;
 
+std::string plain_text(const Json& value, bool nested) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const bool digest = text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+    return digest ? text.substr(0, 12) : text;
+  }
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, member] : value.items())
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? key + " " : "") + plain_text(member, true);
+  return nested ? "(" + text + ")" : text;
+}
+
 std::string text_at(const Json& object, const char* key, const std::string& missing) {
   const auto it = object.find(key);
   if (it == object.end()) return missing;
-  return it->is_string() ? it->get<std::string>() : it->dump();
+  return it->is_string() ? it->get<std::string>() : plain_text(*it);
 }
 
 std::string processor_text(const result::RunRecord& r) {
+  if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
   const auto nodes = r.system.find("nodes");
   if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
   return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");

@@ -8,6 +8,9 @@
 
 namespace ttt::reports {
 
+// A value for readers: "kind eager, shapes dynamic". What is within another stands in brackets; a SHA-256 has twelve
+// digits.
+std::string plain_text(const result::Json& value, bool nested = false);
 // A member as text; `missing` where it is not there.
 std::string text_at(const result::Json& object, const char* key, const std::string& missing = "-");
 

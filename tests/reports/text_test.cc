@@ -37,7 +37,8 @@ Table random_table(Stream& random) {
   int count = 0;
   const auto cell = [&](std::uint64_t most) {
     std::string text;
-    for (std::uint64_t n = random.below(most + 1); n > 0; --n) text += (text.empty() ? "" : " ") + random_word(random, count);
+    for (std::uint64_t n = random.below(most + 1); n > 0; --n)
+      text += (text.empty() ? "" : " ") + random_word(random, count);
     return text;
   };
   for (std::uint64_t n = 1 + random.below(9); n > 0; --n) {
@@ -71,10 +72,13 @@ TEST(Text, RandomTables_FitTheWidth) {
 
 // Whether `part` is all of `word`, or what stands between two places where a long word may break.
 bool is_piece(const std::string& part, const std::string& word) {
-  const auto breaks_after = [&](std::size_t i) { return i == 0 || std::string("/_,").find(word[i - 1]) != std::string::npos; };
+  const auto breaks_after = [&](std::size_t i) {
+    return i == 0 || std::string("/_,").find(word[i - 1]) != std::string::npos;
+  };
   for (std::size_t at = word.find(part); at != std::string::npos; at = word.find(part, at + 1)) {
     const std::size_t end = at + part.size();
-    if (part == word || (text_width(word) > 16 && breaks_after(at) && (end == word.size() || breaks_after(end)))) return true;
+    if (part == word || (text_width(word) > 16 && breaks_after(at) && (end == word.size() || breaks_after(end))))
+      return true;
   }
   return false;
 }
@@ -85,10 +89,13 @@ TEST(Text, RandomTables_CutNoWord) {
     const Table t = random_table(random);
     const std::vector<std::string> whole = words_of(t), printed = words_of(render_text({t}, 20 + random.below(120)));
     for (const std::string& part : printed)
-      EXPECT_TRUE(std::any_of(whole.begin(), whole.end(), [&](const std::string& w) { return is_piece(part, w); })) << part;
+      EXPECT_TRUE(std::any_of(whole.begin(), whole.end(), [&](const std::string& w) { return is_piece(part, w); }))
+          << part;
     for (const std::string& word : t.rows.empty() ? std::vector<std::string>() : whole) {
       const std::string name = word.substr(0, word.find('.') + 1);  // no two words have the same
-      EXPECT_TRUE(std::any_of(printed.begin(), printed.end(), [&](const std::string& p) { return p.starts_with(name); })) << word;
+      EXPECT_TRUE(std::any_of(printed.begin(), printed.end(), [&](const std::string& p) {
+        return p.starts_with(name);
+      })) << word;
     }
   }
 }
@@ -126,7 +133,8 @@ TEST(Text, WrappedCells_StandBelowEachOther) {
       for (std::size_t c = 0; c < columns; ++c)
         if (last[c] > 0) places[c].insert(t.right[c] ? last[c] : first[c]);
     }
-    for (std::size_t c = 0; c < columns; ++c) EXPECT_EQ(places[c].size(), 1u) << "column " << c << "\n" << render_text({t}, 80);
+    for (std::size_t c = 0; c < columns; ++c)
+      EXPECT_EQ(places[c].size(), 1u) << "column " << c << "\n" << render_text({t}, 80);
   }
 }
 
@@ -164,13 +172,15 @@ TEST(Text, NarrowTerminal_TableWrapsThenTurns) {
 // ECMA-48: 1 is bold, 31 red, 32 green, 33 yellow, 0 ends it.
 TEST(Text, Coloured_VerdictsAndHeadingsStandOut) {
   Table t{.header = {"file", "verdict"}, .rows = {{"a", "passed"}, {"b", "not_converged"}, {"passing", "smoke"}}};
-  const std::string text = render_text({Heading{"PASSED: box AP 0.5"}, t, Paragraph{"! Other days."}, Paragraph{"Okapi."}}, 80, true);
-  EXPECT_EQ(text, "\x1b[1;32mPASSED: box AP 0.5\x1b[0m\n------------------\n"
-                  "  \x1b[1mfile\x1b[0m     \x1b[1mverdict\x1b[0m\n"
-                  "  a        \x1b[32mpassed\x1b[0m\n"
-                  "  b        \x1b[31mnot_converged\x1b[0m\n"
-                  "  passing  \x1b[33msmoke\x1b[0m\n\n"
-                  "\x1b[33m! Other days.\x1b[0m\n\nOkapi.\n");
+  const std::string text =
+      render_text({Heading{"PASSED: box AP 0.5"}, t, Paragraph{"! Other days."}, Paragraph{"Okapi."}}, 80, true);
+  EXPECT_EQ(text,
+      "\x1b[1;32mPASSED: box AP 0.5\x1b[0m\n------------------\n"
+      "  \x1b[1mfile\x1b[0m     \x1b[1mverdict\x1b[0m\n"
+      "  a        \x1b[32mpassed\x1b[0m\n"
+      "  b        \x1b[31mnot_converged\x1b[0m\n"
+      "  passing  \x1b[33msmoke\x1b[0m\n\n"
+      "\x1b[33m! Other days.\x1b[0m\n\nOkapi.\n");
 }
 
 }  // namespace
