@@ -29,8 +29,8 @@ std::vector<DataTable> data_tables(const Document& document);
 
 // Whether the tables have the same columns, so that one file can hold their rows.
 bool share_columns(const std::vector<DataTable>& tables);
-// Rows of all tables below the first one's columns and "table", the name; units are in the names of columns. A text that
-// a spreadsheet would take for a formula gets an apostrophe.
+// Rows of all tables below the first one's columns and "table", the name; units are in the names of columns. A text
+// that a spreadsheet would take for a formula gets an apostrophe.
 std::string render_csv(const std::vector<DataTable>& tables);
 
 // {"text": [...], "tables": [{"name": ..., "columns": [{"name": ..., "unit": ...}], "rows": [{column: value}]}]}

@@ -66,8 +66,8 @@ using Block = std::variant<Heading, Paragraph, Table>;
 using Document = std::vector<Block>;
 
 // At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_' and
-// ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control characters
-// of a result's texts become '?': a file must not steer the terminal. `coloured`: for one that knows ECMA-48.
+// ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control
+// characters of a result's texts become '?': a file must not steer the terminal. `coloured`: with ECMA-48's codes.
 std::string render_text(const Document& document, std::size_t width, bool coloured = false);
 std::string render_markdown(const Document& document);
 

@@ -138,30 +138,25 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   const auto member = [](double TimeFactors::*value) {
     return [value](const RunRecord& r) { return time_factors(r).*value; };
   };
-  pair.speed = of_samples("time to target", of_runs(a, member(&TimeFactors::time_to_target_s)),
-      of_runs(b, member(&TimeFactors::time_to_target_s)));
-  pair.work =
-      "time to target, " + std::to_string(a.passed.size()) + " and " + std::to_string(b.passed.size()) + " runs";
+  std::vector<Factor> speed;
+  if (const Factor* f = add(speed, "time to target", member(&TimeFactors::time_to_target_s))) pair.speed = *f;
+  pair.work = "time to target, " + std::to_string(a.passed.size()) + " runs against " + std::to_string(b.passed.size());
   add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
   add(pair.factors, "time per epoch", member(&TimeFactors::epoch_s));
   add(pair.factors, "evaluation", member(&TimeFactors::evaluation_s));
   add(pair.factors, "start-up", member(&TimeFactors::startup_s));
-  const auto step = [](const RunRecord& r) { return r.steps.size() ? mean(r.steps.step_s) : 0; };
-  if (of_runs(a, step).empty() || of_runs(b, step).empty()) return;
-  const double difference = mean(of_runs(b, step)) - mean(of_runs(a, step));
   for (std::size_t i = 0; i < result::kPhaseNames.size(); ++i) {
     const auto phase = [&](const RunRecord& r) { return r.steps.size() ? mean(r.steps.phase_s[i]) : 0; };
     if (Factor* f = add(pair.phases, std::string(result::kPhaseNames[i]), phase))
-      f->share = (mean(of_runs(b, phase)) - mean(of_runs(a, phase))) / difference;
+      f->share = mean(of_runs(b, phase)) - mean(of_runs(a, phase));
   }
 }
 
 void compare_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names, MachinePair& pair) {
   std::vector<double> steps;
-  double difference = 0;
   for (const std::string& name : names) {
     const double x = a.baselines.at(name).step_s, y = b.baselines.at(name).step_s;
-    steps.push_back(std::log(y / x)), difference += y - x;
+    steps.push_back(std::log(y / x));
   }
   pair.speed = over_pairs("time of a step", steps);
   pair.work = std::to_string(names.size()) + " training steps that both timed as baselines of ablations";
@@ -176,7 +171,7 @@ void compare_baselines(const Machine& a, const Machine& b, const std::vector<std
     }
     if (logs.empty()) continue;
     pair.phases.push_back(over_pairs(std::string(phase), logs));
-    pair.phases.back().share = change / difference;
+    pair.phases.back().share = change;
   }
 }
 
@@ -188,6 +183,9 @@ MachinePair compare_machines(const std::vector<Machine>& machines, std::size_t f
   for (const result::Peak* p : a.peaks)
     if (const result::Peak* other_peak = b.peak(p->name))
       pair.peaks.push_back(of_samples(p->name, other_peak->samples, p->samples));
+  double change = 0;
+  for (const Factor& f : pair.phases) change += f.share;
+  for (Factor& f : pair.phases) f.share /= change;
   std::stable_sort(
       pair.phases.begin(), pair.phases.end(), [](const Factor& x, const Factor& y) { return x.share > y.share; });
   std::stable_sort(pair.peaks.begin(), pair.peaks.end(),

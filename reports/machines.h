@@ -16,7 +16,7 @@ struct Factor {
   std::string name;  // "time to target", "backward", "memory_copy"
   Interval times;
   bool is_interval = false;  // of 95 %; else the ends are the least and the greatest single ratio
-  double share = 0;          // of a phase: of the difference between the times of a step
+  double share = 0;          // of a phase: of the sum of the changes of all phases
 };
 
 // A whole training step that an ablation timed without its technique.

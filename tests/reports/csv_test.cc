@@ -49,7 +49,8 @@ TEST(Csv, Interval_IsThreeColumns) {
   Table t{.header = {"variant", "images/s"}};
   t.rows = {{"a", "2.00 (1.50 to 3.00)"}, {"b", {"7.00", 7}}, {"c", "-"}};
   t.rows[0][1].values = {2, 1.5, 3};
-  EXPECT_EQ(test::csv_of({t}), "table,variant,images/s,images/s low,images/s high\r\n,a,2,1.5,3\r\n,b,7,,\r\n,c,,,\r\n");
+  EXPECT_EQ(
+      test::csv_of({t}), "table,variant,images/s,images/s low,images/s high\r\n,a,2,1.5,3\r\n,b,7,,\r\n,c,,,\r\n");
 }
 
 TEST(Csv, OfReportsHasTheirNumbers) {

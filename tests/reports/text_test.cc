@@ -1,4 +1,4 @@
-// Text for a terminal: whatever the tables and the width, lines fit, words stay whole and columns stand below each other.
+// Text for a terminal: whatever the tables and the width, lines fit, words stay whole and columns are aligned.
 #include <gtest/gtest.h>
 
 #include <algorithm>
