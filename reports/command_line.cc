@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,7 +12,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "core/whole_file.h"
-#include "reports/csv.h"
+#include "reports/data_tables.h"
 #include "result/result_file.h"
 
 namespace ttt::reports {
@@ -25,14 +26,48 @@ std::size_t terminal_width() {
   return value > 0 ? static_cast<std::size_t>(value) : 100;
 }
 
+// A terminal that knows colours, whose user did not say no to them (no-color.org).
+bool is_coloured() {
+  const char *term = std::getenv("TERM"), *no = std::getenv("NO_COLOR");
+  return ::isatty(STDOUT_FILENO) == 1 && term && *term && std::string(term) != "dumb" && !(no && *no);
+}
+
+// "reducer-what-is-overlap-worth": of a name what every file system takes.
+std::string file_name(const std::string& name) {
+  std::string out;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)))
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    else if (!out.empty() && out.back() != '-') out += '-';
+  out = out.substr(0, 60);
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out.empty() ? "table" : out;
+}
+
+void write_tables(const std::vector<DataTable>& tables, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const DataTable& t : tables) write_whole_file(folder + "/" + file_name(t.name) + ".csv", render_csv({t}));
+}
+
+std::string csv_of(const std::vector<DataTable>& tables) {
+  if (share_columns(tables)) return render_csv(tables);
+  std::string names;
+  for (const DataTable& t : tables) names += (names.empty() ? "'" : ", '") + t.name + "'";
+  throw UsageError("This report has tables of different columns, which one CSV cannot hold: " + names +
+                   ". Choose one with --table NAME, or write each to a file of its own with --folder FOLDER.");
+}
+
 }  // namespace
 
 void add_output_options(CLI::App& command, Output& output) {
-  command
-      .add_option("--format", output.format,
-          "text, md (Markdown) or csv (the tables alone, numbers unrounded, units in the names of columns)")
-      ->check(CLI::IsMember({"text", "md", "csv"}));
+  CLI::Option* format =
+      command
+          .add_option("--format", output.format,
+              "text, md (Markdown), csv or json: the last two have numbers unrounded, and their units")
+          ->check(CLI::IsMember({"text", "md", "csv", "json"}));
   command.add_option("--width", output.width, "Columns of the text; by default the terminal's");
+  command.add_option("--table", output.table, "Print one table alone: its heading, or the heading's first words");
+  command.add_option("--folder", output.folder, "Write each table as a CSV file into this folder")->excludes(format);
 }
 
 void print(const std::string& text) {
@@ -41,9 +76,13 @@ void print(const std::string& text) {
 }
 
 void print(const Document& document, const Output& output) {
+  const Document shown = output.table.empty() ? document : part_of(document, output.table);
+  if (!output.folder.empty()) return write_tables(data_tables(shown), output.folder);
   const std::size_t width = output.width ? output.width : terminal_width();
-  if (output.format == "csv") return print(render_csv(document));
-  print(output.format == "md" ? render_markdown(document) : render_text(document, std::max<std::size_t>(20, width)));
+  if (output.format == "csv") print(csv_of(data_tables(shown)));
+  else if (output.format == "json") print(render_json(shown));
+  else if (output.format == "md") print(render_markdown(shown));
+  else print(render_text(shown, std::max<std::size_t>(20, width), is_coloured()));
 }
 
 void name_left_out(const Inputs& inputs) {

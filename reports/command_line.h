@@ -22,11 +22,13 @@ struct Command {
   std::function<int()> (*declare)(CLI::App& command);
 };
 extern const Command kShow, kAblations, kCompare, kScore, kCheck, kBench, kHtml, kScaling, kAccuracy, kTimeline,
-    kTelemetry, kFollow;
+    kTelemetry, kFollow, kMachines;
 
 struct Output {
   std::string format = "text";
   std::size_t width = 0;  // 0: the terminal's
+  std::string table;      // the one to print; empty: all
+  std::string folder;     // for a CSV file of each table; empty: standard output
 };
 void add_output_options(CLI::App& command, Output& output);
 struct FilesArguments {
@@ -35,6 +37,7 @@ struct FilesArguments {
 };
 
 void print(const std::string& text);
+// Throws UsageError where tables of other columns would have to share one CSV.
 void print(const Document& document, const Output& output);
 
 // A file that cannot be read is named on stderr, and the others are reported: the exit code tells.

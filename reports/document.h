@@ -55,6 +55,7 @@ struct Table {
   std::vector<bool> right = {};  // per column: aligned right (numbers); missing means left
   bool headless = false;         // the rows name their numbers: a terminal needs no line of column names
 
+  bool is_right(std::size_t column) const { return column < right.size() && right[column]; }
   // A row that is named by what it shows.
   void add(Label name, Row cells) {
     cells.insert(cells.begin(), Cell(std::string(name.text())));
@@ -64,9 +65,10 @@ struct Table {
 using Block = std::variant<Heading, Paragraph, Table>;
 using Document = std::vector<Block>;
 
-// At most `width` columns: paragraphs and the cells of left-aligned columns wrap. Control characters of a result's
-// texts become '?': a file must not steer the terminal.
-std::string render_text(const Document& document, std::size_t width);
+// At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_' and
+// ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control
+// characters of a result's texts become '?': a file must not steer the terminal. `coloured`: with ECMA-48's codes.
+std::string render_text(const Document& document, std::size_t width, bool coloured = false);
 std::string render_markdown(const Document& document);
 
 // Columns that UTF-8 text takes, counted as one per code point.

@@ -40,4 +40,8 @@ Input read_input(const std::string& file);
 // error where it was named, silently in a folder. Throws UsageError for a folder without any .json file.
 Inputs read_inputs(const std::vector<std::string>& paths);
 
+// Gives machines names of the user's: "TEXT" for all runs, "FILE=TEXT" or "FOLDER=TEXT" for some. Throws UsageError for
+// a file or a folder that is none of the runs'.
+void label_machines(std::vector<NamedRun>& runs, const std::vector<std::string>& labels);
+
 }  // namespace ttt::reports

@@ -131,6 +131,10 @@ inline constexpr std::string_view kLabels[] = {
     "images/s of a step, median",
     "time of a step, median [ms]",
     "95 % interval of its ratio",
+    // Machines.
+    "machine",
+    "baseline step [ms]",
+    "step time with bf16",
     // Scores.
     "start to stop",
     "counts",

@@ -47,8 +47,8 @@ const reports::Command kSchema = {"schema", "JSON Schema (draft-07) of result fi
 
 // In the order of --help.
 const reports::Command* const kCommands[] = {&reports::kShow, &reports::kAblations, &reports::kCompare,
-    &reports::kScore, &reports::kCheck, &reports::kBench, &reports::kHtml, &reports::kScaling, &reports::kAccuracy,
-    &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover, &kSchema};
+    &reports::kMachines, &reports::kScore, &reports::kCheck, &reports::kBench, &reports::kHtml, &reports::kScaling,
+    &reports::kAccuracy, &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover, &kSchema};
 
 // "report FILE" is short for "report show FILE". A first word that is no file but nearly a command is a slip of the
 // keyboard.
@@ -69,13 +69,14 @@ std::vector<std::string> complete(int argc, char** argv) {
 int run(int argc, char** argv) {
   CLI::App app{
       "Reports on result files: one run, several side by side, ablations, scores, micro-benchmarks; as text, Markdown, "
-      "CSV or HTML",
+      "CSV, JSON or HTML",
       "report"};
   app.require_subcommand(1);
   app.footer(
       "Files are what a run (ttt_maskrcnn, ablate, ...) wrote with --out. reports/METRICS.md derives every number.\n\n"
       "  report results/run.json                            one run\n"
-      "  report compare a.json b.json                       this machine against that one\n"
+      "  report machines results                            which machine is faster, and why\n"
+      "  report compare a.json b.json                       this run against that one\n"
       "  report html results --out page.html                everything, in a browser\n"
       "  report ablations results/ablations.json --format csv > ablations.csv\n\n"
       "'report COMMAND --help' says what a command takes. A file that was truncated or edited is named and left out.");

@@ -7,13 +7,27 @@ namespace ttt::reports {
 
 using result::Json;
 
+std::string plain_text(const Json& value, bool nested) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    const bool digest = text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+    return digest ? text.substr(0, 12) : text;
+  }
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, member] : value.items())
+    text += (text.empty() ? "" : ", ") + (value.is_object() ? key + " " : "") + plain_text(member, true);
+  return nested ? "(" + text + ")" : text;
+}
+
 std::string text_at(const Json& object, const char* key, const std::string& missing) {
   const auto it = object.find(key);
   if (it == object.end()) return missing;
-  return it->is_string() ? it->get<std::string>() : it->dump();
+  return it->is_string() ? it->get<std::string>() : plain_text(*it);
 }
 
 std::string processor_text(const result::RunRecord& r) {
+  if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
   const auto nodes = r.system.find("nodes");
   if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
   return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
@@ -22,6 +36,21 @@ std::string processor_text(const result::RunRecord& r) {
 std::string system_text(const result::RunRecord& r) {
   const std::string ranks = text_at(r.system, "world_size");
   return processor_text(r) + ", " + ranks + (ranks == "1" ? " rank" : " ranks");
+}
+
+std::string machine_text(const result::RunRecord& r) {
+  if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
+  const auto nodes = r.system.find("nodes");
+  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "unknown machine";
+  std::string name = text_at((*nodes)[0], "cpu", "unknown processor");
+  for (const std::string noise : {"(R)", "(TM)", "(tm)", " CPU", " Processor"})
+    for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
+  if (nodes->size() > 1) name = std::to_string(nodes->size()) + " x " + name;
+  if (const std::string cores = text_at((*nodes)[0], "usable_cores", ""); !cores.empty())
+    name += ", " + cores + (cores == "1" ? " core" : " cores");
+  if (r.health.gpus && !r.health.gpus->ranks.empty())
+    name += ", " + std::to_string(r.health.gpus->ranks.size()) + " x " + r.health.gpus->ranks[0].gpu;
+  return name;
 }
 
 std::string commit_text(const result::RunRecord& r) {

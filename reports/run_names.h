@@ -8,12 +8,17 @@
 
 namespace ttt::reports {
 
+// A value for readers: "kind eager, shapes dynamic". What is within another stands in brackets; a SHA-256 has twelve
+// digits.
+std::string plain_text(const result::Json& value, bool nested = false);
 // A member as text; `missing` where it is not there.
 std::string text_at(const result::Json& object, const char* key, const std::string& missing = "-");
 
 // "2 x Intel(R) Xeon(R) Processor": nodes and their processor
 std::string processor_text(const result::RunRecord& record);
 std::string system_text(const result::RunRecord& record);  // the same and the number of ranks
+// "AMD EPYC, 2 cores": the label that the user gave, or nodes, processor, cores of a node and GPUs.
+std::string machine_text(const result::RunRecord& record);
 std::string commit_text(const result::RunRecord& record);  // ten digits, and whether the tree had changes
 
 // "A", "B", ... "Z", "AA", ...

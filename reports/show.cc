@@ -210,8 +210,8 @@ void add_system(const RunRecord& r, Document& d) {
     if (!built.empty() && !runtime.empty() && built != runtime) libraries += " (built with " + built + ")";
   }
   if (!libraries.empty()) t.add("libraries", {libraries});
-  for (const auto& [part, description] : r.built.items()) t.rows.push_back({part, description.dump()});
-  if (!r.data.empty()) t.add("data", {r.data.dump()});
+  for (const auto& [part, description] : r.built.items()) t.rows.push_back({part, plain_text(description)});
+  if (!r.data.empty()) t.add("data", {plain_text(r.data)});
   std::string command;
   for (const Json& word : member_or_empty(p, "command"))
     command.append(command.empty() ? "" : " ").append(word.is_string() ? word.get<std::string>() : word.dump());

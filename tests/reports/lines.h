@@ -4,6 +4,8 @@
 #include <sstream>
 #include <string>
 
+#include "reports/data_tables.h"
+
 namespace ttt::test {
 
 // The lines that contain `key`, with runs of spaces made one.
@@ -18,6 +20,13 @@ inline std::string line_with(const std::string& text, const std::string& key) {
     found += found.empty() ? out : "\n" + out;
   }
   return found;
+}
+
+// The tables of a report as CSV, one after the other.
+inline std::string csv_of(const reports::Document& document) {
+  std::string all;
+  for (const reports::DataTable& table : reports::data_tables(document)) all += reports::render_csv({table});
+  return all;
 }
 
 }  // namespace ttt::test

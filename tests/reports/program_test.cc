@@ -78,8 +78,8 @@ TEST_F(ReportProgram, Refusals_OneSentenceAndRemedy) {
 
 TEST_F(ReportProgram, EveryCommandHasAnExample) {
   const std::string all = report("--help").output;
-  for (const char* command : {"show", "ablations", "compare", "score", "bench", "html", "scaling", "accuracy",
-           "timeline", "telemetry", "follow", "recover"}) {
+  for (const char* command : {"show", "ablations", "compare", "machines", "score", "bench", "html", "scaling",
+           "accuracy", "timeline", "telemetry", "follow", "recover"}) {
     EXPECT_NE(all.find(std::string("\n  ") + command), std::string::npos) << all;
     EXPECT_NE(
         report(std::string(command) + " --help").output.find("report " + std::string(command) + " "), std::string::npos)
@@ -111,9 +111,9 @@ TEST_F(ReportProgram, RunWithoutTrace_TimelineContinues) {
     EXPECT_NE(r.output.find("\n" + base + name + "\n---"), std::string::npos) << r.output;
   // As one document: the rows of a CSV say whose they are, and Markdown's headings stand alone.
   const std::string files = base + "first.json " + base + "second.json";
-  EXPECT_NE(
-      report("timeline --format csv " + files).output.find("\r\n" + base + "second.json,0,0.5,"), std::string::npos)
-      << report("timeline --format csv " + files).output;
+  const std::string second = "timeline --format csv --table " + base + "second.json " + files;
+  EXPECT_NE(report(second).output.find("\r\n" + base + "second.json,0,0.5,"), std::string::npos)
+      << report(second).output;
   EXPECT_NE(
       report("timeline --format md " + files).output.find("\n\n## " + base + "second.json\n\n"), std::string::npos);
   EXPECT_EQ(report("timeline " + base + "none.json").status, 2);

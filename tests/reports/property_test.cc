@@ -14,7 +14,6 @@
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
 #include "reports/compare.h"
-#include "reports/csv.h"
 #include "reports/html.h"
 #include "reports/numbers.h"
 #include "reports/plots.h"
@@ -23,6 +22,7 @@
 #include "reports/show.h"
 #include "reports/timeline.h"
 #include "result/result_file.h"
+#include "tests/reports/lines.h"
 #include "tests/support/toy_record.h"
 
 namespace ttt::reports {
@@ -193,7 +193,7 @@ struct Printed {
   }
   void add(const std::string& report, const Document& d) {
     add_html(report, render_html(d, report));
-    std::istringstream in(render_csv(d));
+    std::istringstream in(test::csv_of(d));
     std::vector<std::string> header;
     for (std::string line; std::getline(in, line);) {
       const std::vector<std::string> row = fields(line);

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "reports/ablations.h"
 #include "reports/compare.h"
-#include "reports/csv.h"
 #include "reports/run_metrics.h"
 #include "reports/show.h"
 #include "tests/reports/lines.h"
@@ -169,8 +168,8 @@ TEST(Ablations, SeveralFiles_HeadingsNameThem) {
     if (const auto* heading = std::get_if<Heading>(&block)) {
       EXPECT_TRUE(heading->text.starts_with("this.json") || heading->text.starts_with("that.json")) << heading->text;
     }
-  EXPECT_NE(render_csv(d).find("\r\nthat.json: reducer: What is overlap worth?,bucketed,"), std::string::npos)
-      << render_csv(d);
+  EXPECT_NE(test::csv_of(d).find("\r\nthat.json: reducer: What is overlap worth?,bucketed,"), std::string::npos)
+      << test::csv_of(d);
   EXPECT_EQ(render_text(ablations({two[0]}), 200).find("this.json"), std::string::npos);
 }
 
@@ -193,9 +192,9 @@ TEST(Convergence, Medians_OfTrainingsThatReached) {
   const std::string text = render_text(d, 250);
   EXPECT_EQ(line_with(text, "3 of 4"), "batch 3 of 4 3.00 (2.00 to 4.00) 30.0 s the baseline");
   EXPECT_EQ(line_with(text, "0 of 1"), "group 0 of 1 - - - - too few trainings, or not all reached the target");
-  EXPECT_NE(render_csv(d).find("epochs to target,epochs to target low,epochs to target high,"), std::string::npos)
-      << render_csv(d);
-  EXPECT_NE(render_csv(d).find(",3,2,4,30,"), std::string::npos) << render_csv(d);
+  EXPECT_NE(test::csv_of(d).find("epochs to target,epochs to target low,epochs to target high,"), std::string::npos)
+      << test::csv_of(d);
+  EXPECT_NE(test::csv_of(d).find(",3,2,4,30,"), std::string::npos) << test::csv_of(d);
 }
 
 // Main effects of each setting by itself: 1.25 and 1.5 times as long under one, half as long under the other.

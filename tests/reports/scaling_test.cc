@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "reports/accuracy.h"
-#include "reports/csv.h"
 #include "reports/groups.h"
 #include "tests/reports/lines.h"
 #include "tests/support/message_of.h"
@@ -168,7 +167,7 @@ TEST(Scaling, CsvHasTheEndsOfIntervals) {
   std::vector<NamedRun> runs = {run_of(1, 16, 1)};
   for (std::int64_t seed = 1; seed <= 3; ++seed)
     runs.push_back(run_of(2, 16, 0.25 * static_cast<double>(1 << seed), seed));
-  const std::string csv = render_csv(scaling(runs, {}));
+  const std::string csv = test::csv_of(scaling(runs, {}));
   EXPECT_NE(csv.find(",images/s of training,images/s of training low,images/s of training high,"), std::string::npos)
       << csv;
   EXPECT_NE(csv.find(",2,1,3,16,8,16,8,32,1,50\r\n"), std::string::npos) << csv;

@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "core/rng.h"
-#include "reports/csv.h"
 #include "reports/weight_growth.h"
 #include "tests/reports/lines.h"
 #include "tests/support/toy_record.h"
@@ -182,7 +181,7 @@ TEST(TelemetryReport, NamesWhatStandsOut) {
               all.find("450 mask_head - - +4.9") != std::string::npos)
       << text;
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
-  const std::string csv = render_csv(telemetry({planted_run()}));
+  const std::string csv = test::csv_of(telemetry({planted_run()}));
   EXPECT_NE(csv.find("growth before [% per 1000 steps]"), std::string::npos) << csv;
 }
 

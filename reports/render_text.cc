@@ -1,0 +1,215 @@
+// A document for a terminal. Tables fit its width: cells wrap between words, and a table that is too wide even then is
+// turned on its side.
+#include <algorithm>
+#include <cctype>
+
+#include "reports/document.h"
+
+namespace ttt::reports {
+namespace {
+
+constexpr std::size_t kGap = 2, kIndent = 2;
+constexpr std::size_t kLongWord = 16;  // columns, beyond which a word may break after '/', '_' and ','
+constexpr std::size_t kTogether = 24;  // columns, to which the text of a number stays on one line
+
+std::vector<std::string> split(const std::string& text, const char* after, bool keep) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(after, begin), text.size());
+    const std::size_t length = end - begin + (keep && end < text.size() ? 1 : 0);
+    if (length > 0) parts.push_back(text.substr(begin, length));
+    begin = end + 1;
+  }
+  return parts;
+}
+std::vector<std::string> words(const std::string& text) { return split(text, " ", false); }
+std::vector<std::string> pieces(const std::string& word) {
+  return text_width(word) > kLongWord ? split(word, "/_,", true) : std::vector<std::string>{word};
+}
+
+// Lines of at most `width` columns where no piece of a word is wider.
+std::vector<std::string> wrap(const std::string& text, std::size_t width) {
+  if (text_width(text) <= width) return {text};
+  std::vector<std::string> lines = {""};
+  const auto add = [&](const std::string& part, const char* space) {
+    std::string& last = lines.back();
+    if (last.empty()) last = part;
+    else if (text_width(last) + text_width(space) + text_width(part) <= width) last.append(space).append(part);
+    else lines.push_back(part);
+  };
+  for (const std::string& word : words(text)) {
+    const char* space = " ";
+    if (text_width(word) <= width) add(word, space);
+    else
+      for (const std::string& piece : pieces(word)) add(piece, space), space = "";
+  }
+  return lines;
+}
+
+std::size_t longest_piece(const std::string& text) {
+  std::size_t longest = 0;
+  for (const std::string& word : words(text))
+    for (const std::string& piece : pieces(word)) longest = std::max(longest, text_width(piece));
+  return longest;
+}
+
+Row header_row(const Table& t) { return {t.header.names().begin(), t.header.names().end()}; }
+std::string text_of(const Row& row, std::size_t column) {
+  return column < row.size() ? printable(row[column].text) : "";
+}
+
+// What wrapped cells really take.
+std::vector<std::size_t> tightened(const Table& t, const std::vector<std::size_t>& widths) {
+  std::vector<std::size_t> taken(widths.size(), 0);
+  const auto grow = [&](const Row& row) {
+    for (std::size_t c = 0; c < widths.size(); ++c)
+      for (const std::string& line : wrap(text_of(row, c), widths[c])) taken[c] = std::max(taken[c], text_width(line));
+  };
+  if (!t.headless) grow(header_row(t));
+  for (const Row& row : t.rows) grow(row);
+  return taken;
+}
+
+// The width of each column; empty where a table does not fit.
+std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
+  const std::size_t n = t.header.names().size();
+  std::vector<std::size_t> widths(n, 0), least(n, 0);
+  const auto grow = [&](const Row& row, bool is_header) {
+    for (std::size_t c = 0; c < n; ++c) {
+      const std::string text = text_of(row, c);
+      const std::size_t natural = text_width(text);
+      const bool together = t.is_right(c) && !is_header && natural <= kTogether;
+      widths[c] = std::max(widths[c], natural);
+      least[c] = std::max(least[c], together ? natural : longest_piece(text));
+    }
+  };
+  if (!t.headless) grow(header_row(t), true);
+  for (const Row& row : t.rows) grow(row, false);
+  for (;;) {  // the widest column that can give way does, until the table fits
+    std::size_t total = kIndent, widest = n;
+    for (std::size_t c = 0; c < n; ++c) {
+      total += widths[c] + (c ? kGap : 0);
+      if (widths[c] > least[c] && (widest == n || widths[c] > widths[widest])) widest = c;
+    }
+    if (total <= width) return tightened(t, widths);
+    if (widest == n) return {};
+    widths[widest] = std::max(least[widest], widths[widest] - std::min(widths[widest], total - width));
+  }
+}
+
+// Words that the eye looks for, as they stand at the beginning of a text, and their colours (ECMA-48, SGR).
+constexpr std::pair<std::string_view, const char*> kColours[] = {{"passed", "32"}, {"ok", "32"}, {"faster", "32"},
+    {"failed", "31"}, {"incorrect", "31"}, {"not converged", "31"}, {"slower", "31"}, {"!", "33"}, {"warning", "33"},
+    {"smoke", "33"}, {"interrupted", "33"}};
+
+std::string colour_of(const std::string& text) {
+  std::string low;
+  for (const char c : text) low += c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const auto& [word, colour] : kColours)
+    if (low.starts_with(word) &&
+        (low.size() == word.size() || !std::isalnum(static_cast<unsigned char>(low[word.size()]))))
+      return colour;
+  return "";
+}
+
+class Text {
+ public:
+  Text(std::size_t width, bool coloured) : width_(width), coloured_(coloured) {}
+
+  void add(const Block& block) {
+    if (!out_.empty() && !std::holds_alternative<Table>(block)) out_ += "\n";
+    if (const auto* h = std::get_if<Heading>(&block)) {
+      const std::string text = printable(h->text);
+      add_lines(text, true);
+      out_.append(std::min(width_, text_width(text)), '-').append("\n");
+    } else if (const auto* p = std::get_if<Paragraph>(&block)) {
+      add_lines(printable(p->text), false);
+    } else {
+      add_table(std::get<Table>(block));
+    }
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string styled(const std::string& text, const std::string& colour, bool bold) const {
+    if (!coloured_ || text.empty() || (colour.empty() && !bold)) return text;
+    return "\x1b[" + std::string(bold ? "1" : "") + (bold && !colour.empty() ? ";" : "") + colour + "m" + text +
+           "\x1b[0m";
+  }
+
+  void add_lines(const std::string& text, bool bold) {
+    for (const std::string& line : wrap(text, width_)) out_.append(styled(line, colour_of(text), bold)).append("\n");
+  }
+
+  void add_row(const Table& t, const Row& row, const std::vector<std::size_t>& widths, bool bold) {
+    std::vector<std::vector<std::string>> cells;
+    std::size_t height = 1;
+    for (std::size_t c = 0; c < widths.size(); ++c) {
+      cells.push_back(wrap(text_of(row, c), widths[c]));
+      height = std::max(height, cells.back().size());
+    }
+    for (std::size_t line = 0; line < height; ++line) {
+      std::size_t at = 0;  // columns written; spaces are written before a text only, so that no line ends in them
+      std::size_t begin = kIndent;
+      for (std::size_t c = 0; c < widths.size(); begin += widths[c] + kGap, ++c) {
+        if (line >= cells[c].size() || cells[c][line].empty()) continue;
+        const std::string& text = cells[c][line];
+        const std::size_t place = begin + (t.is_right(c) ? widths[c] - text_width(text) : 0);
+        out_.append(place - at, ' ').append(styled(text, bold ? "" : colour_of(text_of(row, c)), bold));
+        at = place + text_width(text);
+      }
+      out_ += "\n";
+    }
+  }
+
+  bool add_fitting(const Table& t) {
+    const std::vector<std::size_t> widths = column_widths(t, width_);
+    if (widths.empty()) return t.header.names().empty();
+    if (!t.headless) add_row(t, header_row(t), widths, true);
+    for (const Row& row : t.rows) add_row(t, row, widths, false);
+    return true;
+  }
+
+  void add_table(const Table& t) {
+    if (add_fitting(t) || add_fitting(on_its_side(t))) return;
+    for (std::size_t r = 0; r < t.rows.size(); ++r) {  // one record after the other
+      if (r > 0) out_ += "\n";
+      Table record{.header = {"", ""}, .headless = true};
+      for (std::size_t c = 0; c < t.header.names().size(); ++c)
+        record.rows.push_back({t.header.names()[c], text_of(t.rows[r], c)});
+      if (add_fitting(record)) continue;
+      for (const Row& line : record.rows) add_lines(line[0].text, true), add_lines(line[1].text, false);
+    }
+  }
+
+  // A column for each row.
+  static Table on_its_side(const Table& t) {
+    const std::vector<std::string>& names = t.header.names();
+    Table side{.header = {}, .right = {false}};
+    side.header.add_data(names[0]);
+    for (const Row& row : t.rows) side.header.add_data(text_of(row, 0));
+    bool numbers = true;
+    for (std::size_t c = 1; c < names.size(); ++c) {
+      numbers = numbers && t.is_right(c);
+      Row row = {names[c]};
+      for (const Row& of : t.rows) row.push_back(text_of(of, c));
+      side.rows.push_back(std::move(row));
+    }
+    side.right.resize(side.header.names().size(), numbers);
+    return side;
+  }
+
+  std::size_t width_;
+  bool coloured_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string render_text(const Document& document, std::size_t width, bool coloured) {
+  Text text(width, coloured);
+  for (const Block& block : document) text.add(block);
+  return text.take();
+}
+
+}  // namespace ttt::reports
