@@ -106,19 +106,6 @@ Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record
 
 }  // namespace
 
-std::string variant_text(const Comparison& c) {
-  std::string text = c.variant;
-  if (!c.setting.empty()) text.append(", ").append(c.setting);
-  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
-  return text;
-}
-
-bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
-
-std::optional<Interval> measured_effect(const Comparison& c) {
-  return c.status == "measured" ? result::effect(c.samples) : std::nullopt;
-}
-
 std::string finding_text(const Interval& e) {
   if (e.high < 0) return "faster";
   if (e.low > 0) return "slower";

@@ -1,0 +1,258 @@
+#include "result/techniques.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <tuple>
+
+namespace ttt::result {
+namespace {
+
+using Kind = Place::Kind;
+
+template <class... Args> std::string format(const char* pattern, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* separator = ", ") {
+  std::string out;
+  for (const std::string& part : parts) out.append(out.empty() ? "" : separator).append(part);
+  return out;
+}
+
+std::string setting_text(const std::string& key, const Json& value) {
+  return key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+std::string as_options(const std::vector<std::string>& settings) { return "--set " + joined(settings, " --set "); }
+
+// What `side` sets and `other` does not, or otherwise.
+std::vector<std::string> own_settings(const SideChange& side, const SideChange& other) {
+  std::vector<std::string> own;
+  for (const auto& [key, value] : side.sets.items())
+    if (const auto it = other.sets.find(key); it == other.sets.end() || *it != value)
+      own.push_back(setting_text(key, value));
+  return own;
+}
+
+Place place_of(const SideChange& side, const SideChange& other) {
+  const std::vector<std::string> own = own_settings(side, other);
+  // Two operations by themselves that no setting tells apart are the ablation's.
+  const bool elsewhere = side.alone && (!other.alone || (own.empty() && own_settings(other, side).empty()));
+  if (elsewhere || !side.replaces.empty()) return {Kind::kElsewhere};
+  return own.empty() ? Place{Kind::kRecipe} : Place{Kind::kSettings, own};
+}
+
+// Whether what was built, of one side, can be what `run` has: programs of other ages name other members.
+bool fits(const Json& side, const Json& run) {
+  if (!side.is_object() || !run.is_object()) return side == run;
+  for (const auto& [key, value] : side.items())
+    if (const auto it = run.find(key); it != run.end() && *it != value) return false;
+  return true;
+}
+
+// `run`: what the training built whose recipe is asked for.
+void place_by_built(Technique& t, const Json& run) {
+  bool baseline = !t.comparison->built.empty(), variant = baseline;
+  for (const auto& [part, sides] : t.comparison->built.items()) {
+    const auto it = run.find(part);
+    baseline &= it != run.end() && fits(sides[0], *it), variant &= it != run.end() && fits(sides[1], *it);
+  }
+  if (baseline == variant) return;  // not told apart
+  t.baseline.kind = baseline ? Kind::kRecipe : Kind::kElsewhere;
+  t.variant.kind = variant ? Kind::kRecipe : Kind::kElsewhere;
+}
+
+Technique technique_of(const Comparison& c, const Interval& effect, std::size_t result, const RunRecord* run) {
+  Technique t{.comparison = &c,
+      .result = result,
+      .name = c.ablation + ": " + variant_text(c),
+      .effect = effect,
+      .whole_step = is_whole_step(c),
+      .disturbance = disturbance(c)};
+  if (c.against_recipe) {
+    const auto& [baseline, variant] = *c.against_recipe;
+    t.baseline = place_of(baseline, variant), t.variant = place_of(variant, baseline);
+    for (const auto& [key, value] : baseline.sets.items())
+      if (const auto it = variant.sets.find(key); it != variant.sets.end() && *it == value)
+        t.conditions.push_back(setting_text(key, value));
+  } else if (run) {
+    place_by_built(t, run->built);
+  }
+  return t;
+}
+
+// The same on every machine.
+auto identity(const Comparison& c) { return std::tie(c.ablation, c.baseline, c.variant, c.setting, c.repetition); }
+
+// Rows of one technique stand together, where the fastest of them belongs.
+void rank(std::vector<Technique>& rows) {
+  std::map<decltype(identity(*rows[0].comparison)), double> fastest;
+  for (const Technique& t : rows) {
+    const auto [at, fresh] = fastest.emplace(identity(*t.comparison), t.effect.estimate);
+    if (!fresh) at->second = std::min(at->second, t.effect.estimate);
+  }
+  const auto key = [&](const Technique& t) {
+    const auto id = identity(*t.comparison);
+    return std::tuple(fastest.at(id), id, t.result);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Technique& a, const Technique& b) { return key(a) < key(b); });
+}
+
+// Both sides are built alike on purpose; where it is not, a row is not measured.
+bool is_self_test(const Comparison& c) { return c.known_effect || (c.status == "measured" && c.built.empty()); }
+
+void add_self_test(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
+  auto test = std::find_if(tests.begin(), tests.end(),
+      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == c.known_effect; });
+  if (test == tests.end())
+    test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = c.known_effect});
+  const auto e = measured_effect(c);
+  ++test->intervals;
+  if (!e) return;
+  const bool misses_zero = e->low > 0 || e->high < 0;
+  const double truth = c.known_effect.value_or(0);
+  test->found += c.known_effect ? e->low <= truth && truth <= e->high && (truth == 0 || misses_zero) : misses_zero;
+}
+
+std::string reason_of(const Comparison& c) {
+  if (c.status == "measured") return "too few builds for an interval";
+  // of earlier programs, and of a recipe's own check
+  for (const char* gpu : {"CUDA devices only", "is for GPUs"})
+    if (c.reason.find(gpu) != std::string::npos) return "needs a GPU";
+  return c.status == "not_supported" ? c.reason : c.status + ": " + c.reason;
+}
+
+void add_not_measured(std::vector<NotMeasured>& all, const Comparison& c, std::size_t result) {
+  const std::string reason = reason_of(c);
+  auto at = std::find_if(
+      all.begin(), all.end(), [&](const NotMeasured& n) { return n.result == result && n.reason == reason; });
+  if (at == all.end()) at = all.insert(all.end(), {.reason = reason, .result = result});
+  at->comparisons.push_back(&c);
+}
+
+std::vector<const Comparison*> comparisons_of(const std::vector<Technique>& rows, std::size_t result) {
+  std::vector<const Comparison*> out;
+  for (const Technique& t : rows)
+    if (t.result == result) out.push_back(t.comparison);
+  return out;
+}
+
+// The best that a row says of the recipe; nothing where it says nothing.
+std::optional<Advice> advice_of(const Technique& t) {
+  if (!t.whole_step || !t.conditions.empty() || !t.disturbance.empty()) return std::nullopt;
+  const bool other_numbers = t.comparison->promise == "other_work";
+  if (t.is_faster() && t.variant.kind == Kind::kSettings && t.baseline.kind == Kind::kRecipe)
+    return Advice{t.variant.settings, t.effect.estimate, other_numbers};
+  if (!t.is_faster() && t.baseline.kind == Kind::kSettings && t.variant.kind == Kind::kRecipe && !other_numbers)
+    return Advice{t.baseline.settings, 1 / (1 + t.effect.estimate) - 1, other_numbers};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string variant_text(const Comparison& c) {
+  std::string text = c.variant;
+  if (!c.setting.empty()) text.append(", ").append(c.setting);
+  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
+  return text;
+}
+
+bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
+
+std::optional<Interval> measured_effect(const Comparison& c) {
+  return c.status == "measured" ? effect(c.samples) : std::nullopt;
+}
+
+std::string disturbance(const Comparison& c) {
+  const auto e = measured_effect(c);
+  if (!e || e->high - e->low <= 2 * kQuiet) return "";
+  std::string text = format("the interval is %.0f %% wide", 100 * (e->high - e->low));
+  if (const auto p = c.counters.find("preemptions"); p != c.counters.end())
+    text += format(", %.0f preemptions a step", (*p)[1].get<double>());
+  return text;
+}
+
+std::string SelfTest::text() const {
+  const std::string counts = format("%s: %zu of %zu intervals ", ablation.c_str(), found, intervals);
+  if (!truth) return counts + "exclude 0";
+  return counts + (*truth == 0 ? "contain 0" : format("contain %+.1f %% and exclude 0", 100 * *truth)) +
+         (is_proof() ? format(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
+}
+
+Techniques techniques(const std::vector<const RunRecord*>& records) {
+  const auto trained = std::find_if(
+      records.begin(), records.end(), [](const RunRecord* r) { return r->comparisons.empty() && !r->built.empty(); });
+  Techniques all;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    for (const Comparison& c : records[i]->comparisons) {
+      const auto effect = measured_effect(c);
+      if (is_self_test(c)) add_self_test(all.self_tests, c, i);
+      else if (!effect) add_not_measured(all.not_measured, c, i);
+      else {
+        const Technique t = technique_of(c, *effect, i, trained == records.end() ? nullptr : *trained);
+        (t.is_alike() ? all.alike : all.ranked).push_back(t);
+      }
+    }
+  rank(all.ranked), rank(all.alike);
+  return all;
+}
+
+std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t result) {
+  std::map<std::string, Advice> best;
+  for (const Technique& t : ranked) {
+    const auto a = t.result == result ? advice_of(t) : std::nullopt;
+    if (!a) continue;
+    const auto [at, fresh] = best.emplace(t.comparison->ablation, *a);
+    if (!fresh && a->change < at->second.change) at->second = *a;
+  }
+  std::vector<Advice> out;
+  for (auto& [ablation, a] : best) out.push_back(std::move(a));
+  std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) { return a.change < b.change; });
+  return out;
+}
+
+std::string advice_text(const std::vector<Advice>& all) {
+  std::vector<std::string> parts;
+  for (const Advice& a : all)
+    parts.push_back(as_options(a.settings) + format(" (%+.1f %%", 100 * a.change) +
+                    (a.other_numbers ? ", other numbers: check the accuracy)" : ")"));
+  return joined(parts);
+}
+
+std::string place_text(const Technique& t) {
+  const bool baseline_is_yours = t.baseline.kind == Kind::kRecipe;
+  switch (t.variant.kind) {
+    case Kind::kUnknown: return "not recorded";
+    case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": " + t.comparison->baseline + " is faster");
+    case Kind::kSettings: return (baseline_is_yours ? "" : "neither is yours: ") + as_options(t.variant.settings);
+    case Kind::kElsewhere: return baseline_is_yours ? "only in this ablation" : "neither is yours";
+  }
+  return "";
+}
+
+std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
+  std::vector<std::string> names;
+  for (const Comparison* c : rows) {
+    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
+    const bool all = std::none_of(others.begin(), others.end(), same);
+    const std::string name = all ? c->ablation : c->ablation + ": " + c->variant;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return joined(names);
+}
+
+std::string alike_text(const Techniques& all, std::size_t result) {
+  double widest = 0;
+  const std::vector<const Comparison*> rows = comparisons_of(all.alike, result);
+  if (rows.empty()) return "";
+  for (const Technique& t : all.alike)
+    if (t.result == result) widest = std::max({widest, -t.effect.low, t.effect.high});
+  return format("No difference shown, all intervals within +-%.1f %%: ", 100 * widest) +
+         folded_names(rows, comparisons_of(all.ranked, result));
+}
+
+}  // namespace ttt::result
