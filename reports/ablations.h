@@ -13,8 +13,13 @@ namespace ttt::reports {
 // The blocks of one result's comparisons; nothing where it has none.
 Document comparison_blocks(const result::RunRecord& record);
 
-// Each result under its system; where there are several, every heading has the file's name.
-Document ablations(const std::vector<NamedRun>& runs);
+struct AblationOptions {
+  bool details = false;           // every row with builds, promise, cause and counters
+  std::vector<std::string> only;  // ablations by name, in details; empty: all
+};
+// The ranked rows of all results together, or in details each result under its system. Of several results every heading
+// has the file's name. Throws UsageError for an ablation that none of the results has.
+Document ablations(const std::vector<NamedRun>& runs, const AblationOptions& options = {});
 
 // A phase and by how much it changed in a step, seconds.
 struct PhaseChange {

@@ -125,8 +125,11 @@ std::size_t text_width(const std::string& text) {
 
 std::string render_text(const Document& document, std::size_t width) {
   std::string out;
+  bool after_table = false;
   for (const Block& block : document) {
-    if (!out.empty() && !std::holds_alternative<Table>(block)) out += "\n";
+    const bool is_table = std::holds_alternative<Table>(block);
+    if (!out.empty() && (!is_table || after_table)) out += "\n";
+    after_table = is_table;
     if (const auto* h = std::get_if<Heading>(&block)) {
       const std::string text = printable(h->text);
       out.append(text).append("\n").append(std::min(width, text_width(text)), '-').append("\n");

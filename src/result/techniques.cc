@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <set>
 #include <tuple>
 
 namespace ttt::result {
@@ -55,12 +56,13 @@ bool fits(const Json& side, const Json& run) {
 
 // `run`: what the training built whose recipe is asked for.
 void place_by_built(Technique& t, const Json& run) {
-  bool baseline = !t.comparison->built.empty(), variant = baseline;
+  bool baseline = true, variant = true;
   for (const auto& [part, sides] : t.comparison->built.items()) {
     const auto it = run.find(part);
-    baseline &= it != run.end() && fits(sides[0], *it), variant &= it != run.end() && fits(sides[1], *it);
+    if (it == run.end()) return;
+    baseline &= fits(sides[0], *it), variant &= fits(sides[1], *it);
   }
-  if (baseline == variant) return;  // not told apart
+  if (baseline && variant) return;  // not told apart
   t.baseline.kind = baseline ? Kind::kRecipe : Kind::kElsewhere;
   t.variant.kind = variant ? Kind::kRecipe : Kind::kElsewhere;
 }
@@ -71,7 +73,7 @@ Technique technique_of(const Comparison& c, const Interval& effect, std::size_t 
       .name = c.ablation + ": " + variant_text(c),
       .effect = effect,
       .whole_step = is_whole_step(c),
-      .disturbance = disturbance(c)};
+      .disturbed = is_disturbed(c)};
   if (c.against_recipe) {
     const auto& [baseline, variant] = *c.against_recipe;
     t.baseline = place_of(baseline, variant), t.variant = place_of(variant, baseline);
@@ -104,17 +106,21 @@ void rank(std::vector<Technique>& rows) {
 // Both sides are built alike on purpose; where it is not, a row is not measured.
 bool is_self_test(const Comparison& c) { return c.known_effect || (c.status == "measured" && c.built.empty()); }
 
+// Of an earlier program's, that of a repeated baseline alone, which has its name.
+std::optional<double> truth_of(const Comparison& c) {
+  return !c.known_effect && c.variant == c.baseline + " again" ? 0 : c.known_effect;
+}
+
 void add_self_test(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
+  const auto truth = truth_of(c);
   auto test = std::find_if(tests.begin(), tests.end(),
-      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == c.known_effect; });
-  if (test == tests.end())
-    test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = c.known_effect});
-  const auto e = measured_effect(c);
+      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == truth; });
+  if (test == tests.end()) test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = truth});
   ++test->intervals;
+  const auto e = measured_effect(c);
   if (!e) return;
-  const bool misses_zero = e->low > 0 || e->high < 0;
-  const double truth = c.known_effect.value_or(0);
-  test->found += c.known_effect ? e->low <= truth && truth <= e->high && (truth == 0 || misses_zero) : misses_zero;
+  const bool is_shown = e->low > 0 || e->high < 0, covers = !truth || (e->low <= *truth && *truth <= e->high);
+  test->found += covers && (truth == 0 || is_shown);
 }
 
 std::string reason_of(const Comparison& c) {
@@ -133,16 +139,33 @@ void add_not_measured(std::vector<NotMeasured>& all, const Comparison& c, std::s
   at->comparisons.push_back(&c);
 }
 
-std::vector<const Comparison*> comparisons_of(const std::vector<Technique>& rows, std::size_t result) {
-  std::vector<const Comparison*> out;
+std::vector<const Technique*> rows_of(const std::vector<Technique>& rows, std::size_t result) {
+  std::vector<const Technique*> out;
   for (const Technique& t : rows)
-    if (t.result == result) out.push_back(t.comparison);
+    if (t.result == result) out.push_back(&t);
   return out;
+}
+
+std::vector<const Comparison*> comparisons_of(const std::vector<const Technique*>& rows) {
+  std::vector<const Comparison*> out;
+  for (const Technique* t : rows) out.push_back(t->comparison);
+  return out;
+}
+
+// "bucket_bytes, communication: blocking": the ablation alone where no row of it is among the others.
+std::string names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
+  std::set<std::string> sorted;
+  for (const Comparison* c : rows) {
+    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
+    const bool all = std::none_of(others.begin(), others.end(), same);
+    sorted.insert(all ? c->ablation : c->ablation + ": " + c->variant);
+  }
+  return joined({sorted.begin(), sorted.end()});
 }
 
 // The best that a row says of the recipe; nothing where it says nothing.
 std::optional<Advice> advice_of(const Technique& t) {
-  if (!t.whole_step || !t.conditions.empty() || !t.disturbance.empty()) return std::nullopt;
+  if (!t.whole_step || !t.conditions.empty() || t.disturbed) return std::nullopt;
   const bool other_numbers = t.comparison->promise == "other_work";
   if (t.is_faster() && t.variant.kind == Kind::kSettings && t.baseline.kind == Kind::kRecipe)
     return Advice{t.variant.settings, t.effect.estimate, other_numbers};
@@ -160,23 +183,33 @@ std::string variant_text(const Comparison& c) {
   return text;
 }
 
+bool is_disturbed(const Comparison& c) {
+  const auto e = measured_effect(c);
+  return e && e->high - e->low > 2 * kQuiet;
+}
+
 bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
 
 std::optional<Interval> measured_effect(const Comparison& c) {
   return c.status == "measured" ? effect(c.samples) : std::nullopt;
 }
 
-std::string disturbance(const Comparison& c) {
-  const auto e = measured_effect(c);
-  if (!e || e->high - e->low <= 2 * kQuiet) return "";
-  std::string text = format("the interval is %.0f %% wide", 100 * (e->high - e->low));
-  if (const auto p = c.counters.find("preemptions"); p != c.counters.end())
-    text += format(", %.0f preemptions a step", (*p)[1].get<double>());
-  return text;
+std::string disturbance(const std::vector<const Comparison*>& comparisons) {
+  double differ = 0, preemptions = 0;
+  for (const Comparison* c : comparisons) {
+    std::vector<double> builds;
+    for (const auto& rounds : round_effects(c->samples)) builds.push_back(hodges_lehmann(rounds));
+    const auto [least, most] = std::minmax_element(builds.begin(), builds.end());
+    differ = std::max(differ, std::expm1(*most - *least));
+    if (const auto p = c->counters.find("preemptions"); p != c->counters.end())
+      preemptions = std::max(preemptions, (*p)[1].get<double>());
+  }
+  return format("builds differ by %.0f %%, %.0f preemptions a step: the machine was busy. Repeat when quiet.",
+      100 * differ, preemptions);
 }
 
 std::string SelfTest::text() const {
-  const std::string counts = format("%s: %zu of %zu intervals ", ablation.c_str(), found, intervals);
+  const std::string counts = format("%zu of %zu intervals ", found, intervals);
   if (!truth) return counts + "exclude 0";
   return counts + (*truth == 0 ? "contain 0" : format("contain %+.1f %% and exclude 0", 100 * *truth)) +
          (is_proof() ? format(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
@@ -214,18 +247,18 @@ std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t res
   return out;
 }
 
-std::string advice_text(const std::vector<Advice>& all) {
+std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result) {
   std::vector<std::string> parts;
-  for (const Advice& a : all)
+  for (const Advice& a : advice(all.ranked, result))
     parts.push_back(as_options(a.settings) + format(" (%+.1f %%", 100 * a.change) +
                     (a.other_numbers ? ", other numbers: check the accuracy)" : ")"));
-  return joined(parts);
+  return parts.empty() ? std::vector<Remark>{} : std::vector<Remark>{{"change these", joined(parts)}};
 }
 
 std::string place_text(const Technique& t) {
   const bool baseline_is_yours = t.baseline.kind == Kind::kRecipe;
   switch (t.variant.kind) {
-    case Kind::kUnknown: return "not recorded";
+    case Kind::kUnknown: return "not known";
     case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": " + t.comparison->baseline + " is faster");
     case Kind::kSettings: return (baseline_is_yours ? "" : "neither is yours: ") + as_options(t.variant.settings);
     case Kind::kElsewhere: return baseline_is_yours ? "only in this ablation" : "neither is yours";
@@ -233,26 +266,30 @@ std::string place_text(const Technique& t) {
   return "";
 }
 
-std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
-  std::vector<std::string> names;
-  for (const Comparison* c : rows) {
-    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
-    const bool all = std::none_of(others.begin(), others.end(), same);
-    const std::string name = all ? c->ablation : c->ablation + ": " + c->variant;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return joined(names);
-}
-
-std::string alike_text(const Techniques& all, std::size_t result) {
+std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
+  std::vector<Remark> out;
+  const auto shown = rows_of(all.ranked, result), alike = rows_of(all.alike, result);
   double widest = 0;
-  const std::vector<const Comparison*> rows = comparisons_of(all.alike, result);
-  if (rows.empty()) return "";
-  for (const Technique& t : all.alike)
-    if (t.result == result) widest = std::max({widest, -t.effect.low, t.effect.high});
-  return format("No difference shown, all intervals within +-%.1f %%: ", 100 * widest) +
-         folded_names(rows, comparisons_of(all.ranked, result));
+  for (const Technique* t : alike) widest = std::max({widest, -t->effect.low, t->effect.high});
+  if (!alike.empty())
+    out.push_back({"no difference shown", format("all intervals within +-%.1f %%: ", 100 * widest) +
+                                              names(comparisons_of(alike), comparisons_of(shown))});
+  for (const NotMeasured& n : all.not_measured)
+    if (n.result == result) {
+      auto others = comparisons_of(shown);
+      for (const Technique* t : alike) others.push_back(t->comparison);
+      out.push_back({"not measured", n.reason + ": " + names(n.comparisons, others)});
+    }
+  for (const SelfTest& test : all.self_tests)
+    if (test.result == result) out.push_back({test.ablation, test.text()});
+  std::vector<const Comparison*> disturbed, quiet;
+  for (const auto& rows : {shown, alike})
+    for (const Technique* t : rows) (t->disturbed ? disturbed : quiet).push_back(t->comparison);
+  if (!disturbed.empty()) out.push_back({"! disturbed", names(disturbed, quiet) + ": " + disturbance(disturbed)});
+  const auto is_unknown = [](const Technique* t) { return t->variant.kind == Kind::kUnknown; };
+  if (!shown.empty() && std::all_of(shown.begin(), shown.end(), is_unknown))
+    out.push_back({"in your recipe", "not recorded by this file's program; name a result of a training beside it"});
+  return out;
 }
 
 }  // namespace ttt::result

@@ -32,7 +32,7 @@ struct Technique {
   bool whole_step = true;                  // false: of one operation alone
   Place baseline, variant;
   std::vector<std::string> conditions;  // settings of both sides that the recipe has otherwise
-  std::string disturbance;              // see disturbance()
+  bool disturbed = false;               // see is_disturbed()
 
   // 0 is as good an explanation as the estimate.
   bool is_alike() const { return effect.low <= 0 && effect.high >= 0; }
@@ -48,7 +48,7 @@ struct SelfTest {
   std::size_t wanted() const { return intervals - intervals / 8; }
   bool is_proof() const { return intervals >= 8; }  // fewer prove nothing together
   bool holds() const { return found >= wanted(); }
-  // "null: 40 of 40 intervals contain 0 (at least 35 wanted)"
+  // "40 of 40 intervals contain 0 (at least 35 wanted)"
   std::string text() const;
 };
 
@@ -80,21 +80,27 @@ struct Advice {
 // other settings than the recipe's, and what was disturbed. Where no numbers are promised, a baseline is a reference
 // and is not advised.
 std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t result);
-// "--set model.precision=bf16 (-34 %, other numbers: check the accuracy), ..."; "" for none
-std::string advice_text(const std::vector<Advice>& advice);
+
+// One line about several rows: what it is about, and what there is to say.
+struct Remark {
+  std::string subject, text;
+};
+// "change these": "--set model.precision=bf16 (-34.1 %, other numbers: check the accuracy)"; none without advice.
+std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result);
+// Rows without a difference, with the widest of their intervals; what was not measured, by reason; self tests; what was
+// disturbed; and what the result does not record. In names an ablation stands for its rows where it has no others.
+std::vector<Remark> remarks(const Techniques& all, std::size_t result);
 
 // "in your recipe", "--set model.precision=bf16", "only in this ablation".
 std::string place_text(const Technique& technique);
 
-// "bucket_bytes, communication: blocking": the ablation alone where no row of it is in `others`.
-std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others);
-// "No difference shown, all intervals within +-4.4 %: bucket_bytes, ..."; "" where result `result` has no such row.
-std::string alike_text(const Techniques& all, std::size_t result);
-
-// Why a measurement is to be repeated: "builds differ by 25 %, ..."; "" for a quiet one. Half the interval is wider
-// than kQuiet, ten times what a comparison asks for. The widest of a quiet machine of two cores was 4.4 %.
+// An interval is disturbed that reaches further than kQuiet, ten times what a comparison asks for. The widest of a
+// quiet machine reached 4.4 %.
 inline constexpr double kQuiet = 0.05;
-std::string disturbance(const Comparison& comparison);
+bool is_disturbed(const Comparison& comparison);
+// What was seen of it at most, and what to do: "builds differ by 25 %, 260 preemptions a step: the machine was busy.
+// Repeat when quiet." Each has an interval.
+std::string disturbance(const std::vector<const Comparison*>& comparisons);
 
 // Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no
 // phases.
