@@ -111,18 +111,6 @@ std::optional<double> truth_of(const Comparison& c) {
   return !c.known_effect && c.variant == c.baseline + " again" ? 0 : c.known_effect;
 }
 
-void add_self_test(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
-  const auto truth = truth_of(c);
-  auto test = std::find_if(tests.begin(), tests.end(),
-      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == truth; });
-  if (test == tests.end()) test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = truth});
-  ++test->intervals;
-  const auto e = measured_effect(c);
-  if (!e) return;
-  const bool is_shown = e->low > 0 || e->high < 0, covers = !truth || (e->low <= *truth && *truth <= e->high);
-  test->found += covers && (truth == 0 || is_shown);
-}
-
 std::string reason_of(const Comparison& c) {
   if (c.status == "measured") return "too few builds for an interval";
   // of earlier programs, and of a recipe's own check
@@ -176,6 +164,18 @@ std::optional<Advice> advice_of(const Technique& t) {
 
 }  // namespace
 
+void count(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
+  const auto truth = truth_of(c);
+  auto test = std::find_if(tests.begin(), tests.end(),
+      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == truth; });
+  if (test == tests.end()) test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = truth});
+  ++test->intervals;
+  const auto e = measured_effect(c);
+  if (!e) return;
+  const bool is_shown = e->low > 0 || e->high < 0, covers = !truth || (e->low <= *truth && *truth <= e->high);
+  test->found += covers && (truth == 0 || is_shown);
+}
+
 std::string variant_text(const Comparison& c) {
   std::string text = c.variant;
   if (!c.setting.empty()) text.append(", ").append(c.setting);
@@ -222,7 +222,7 @@ Techniques techniques(const std::vector<const RunRecord*>& records) {
   for (std::size_t i = 0; i < records.size(); ++i)
     for (const Comparison& c : records[i]->comparisons) {
       const auto effect = measured_effect(c);
-      if (is_self_test(c)) add_self_test(all.self_tests, c, i);
+      if (is_self_test(c)) count(all.self_tests, c, i);
       else if (!effect) add_not_measured(all.not_measured, c, i);
       else {
         const Technique t = technique_of(c, *effect, i, trained == records.end() ? nullptr : *trained);
