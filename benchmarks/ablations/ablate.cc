@@ -127,8 +127,7 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
             judgement.add(row);
             context.recorder.update([&](result::RunRecord& r) { r.convergence.push_back(row); });
           }};
-  context.announce(std::to_string(plan.pairings.size()) + " comparisons");
-  listener.say(plan.text);
+  context.announce(plan.text);
   context.clock.start_run();
   if (recipe.ablate.peaks_s > 0) {
     at::set_num_threads(threads_of_rank(recipe.train.threads, world.team()));

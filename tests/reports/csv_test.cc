@@ -51,7 +51,7 @@ TEST(Csv, Interval_IsThreeColumns) {
 }
 
 TEST(Csv, OfReportsHasTheirNumbers) {
-  const std::string ablation = render_csv(ablations({{"a.json", test::toy_ablation()}}));
+  const std::string ablation = render_csv(ablations({{"a.json", test::toy_ablation()}}, {.details = true}));
   EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,builds,pairs,"),
       std::string::npos)
       << ablation;
