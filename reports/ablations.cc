@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 
+#include "core/error.h"
+#include "core/nearest.h"
 #include "core/statistics.h"
 #include "reports/command_line.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
+#include "reports/ranking.h"
 #include "reports/run_names.h"
 
 namespace ttt::reports {
@@ -79,18 +84,6 @@ Cell part_cell(const Comparison& c) {
   return cell;
 }
 
-// Quiet machines come to intervals of +-5 % and less; a wider one is of a machine that did something else meanwhile.
-std::string noise_warning(const Comparison& c) {
-  constexpr double kQuiet = 0.05;
-  const auto e = measured_effect(c);
-  if (!e || e->high - e->low <= 2 * kQuiet) return "";
-  std::string text = "! " + variant_text(c) + ": builds differ, the interval is " +
-                     fixed("%.0f %%", 100 * (e->high - e->low)) + " wide";
-  if (const auto p = c.counters.find("preemptions"); p != c.counters.end())
-    text += ", " + amount((*p)[1].get<double>()) + " preemptions a step";
-  return text + ". The machine was busy: repeat when quiet.";
-}
-
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
@@ -105,19 +98,6 @@ Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record
 }
 
 }  // namespace
-
-std::string variant_text(const Comparison& c) {
-  std::string text = c.variant;
-  if (!c.setting.empty()) text.append(", ").append(c.setting);
-  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
-  return text;
-}
-
-bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
-
-std::optional<Interval> measured_effect(const Comparison& c) {
-  return c.status == "measured" ? result::effect(c.samples) : std::nullopt;
-}
 
 std::string finding_text(const Interval& e) {
   if (e.high < 0) return "faster";
@@ -208,7 +188,7 @@ Document comparison_blocks(const result::RunRecord& record) {
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
     for (const Comparison* c : by_name[name])
-      if (const std::string warning = noise_warning(*c); !warning.empty()) d.push_back(Paragraph{warning});
+      if (is_disturbed(*c)) d.push_back(Paragraph{"! " + variant_text(*c) + ": " + result::disturbance({c})});
     if (std::any_of(by_name[name].begin(), by_name[name].end(),
             [](const Comparison* c) { return measured_effect(*c) && c->samples.builds() == 1; }))
       d.push_back(
@@ -229,7 +209,29 @@ Document comparison_blocks(const result::RunRecord& record) {
   return d;
 }
 
-Document ablations(const std::vector<NamedRun>& runs) {
+namespace {
+
+// Leaves what was asked for; nothing asked for is everything.
+void keep_only(std::vector<NamedRun>& runs, const std::vector<std::string>& only) {
+  std::set<std::string> known;
+  const auto is_left_out = [&](const auto& row) {
+    known.insert(row.ablation);
+    return !only.empty() && std::find(only.begin(), only.end(), row.ablation) == only.end();
+  };
+  for (NamedRun& run : runs)
+    std::erase_if(run.record.comparisons, is_left_out), std::erase_if(run.record.convergence, is_left_out);
+  for (const std::string& name : only)
+    if (!known.contains(name))
+      throw UsageError("'" + name + "' is no file, and no ablation of these results. The nearest is '" +
+                       nearest(name, {known.begin(), known.end()}) + "'.");
+}
+
+}  // namespace
+
+Document ablations(const std::vector<NamedRun>& all, const AblationOptions& options) {
+  std::vector<NamedRun> runs = all;
+  keep_only(runs, options.only);
+  if (!options.details && options.only.empty()) return ranked_blocks(runs);
   Document d;
   for (const NamedRun& run : runs) {
     const result::RunRecord& r = run.record;
@@ -252,18 +254,36 @@ Document ablations(const std::vector<NamedRun>& runs) {
 }
 
 static std::function<int()> declare_ablations(CLI::App& command) {
-  const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files of ablate")->required();
+  struct Arguments : FilesArguments {
+    AblationOptions options;
+  };
+  const auto a = std::make_shared<Arguments>();
+  command
+      .add_option("files", a->files,
+          "Result files of ablate. Names of ablations after them: the details of these. A result of a training says "
+          "what is in your recipe, where a file of an earlier program does not")
+      ->required();
+  command.add_flag("--details", a->options.details, "Every comparison: builds, pairs, promise, cause, counters");
   add_output_options(command, a->output);
-  command.footer("Example: report ablations results/ablations.json --format csv > ablations.csv");
+  command.footer(
+      "Example: report ablations results/ablations.json\n"
+      "         report ablations results/ablations.json reducer\n"
+      "         report ablations results/ablations.json --details --format csv > ablations.csv");
   return [a] {
+    const auto is_name = [](const std::string& word) {
+      return word.find_first_of("/.") == std::string::npos && !std::filesystem::exists(word);
+    };
+    const auto names = std::stable_partition(a->files.begin(), a->files.end(), std::not_fn(is_name));
+    a->options.only.assign(names, a->files.end());
+    a->files.erase(names, a->files.end());
+    if (a->files.empty()) throw UsageError("'" + a->options.only[0] + "' is no file. Name a result of ablate first.");
     const Runs all = read_all(a->files);
-    if (!all.runs.empty()) print(ablations(all.runs), a->output);
+    if (!all.runs.empty()) print(ablations(all.runs, a->options), a->output);
     return all.exit_code;
   };
 }
 
-const Command kAblations = {
-    "ablations", "What techniques are worth: effect, interval, finding, cause of each comparison", declare_ablations};
+const Command kAblations = {"ablations",
+    "What techniques are worth, ranked: effect, interval, what is in your recipe; causes in detail", declare_ablations};
 
 }  // namespace ttt::reports

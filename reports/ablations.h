@@ -6,15 +6,20 @@
 
 #include "reports/compare.h"
 #include "reports/document.h"
-#include "result/run_record.h"
+#include "result/techniques.h"
 
 namespace ttt::reports {
 
 // The blocks of one result's comparisons; nothing where it has none.
 Document comparison_blocks(const result::RunRecord& record);
 
-// Each result under its system; where there are several, every heading has the file's name.
-Document ablations(const std::vector<NamedRun>& runs);
+struct AblationOptions {
+  bool details = false;           // every row with builds, promise, cause and counters
+  std::vector<std::string> only;  // ablations by name, in details; empty: all
+};
+// The ranked rows of all results together, or in details each result under its system. Of several results every heading
+// has the file's name. Throws UsageError for an ablation that none of the results has.
+Document ablations(const std::vector<NamedRun>& runs, const AblationOptions& options = {});
 
 // A phase and by how much it changed in a step, seconds.
 struct PhaseChange {
@@ -33,16 +38,6 @@ std::string counters_text(const result::Comparison& comparison, const std::vecto
 
 // The variant's rate of floating-point operations over the machine's matrix multiply; nothing where either is unknown.
 std::optional<double> share_of_peak(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
-
-// The variant, with the setting under which it ran and the number of its repetition where there are several.
-std::string variant_text(const result::Comparison& comparison);
-
-// Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no
-// phases.
-bool is_whole_step(const result::Comparison& comparison);
-
-// Nothing where no time was taken or the builds are too few.
-std::optional<Interval> measured_effect(const result::Comparison& comparison);
 
 // What an interval of a change of time allows to say.
 std::string finding_text(const Interval& change);

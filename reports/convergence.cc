@@ -64,7 +64,31 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   return row;
 }
 
+// In the order of their first training.
+std::vector<std::string> variants_of(const ConvergenceRow& row) {
+  std::vector<std::string> variants;
+  for (const Training& training : row.trainings)
+    if (std::find(variants.begin(), variants.end(), training.variant) == variants.end())
+      variants.push_back(training.variant);
+  return variants;
+}
+
 }  // namespace
+
+std::vector<result::Remark> convergence_remarks(const result::RunRecord& record) {
+  std::vector<result::Remark> out;
+  for (const ConvergenceRow& all : record.convergence) {
+    const Row baseline = variant_row(all, all.baseline);
+    for (const std::string& variant : variants_of(all)) {
+      if (variant == all.baseline) continue;
+      const Row row = variant_row(all, variant);
+      out.push_back({all.ablation, variant + " " + row[2].text + " epochs to target, " + all.baseline + " " +
+                                       baseline[2].text + ": " + row[4].text + " (" + row[5].text + "), " +
+                                       row[6].text + "; reached by " + row[1].text + " and " + baseline[1].text});
+    }
+  }
+  return out;
+}
 
 Document convergence_blocks(const result::RunRecord& record) {
   Document d;
@@ -76,11 +100,7 @@ Document convergence_blocks(const result::RunRecord& record) {
     Table t{.header = {"variant", "reached", "epochs to target", "time to target", "change of epochs", "95 % interval",
                 "finding"},
         .right = {false, true, true, true, true, true, false}};
-    std::vector<std::string> variants;
-    for (const Training& training : row.trainings)
-      if (std::find(variants.begin(), variants.end(), training.variant) == variants.end())
-        variants.push_back(training.variant);
-    for (const std::string& variant : variants) t.rows.push_back(variant_row(row, variant));
+    for (const std::string& variant : variants_of(row)) t.rows.push_back(variant_row(row, variant));
     d.push_back(std::move(t));
   }
   return d;

@@ -229,7 +229,8 @@ std::string html_page(const Inputs& inputs) {
   page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());
   page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
   page.section("steps", "Time of a step", step_plots(n.runs), {});
-  page.section("ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated));
+  page.section(
+      "ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated, {.details = true}));
   std::vector<NamedRun> to_target;
   for (const NamedRun& r : n.runs)
     if (r.record.kind == "time_to_target") to_target.push_back(r);

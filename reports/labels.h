@@ -94,6 +94,10 @@ inline constexpr std::string_view kLabels[] = {
     "calls of a step",
     "of all",
     // Ablations.
+    "whole training step",
+    "one operation alone",
+    "change",
+    "in your recipe",
     "variant",
     "95 % interval",
     "finding",

@@ -78,7 +78,7 @@ int run(int argc, char** argv) {
       "  report machines results                            which machine is faster, and why\n"
       "  report compare a.json b.json                       this run against that one\n"
       "  report html results --out page.html                everything, in a browser\n"
-      "  report ablations results/ablations.json --format csv > ablations.csv\n\n"
+      "  report ablations results/ablations.json            what techniques are worth, ranked\n\n"
       "'report COMMAND --help' says what a command takes. A file that was truncated or edited is named and left out.");
   app.set_version_flag("--version", "report " + result::version_text());
   std::function<int()> chosen;

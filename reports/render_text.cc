@@ -117,7 +117,9 @@ class Text {
   Text(std::size_t width, bool coloured) : width_(width), coloured_(coloured) {}
 
   void add(const Block& block) {
-    if (!out_.empty() && !std::holds_alternative<Table>(block)) out_ += "\n";
+    const bool is_table = std::holds_alternative<Table>(block);
+    if (!out_.empty() && (!is_table || after_table_)) out_ += "\n";
+    after_table_ = is_table;
     if (const auto* h = std::get_if<Heading>(&block)) {
       const std::string text = printable(h->text);
       add_lines(text, true);
@@ -200,7 +202,7 @@ class Text {
   }
 
   std::size_t width_;
-  bool coloured_;
+  bool coloured_, after_table_ = false;
   std::string out_;
 };
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 
 #include "core/statistics.h"
-#include "reports/ablations.h"
 #include "reports/checkpoints.h"
 #include "reports/command_line.h"
-#include "reports/convergence.h"
 #include "reports/gpus.h"
 #include "reports/numbers.h"
 #include "reports/preflight.h"
+#include "reports/ranking.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
 #include "result/result_file.h"
@@ -258,9 +257,8 @@ Document show_run(const RunRecord& record) {
   const Document checks = preflight_blocks(record);
   d.insert(d.end(), checks.begin(), checks.end());
   if (!record.comparisons.empty() || !record.convergence.empty()) {
-    const Document trained = convergence_blocks(record), rows = comparison_blocks(record);
-    d.insert(d.end(), trained.begin(), trained.end());
-    d.insert(d.end(), rows.begin(), rows.end());
+    const Document ranked = ranked_blocks({{"", record}});
+    d.insert(d.end(), ranked.begin(), ranked.end());
   } else if (record.kind != "roofline" && record.kind != "preflight") {  // which have no training
     add_factors(record, d);
     add_clocks(record, d);

@@ -6,12 +6,15 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "app/progress.h"
 #include "comm/world.h"
 #include "core/error.h"
 #include "embedded_recipes.h"
 #include "eval/mask_rcnn.h"
 #include "index.h"
+#include "measure/ending.h"
 #include "measure/judge.h"
+#include "measure/pair_run.h"
 #include "measure/peaks.h"
 #include "measure/runner.h"
 #include "run/launch.h"
@@ -97,10 +100,8 @@ void check(const AblateRecipe& recipe) {
 }
 
 // With the numbers that the recipe leaves to the launch. `built` of a comparison has what a side changes.
-// A batch that the ranks cannot share is refused by the sides that use it.
 result::Json resolved_settings(AblateRecipe recipe, const comm::World& world) {
-  if (recipe.train.global_batch == 0) resolve_batch(recipe.train, world.team());
-  recipe.train.threads = threads_of_rank(recipe.train.threads, world.team());
+  resolve(recipe, world);
   return result::fields_json(recipe);
 }
 
@@ -109,23 +110,24 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
   const Plan plan = make_plan(chosen(recipe.ablate), recipe, world);
   context.recorder.update([&](result::RunRecord& r) { r.recipe.settings = resolved_settings(recipe, world); });
   Judgement judgement;
-  const Listener listener{.say =
-                              [&](const std::string& line) {
-                                if (world.rank() == 0 && !context.options.quiet)
-                                  std::fprintf(stderr, "%s\n", line.c_str());
-                              },
+  const bool speaks = world.rank() == 0 && !context.options.quiet;
+  harness::StatusLine progress({.enabled = speaks});
+  const Listener listener{.say = [&](const std::string& line) { progress.note(line); },
+      .now = speaks ? std::function([&](const std::string& line) { progress.show(line); }) : nullptr,
       .row =
-          [&](const Pairing& pairing, const result::Comparison& row) {
-            judgement.add(pairing, row);
+          [&](const result::Comparison& row) {
+            judgement.add(row);
             context.recorder.update([&](result::RunRecord& r) { r.comparisons.push_back(row); });
+            if (result::is_disturbed(row) && !row.known_effect)
+              context.recorder.warn(
+                  row.ablation + ": " + result::variant_text(row) + ": " + result::disturbance({&row}));
           },
       .converged =
           [&](const result::ConvergenceRow& row) {
             judgement.add(row);
             context.recorder.update([&](result::RunRecord& r) { r.convergence.push_back(row); });
           }};
-  context.announce(std::to_string(plan.pairings.size()) + " comparisons");
-  listener.say(plan.text);
+  context.announce(plan.text);
   context.clock.start_run();
   if (recipe.ablate.peaks_s > 0) {
     at::set_num_threads(threads_of_rank(recipe.train.threads, world.team()));
@@ -135,6 +137,8 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
   }
   run_plan(plan, recipe, world, context, listener);
   context.clock.end_run();
+  progress.finish();
+  if (speaks) std::fputs(ending(context.recorder.snapshot()).c_str(), stdout);
   return judgement.outcome();
 }
 

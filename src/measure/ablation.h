@@ -86,8 +86,8 @@ struct Ablation {
 };
 
 // Reasons for `unsupported`.
-std::string needs_ranks(const Capabilities& here);                          // one rank does not communicate
-std::string needs_cuda(const Capabilities& here, const std::string& what);  // `what` exists on CUDA devices only
+std::string needs_ranks(const Capabilities& here);  // one rank does not communicate
+std::string needs_cuda(const Capabilities& here);
 
 // Makes a step take about 15 ms on one thread, so that many measurements take minutes.
 void make_steps_small(train::Recipe& recipe);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "measure/train_arm.h"
+#include "settings/fields_json.h"
 
 namespace ttt::ablations {
 namespace {
@@ -68,6 +69,20 @@ std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, co
   return arm(bench);
 }
 
+result::SideChange side_change(
+    const Pairing& pairing, const Variant& variant, train::Recipe recipe, const comm::World& world) {
+  train::Recipe set = recipe;
+  if (pairing.setting.change) pairing.setting.change(set);
+  if (variant.change) variant.change(set);
+  Components components = components_of(set);
+  if (variant.components) variant.components(components);
+  result::SideChange out{.replaces = components.replaced(), .alone = pairing.setting.arm || variant.arm};
+  resolve(recipe, world), resolve(set, world);
+  for (const Json& change : result::fields_changed(result::field_table(recipe), result::field_table(set)))
+    out.sets[change["key"].get<std::string>()] = change["value"];
+  return out;
+}
+
 // Means over steps of several builds, of each side.
 class SideMeans {
  public:
@@ -96,9 +111,12 @@ struct Refused {
 class PairRun final : public harness::Builder {
  public:
   PairRun(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits, const comm::World& world,
-      const harness::RunContext& context)
-      : pairing_(pairing), recipe_(recipe), limits_(limits), world_(world), context_(context),
-        control_(world.communicator()), row_(empty_row(pairing)) {}
+      const harness::RunContext& context, const std::function<void(const harness::Sofar&)>& told)
+      : pairing_(pairing), recipe_(recipe), limits_(limits), world_(world), context_(context), told_(told),
+        control_(world.communicator()), row_(empty_row(pairing)) {
+    row_.against_recipe = {
+        side_change(pairing, pairing.baseline, recipe, world), side_change(pairing, pairing.variant, recipe, world)};
+  }
 
   Comparison run() {
     try {
@@ -150,6 +168,8 @@ class PairRun final : public harness::Builder {
     usage_.add(usage_a, usage_b, weight);
   }
 
+  void told(const harness::Sofar& sofar) override { told_(sofar); }
+
   bool interrupted() override {
     double asked = context_.signals.requested() ? 1 : 0;
     control_->all_reduce_max(&asked, 1);
@@ -176,6 +196,7 @@ class PairRun final : public harness::Builder {
   const PairLimits& limits_;
   const comm::World& world_;
   const harness::RunContext& context_;
+  const std::function<void(const harness::Sofar&)>& told_;
   const std::unique_ptr<comm::Communicator> control_;
   std::unique_ptr<Arm> a_, b_;
   double step_s_ = 0;  // the last one of the gate
@@ -185,7 +206,14 @@ class PairRun final : public harness::Builder {
 
 }  // namespace
 
+void resolve(train::Recipe& recipe, const comm::World& world) {
+  if (recipe.train.global_batch == 0) resolve_batch(recipe.train, world.team());
+  recipe.train.threads = threads_of_rank(recipe.train.threads, world.team());
+}
+
 result::Comparison empty_row(const Pairing& p) {
+  // none, or the planted one
+  const double known = (1 + p.variant.planted) / (1 + p.baseline.planted) - 1;
   return {.ablation = p.ablation,
       .question = p.question,
       .expectation = p.expectation,
@@ -196,12 +224,14 @@ result::Comparison empty_row(const Pairing& p) {
       .factors = p.factors,
       .repetition = p.repetition,
       .promise = promise_name(p.promise),
-      .promised_difference = p.promise == Promise::kClose ? p.rtol : 0};
+      .promised_difference = p.promise == Promise::kClose ? p.rtol : 0,
+      .known_effect = p.built_alike ? std::optional(known) : std::nullopt};
 }
 
 result::Comparison run_pair(const Pairing& pairing, const train::Recipe& recipe, const PairLimits& limits,
-    const comm::World& world, const harness::RunContext& context) {
-  return PairRun(pairing, recipe, limits, world, context).run();
+    const comm::World& world, const harness::RunContext& context,
+    const std::function<void(const harness::Sofar&)>& told) {
+  return PairRun(pairing, recipe, limits, world, context, told).run();
 }
 
 }  // namespace ttt::ablations

@@ -156,6 +156,9 @@ class Measurement {
       else if (counted_s >= lost_s || (build < settings_.builds && spent_s_ - begun_s >= share_s)) break;
     }
     builder_.measured(counted);
+    const double of_least_s =
+        spent_s_ / static_cast<double>(build + 1) * static_cast<double>(settings_.builds - build - 1);
+    builder_.told({build + 1, settings_.builds, std::max({0.0, settings_.limit_s - spent_s_, of_least_s}), samples_});
   }
 
   void warm_up(Rounds& rounds, double limit_s) {

@@ -44,6 +44,13 @@ struct Sides {
   double step_s = 0;   // a step, about, alike on all ranks; read of the first build
 };
 
+// How far a measurement is, after a build.
+struct Sofar {
+  std::int64_t builds = 0, least = 0;  // done, and wanted at least
+  double left_s = 0;                   // until its limit, or the least builds
+  const result::PairedSamples& samples;
+};
+
 // Makes the sides, and hears how far their measurement is. Collective where the arms are.
 class Builder {
  public:
@@ -52,6 +59,7 @@ class Builder {
   virtual Sides build(std::int64_t number, bool variant_first) = 0;
   virtual void warm() {}                                          // from here on, the build's rounds count
   virtual void measured([[maybe_unused]] std::int64_t rounds) {}  // the build's last round is over; so many counted
+  virtual void told([[maybe_unused]] const Sofar& sofar) {}       // after measured()
   // asked after each round, alike on all ranks; true ends the measurement
   virtual bool interrupted() { return false; }
 };

@@ -6,9 +6,11 @@
 #include <set>
 #include <sstream>
 
+#include "app/progress.h"
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/parallel.h"
+#include "core/statistics.h"
 #include "measure/background_load.h"
 #include "measure/convergence.h"
 #include "measure/pair_run.h"
@@ -59,9 +61,27 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
   throw UsageError("There is no ablation '" + name + "'." + nearest_and(name, known, "'ablate --list' names all."));
 }
 
-std::string heading(const Comparison& row, bool repeated) {
+std::string counted(std::size_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+
+// "+-0.9 %" is known from six builds on.
+std::string sofar_text(const harness::Sofar& sofar) {
+  std::vector<double> builds;
+  for (const auto& rounds : result::round_effects(sofar.samples)) builds.push_back(hodges_lehmann(rounds));
+  char text[160];
+  std::snprintf(text, sizeof text, "build %lld/%lld  %+.1f %%", static_cast<long long>(sofar.builds),
+      static_cast<long long>(std::max(sofar.builds, sofar.least)), 100 * std::expm1(hodges_lehmann(builds)));
+  std::string out = text;
+  if (const auto e = result::effect(sofar.samples)) {
+    std::snprintf(text, sizeof text, " +-%.1f", 50 * (e->high - e->low));
+    out += text;
+  }
+  return out;
+}
+
+// Numbered where one comparison is repeated, the first included.
+std::string name_of(const Comparison& row, bool repeated) {
   return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
-         (repeated ? " #" + std::to_string(row.repetition + 1) : "") + " against " + row.baseline + ": ";
+         (repeated ? " #" + std::to_string(row.repetition + 1) : "");
 }
 
 }  // namespace
@@ -79,9 +99,7 @@ std::string needs_ranks(const Capabilities& here) {
   return here.ranks > 1 ? "" : "one rank has nobody to send to: start it with mpirun -n 2 or more";
 }
 
-std::string needs_cuda(const Capabilities& here, const std::string& what) {
-  return here.device == "cuda" ? "" : what + " exists on CUDA devices only";
-}
+std::string needs_cuda(const Capabilities& here) { return here.device == "cuda" ? "" : "needs a GPU"; }
 
 void make_steps_small(train::Recipe& r) {
   r.data.short_side = r.data.long_side = 64;
@@ -133,6 +151,32 @@ void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
     if (p.promise == Promise::kBitwise) p.promise = Promise::kClose, p.rtol = kRounding;
 }
 
+// "4 comparisons of 2 ablations, at most 3 min", and what stands beside these minutes.
+static std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe) {
+  std::int64_t trainings = 0, epochs = 0;
+  std::size_t measured = 0;
+  double limits_s = 0;
+  for (const Pairing& p : plan.pairings)
+    if (p.unsupported.empty()) ++measured, limits_s += limit_s(p, recipe.ablate);
+  for (const Ablation& a : plan.trainings) {
+    const auto n = static_cast<std::int64_t>(a.variants.size()) *
+                   (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
+    train::Recipe one = recipe;
+    if (a.convergence.change) a.convergence.change(one);
+    trainings += n, epochs += n * one.train.epochs;
+  }
+  std::string text = counted(measured, "comparison") + " of " + counted(ablations, "ablation") + ", at most " +
+                     std::to_string(static_cast<std::int64_t>(std::ceil(std::min(plan.budget_s, limits_s) / 60))) +
+                     " min (longer where " + counted(static_cast<std::size_t>(recipe.ablate.builds), "build") +
+                     " of each take longer)";
+  if (measured < plan.pairings.size())
+    text += "; " + std::to_string(plan.pairings.size() - measured) + " cannot run here";
+  if (trainings > 0)
+    text += "; before, and not in these minutes, " + counted(static_cast<std::size_t>(trainings), "training") +
+            " of at most " + std::to_string(epochs) + " epochs in all";
+  return text;
+}
+
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world) {
   if (const std::int64_t n = recipe.ablate.builds; n != 1 && (n < 6 || n % harness::kBuildTurns != 0))
     throw UsageError("ablate.builds = " + std::to_string(n) +
@@ -147,33 +191,7 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
     for (const Ablation& a : ablations)
       if (a.convergence.seeds > 0) plan.trainings.push_back(a);
   plan.budget_s = budget_s(plan.pairings, recipe.ablate);
-  std::int64_t measured = 0, trainings = 0, epochs = 0, longest = 0;
-  double limits_s = 0;
-  for (const Pairing& p : plan.pairings)
-    if (p.unsupported.empty()) ++measured, limits_s += limit_s(p, recipe.ablate);
-  for (const Ablation& a : plan.trainings) {
-    const auto n = static_cast<std::int64_t>(a.variants.size()) *
-                   (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
-    train::Recipe one = recipe;
-    if (a.convergence.change) a.convergence.change(one);
-    trainings += n, epochs += n * one.train.epochs, longest = std::max(longest, one.train.epochs);
-  }
-  char text[400];
-  std::snprintf(text, sizeof text,
-      "plan: %zu ablations (%s), %lld comparisons to measure, %zu that cannot run here; about %.0f min of measuring, "
-      "less where intervals are narrow early, "
-      "more where steps are so long that the least number of builds (%lld) takes longer than a comparison's share",
-      ablations.size(), recipe.ablate.design.c_str(), static_cast<long long>(measured),
-      plan.pairings.size() - static_cast<std::size_t>(measured), std::ceil(std::min(plan.budget_s, limits_s) / 60),
-      static_cast<long long>(recipe.ablate.builds));
-  plan.text = text;
-  if (trainings > 0) {
-    std::snprintf(text, sizeof text,
-        "; before that, and not in these minutes, %lld trainings to a target, each of at most %lld epochs "
-        "(%lld in all): how long an epoch takes is not known before",
-        static_cast<long long>(trainings), static_cast<long long>(longest), static_cast<long long>(epochs));
-    plan.text += text;
-  }
+  plan.text = plan_text(plan, ablations.size(), recipe);
   return plan;
 }
 
@@ -213,8 +231,9 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
     listener.converged(row);
   }
   const auto control = world.communicator();
-  std::int64_t left =
+  const std::int64_t all =
       std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });
+  std::int64_t left = all;
   std::unique_ptr<BackgroundLoad> load;
   for (const Pairing& p : plan.pairings) {
     Comparison row = empty_row(p);
@@ -234,8 +253,14 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
                                   .max_rounds = c.max_rounds},
           .gate_steps = static_cast<int>(c.gate_steps),
           .observed_steps = static_cast<int>(c.observed_steps)};
+      const std::string place = "[" + std::to_string(all - left) + "/" + std::to_string(all) + "] ";
+      const auto told = [&](const harness::Sofar& sofar) {
+        if (listener.now)
+          listener.now(place + name_of(row, p.repetitions > 1) + "  " + sofar_text(sofar) + "  " +
+                       harness::duration_text(sofar.left_s) + " left at most");
+      };
       try {
-        row = run_pair(p, recipe, limits, world, context);
+        row = run_pair(p, recipe, limits, world, context, told);
         // agreed over the ranks (a loss that is not finite): the others can still be measured
       } catch (const Incorrect& e) {
         row.status = "incorrect", row.reason = e.what();
@@ -243,9 +268,10 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
         row.status = "not_supported", row.reason = e.what();
       }
     }
-    listener.say(heading(row, p.repetitions > 1) +
-                 (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
-    listener.row(p, row);
+    if (row.status != "not_supported")  // which the end says, by reason
+      listener.say(name_of(row, p.repetitions > 1) + " against " + row.baseline + ": " +
+                   (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
+    listener.row(row);
     if (row.samples.stopped == "interrupted")
       throw Interrupted("Interrupted. What was measured until then is in the result.");
   }
@@ -255,9 +281,11 @@ std::string effect_text(const Comparison& c) {
   const auto e = result::effect(c.samples);
   if (!e) return "too few builds for an interval";
   char text[160];
-  std::snprintf(text, sizeof text, "step time %+.2f %% (95 %%: %+.2f to %+.2f), %zu pairs in %zu builds, stopped: %s",
-      100 * e->estimate, 100 * e->low, 100 * e->high, c.samples.size(), c.samples.builds(), c.samples.stopped.c_str());
-  return text;
+  std::snprintf(text, sizeof text, "%+.2f %% (95 %%: %+.2f to %+.2f), %s", 100 * e->estimate, 100 * e->low,
+      100 * e->high, counted(c.samples.builds(), "build").c_str());
+  return text + std::string(c.samples.stopped == "time" ? ", stopped by the time limit: more with "
+                                                          "--set ablate.limit_s and ablate.budget_s"
+                                                        : "");
 }
 
 }  // namespace ttt::ablations

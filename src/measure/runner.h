@@ -101,8 +101,9 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
 // Who is told, as it happens.
 struct Listener {
   std::function<void(const std::string& line)> say;  // for people
+  std::function<void(const std::string& line)> now;  // how far it is; empty on ranks that print nothing
   // for the result: what was measured before an interruption stays
-  std::function<void(const Pairing& pairing, const result::Comparison& row)> row;
+  std::function<void(const result::Comparison& row)> row;
   std::function<void(const result::ConvergenceRow& row)> converged;
 };
 
@@ -110,7 +111,7 @@ struct Listener {
 void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener);
 
-// "step time -12.30 % (95 %: -12.90 to -11.80), 160 pairs in 10 builds, stopped: precise"
+// "-12.30 % (95 %: -12.90 to -11.80), 10 builds"
 std::string effect_text(const result::Comparison& comparison);
 
 }  // namespace ttt::ablations

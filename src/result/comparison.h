@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,27 @@ std::optional<Interval> step_change(const PairedSamples& samples);
 
 using Pairs = Named<std::array<double, 2>>;  // of baseline and variant
 
+// How one side differs from the recipe that the comparison was started with.
+struct SideChange {
+  // By key, with its value; what the setting changes for both sides is on both.
+  Json sets = Json::object();
+  std::vector<std::string> replaces;  // components that the recipe makes otherwise
+  bool alone = false;                 // an operation by itself, or another launch: no training step of the recipe
+
+  template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
+    v.template described<Named<Anything>>("sets", s.sets, "settings that the recipe has otherwise");
+    v("replaces", s.replaces, "components that the recipe makes otherwise");
+    v("alone", s.alone, "an operation by itself, or another launch: no training step of the recipe");
+  }
+};
+struct AgainstRecipe {
+  SideChange baseline, variant;
+
+  template <class Self, class Visitor> static void fields(Self& a, Visitor&& v) {
+    v("baseline", a.baseline, ""), v("variant", a.variant, "");
+  }
+};
+
 // One row of an ablation.
 struct Comparison {
   std::string ablation, question, expectation, baseline, variant;
@@ -99,6 +121,8 @@ struct Comparison {
   double promised_difference = 0, largest_difference = 0;  // relative, of a loss, over gate_steps; promised: of close
   std::int64_t gate_steps = 0;
   Json built = Json::object();  // what differs: {"reducer": [baseline, variant]}
+  std::optional<AgainstRecipe> against_recipe;
+  std::optional<double> known_effect;  // of a self test: what the interval must contain
   // Mean seconds of a step by phase: over the rounds of samples.phases. Of earlier versions, without these, settling
   // steps included.
   Json phases = Json::object();  // {"forward": [baseline, variant]}
@@ -124,6 +148,8 @@ struct Comparison {
       gate("largest_difference", c.largest_difference, "of a loss, relative", at_least(0));
     });
     v.template described<Named<std::array<Anything, 2>>>("built", c.built, "what differs, of baseline and variant");
+    v.optional("against_recipe", c.against_recipe, "how each side differs from the recipe");
+    v.optional("known_effect", c.known_effect, "of a self test: what the interval must contain");
     v.template described<Pairs>("phase_s", c.phases, "mean seconds of a step, of baseline and variant");
     v.template later_described<Pairs>("counters", c.counters, "means over a step, sums over ranks");
     v("samples", c.samples, "");

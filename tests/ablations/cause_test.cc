@@ -141,7 +141,7 @@ TEST(Cause, OfMeansAloneIsNotKnown) {
   for (const result::Comparison& c : r.comparisons) {
     EXPECT_TRUE(c.samples.phases.empty());
     EXPECT_FALSE(reports::cause(c));
-    const auto e = reports::measured_effect(c);
+    const auto e = result::measured_effect(c);
     if (!e || (e->low <= 0 && e->high >= 0)) continue;
     ++shown;
     EXPECT_EQ(reports::cause_text(c),

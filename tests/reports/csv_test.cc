@@ -54,7 +54,7 @@ TEST(Csv, Interval_IsThreeColumns) {
 }
 
 TEST(Csv, OfReportsHasTheirNumbers) {
-  const std::string ablation = test::csv_of(ablations({{"a.json", test::toy_ablation()}}));
+  const std::string ablation = test::csv_of(ablations({{"a.json", test::toy_ablation()}}, {.details = true}));
   EXPECT_NE(ablation.find("variant,step time [%],95 % interval low [%],95 % interval high [%],finding,builds,pairs,"),
       std::string::npos)
       << ablation;

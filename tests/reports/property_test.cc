@@ -87,7 +87,8 @@ TEST(Property, FileOrder_DoesNotMatter) {
   NamedRun a{"a", test::toy_ablation()}, b{"b", test::toy_ablation()};
   b.record.comparisons[0].ablation = "other";
   for (double& s : b.record.comparisons[0].samples.variant_s) s *= 2;
-  EXPECT_EQ(lines(render_text(ablations({a, b}), 200)), lines(render_text(ablations({b, a}), 200)));
+  EXPECT_EQ(lines(render_text(ablations({a, b}, {.details = true}), 200)),
+      lines(render_text(ablations({b, a}, {.details = true}), 200)));
 }
 
 TEST(Property, PrintedTime_IsTheSample) {
@@ -213,7 +214,7 @@ Printed everything(const RunRecord& r) {
   other.kind = r.kind;
   p.add("compare", compare({{"a", r}, {"b", other}}));
   p.add("score", score({{"a", r}}));
-  p.add("ablations", ablations({{"a", r}}));
+  p.add("ablations", ablations({{"a", r}}, {.details = true}));
   p.add("accuracy", accuracy({{"a", r}}, {.thresholds = {0.45}, .interpolate = true}));
   if (r.trace) p.add("timeline", timeline({{"a", r}}));
   if (r.steps.size() == 0) return p;

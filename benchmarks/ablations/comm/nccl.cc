@@ -8,7 +8,7 @@ Variant asked(const char* name, const comm::NcclTuning& tuning) {
 }
 
 std::string several_gpus(const Capabilities& here) {
-  const std::string gpus = needs_cuda(here, "NCCL");
+  const std::string gpus = needs_cuda(here);
   return gpus.empty() ? needs_ranks(here) : gpus;
 }
 

@@ -14,9 +14,7 @@ Ablation ablate_device_transform() {
           "where workers are what a step waits for.",
       .promise = Promise::kBitwise,
       .variants = {transform("by the workers", "host"), transform("by a kernel", "device")},
-      .unsupported = [](const Capabilities& here) {
-        return needs_cuda(here, "A device beside the workers' processor");
-      }};
+      .unsupported = needs_cuda};
 }
 
 }  // namespace ttt::ablations

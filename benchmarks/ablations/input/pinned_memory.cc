@@ -21,9 +21,7 @@ Ablation ablate_pinned_memory() {
       .promise = Promise::kBitwise,
       .variants = {copies("pageable", false, false), copies("pinned", true, false),
           copies("pinned with copy stream", true, true)},
-      .unsupported = [](const Capabilities& here) {
-        return needs_cuda(here, "A choice of the memory from which batches are copied to the device");
-      }};
+      .unsupported = needs_cuda};
 }
 
 }  // namespace ttt::ablations

@@ -17,7 +17,7 @@ Ablation ablate_cuda_graphs() {
       .expectation = "Launches vanish from the host's critical path: most at one image a GPU.",
       .promise = Promise::kBitwise,
       .variants = {level("none"), level("parts"), level("full")},
-      .unsupported = [](const Capabilities& here) { return needs_cuda(here, "CUDA Graphs"); }};
+      .unsupported = needs_cuda};
 }
 
 }  // namespace ttt::ablations

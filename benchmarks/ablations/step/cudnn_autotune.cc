@@ -110,7 +110,7 @@ Ablation ablate_cudnn_autotune() {
           convolution("64 filters 3x3 on 32x64x64x64", Calls::kKnown),
           convolution("64 filters 3x3 on 32x64x64x64, its first call", Calls::kFirst),
           convolution("64 filters 3x3, a new shape in every step", Calls::kNewShapes)},
-      .unsupported = [](const Capabilities& here) { return needs_cuda(here, "cuDNN's autotuning"); }};
+      .unsupported = needs_cuda};
 }
 
 }  // namespace ttt::ablations

@@ -1,0 +1,295 @@
+#include "result/techniques.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <tuple>
+
+namespace ttt::result {
+namespace {
+
+using Kind = Place::Kind;
+
+template <class... Args> std::string format(const char* pattern, Args... args) {
+  char text[256];
+  std::snprintf(text, sizeof text, pattern, args...);
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* separator = ", ") {
+  std::string out;
+  for (const std::string& part : parts) out.append(out.empty() ? "" : separator).append(part);
+  return out;
+}
+
+std::string setting_text(const std::string& key, const Json& value) {
+  return key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+std::string as_options(const std::vector<std::string>& settings) { return "--set " + joined(settings, " --set "); }
+
+// What `side` sets and `other` does not, or otherwise.
+std::vector<std::string> own_settings(const SideChange& side, const SideChange& other) {
+  std::vector<std::string> own;
+  for (const auto& [key, value] : side.sets.items())
+    if (const auto it = other.sets.find(key); it == other.sets.end() || *it != value)
+      own.push_back(setting_text(key, value));
+  return own;
+}
+
+Place place_of(const SideChange& side, const SideChange& other) {
+  const std::vector<std::string> own = own_settings(side, other);
+  // Two operations by themselves that no setting tells apart are the ablation's.
+  const bool elsewhere = side.alone && (!other.alone || (own.empty() && own_settings(other, side).empty()));
+  if (elsewhere || !side.replaces.empty()) return {Kind::kElsewhere};
+  return own.empty() ? Place{Kind::kRecipe} : Place{Kind::kSettings, own};
+}
+
+// Whether what was built, of one side, can be what `run` has: programs of other ages name other members.
+bool fits(const Json& side, const Json& run) {
+  if (!side.is_object() || !run.is_object()) return side == run;
+  for (const auto& [key, value] : side.items())
+    if (const auto it = run.find(key); it != run.end() && *it != value) return false;
+  return true;
+}
+
+// `run`: what the training built whose recipe is asked for.
+void place_by_built(Technique& t, const Json& run) {
+  bool baseline = true, variant = true;
+  for (const auto& [part, sides] : t.comparison->built.items()) {
+    const auto it = run.find(part);
+    if (it == run.end()) return;
+    baseline &= fits(sides[0], *it), variant &= fits(sides[1], *it);
+  }
+  if (baseline && variant) return;  // not told apart
+  t.baseline.kind = baseline ? Kind::kRecipe : Kind::kElsewhere;
+  t.variant.kind = variant ? Kind::kRecipe : Kind::kElsewhere;
+}
+
+Technique technique_of(const Comparison& c, const Interval& effect, std::size_t result, const RunRecord* run) {
+  Technique t{.comparison = &c,
+      .result = result,
+      .name = c.ablation + ": " + variant_text(c),
+      .effect = effect,
+      .whole_step = is_whole_step(c),
+      .disturbed = is_disturbed(c)};
+  if (c.against_recipe) {
+    const auto& [baseline, variant] = *c.against_recipe;
+    t.baseline = place_of(baseline, variant), t.variant = place_of(variant, baseline);
+    for (const auto& [key, value] : baseline.sets.items())
+      if (const auto it = variant.sets.find(key); it != variant.sets.end() && *it == value)
+        t.conditions.push_back(setting_text(key, value));
+  } else if (run) {
+    place_by_built(t, run->built);
+  }
+  return t;
+}
+
+// The same on every machine.
+auto identity(const Comparison& c) { return std::tie(c.ablation, c.baseline, c.variant, c.setting, c.repetition); }
+
+// Rows of one technique stand together, where the fastest of them belongs.
+void rank(std::vector<Technique>& rows) {
+  std::map<decltype(identity(*rows[0].comparison)), double> fastest;
+  for (const Technique& t : rows) {
+    const auto [at, fresh] = fastest.emplace(identity(*t.comparison), t.effect.estimate);
+    if (!fresh) at->second = std::min(at->second, t.effect.estimate);
+  }
+  const auto key = [&](const Technique& t) {
+    const auto id = identity(*t.comparison);
+    return std::tuple(fastest.at(id), id, t.result);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Technique& a, const Technique& b) { return key(a) < key(b); });
+}
+
+// Both sides are built alike on purpose; where it is not, a row is not measured.
+bool is_self_test(const Comparison& c) { return c.known_effect || (c.status == "measured" && c.built.empty()); }
+
+// Of an earlier program's, that of a repeated baseline alone, which has its name.
+std::optional<double> truth_of(const Comparison& c) {
+  return !c.known_effect && c.variant == c.baseline + " again" ? 0 : c.known_effect;
+}
+
+std::string reason_of(const Comparison& c) {
+  if (c.status == "measured") return "too few builds for an interval";
+  // of earlier programs, and of a recipe's own check
+  for (const char* gpu : {"CUDA devices only", "is for GPUs"})
+    if (c.reason.find(gpu) != std::string::npos) return "needs a GPU";
+  return c.status == "not_supported" ? c.reason : c.status + ": " + c.reason;
+}
+
+void add_not_measured(std::vector<NotMeasured>& all, const Comparison& c, std::size_t result) {
+  const std::string reason = reason_of(c);
+  auto at = std::find_if(
+      all.begin(), all.end(), [&](const NotMeasured& n) { return n.result == result && n.reason == reason; });
+  if (at == all.end()) at = all.insert(all.end(), {.reason = reason, .result = result});
+  at->comparisons.push_back(&c);
+}
+
+std::vector<const Technique*> rows_of(const std::vector<Technique>& rows, std::size_t result) {
+  std::vector<const Technique*> out;
+  for (const Technique& t : rows)
+    if (t.result == result) out.push_back(&t);
+  return out;
+}
+
+std::vector<const Comparison*> comparisons_of(const std::vector<const Technique*>& rows) {
+  std::vector<const Comparison*> out;
+  for (const Technique* t : rows) out.push_back(t->comparison);
+  return out;
+}
+
+// "bucket_bytes, communication: blocking": the ablation alone where no row of it is among the others.
+std::string names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
+  std::set<std::string> sorted;
+  for (const Comparison* c : rows) {
+    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
+    const bool all = std::none_of(others.begin(), others.end(), same);
+    sorted.insert(all ? c->ablation : c->ablation + ": " + c->variant);
+  }
+  return joined({sorted.begin(), sorted.end()});
+}
+
+// The best that a row says of the recipe; nothing where it says nothing.
+std::optional<Advice> advice_of(const Technique& t) {
+  if (!t.whole_step || !t.conditions.empty() || t.disturbed) return std::nullopt;
+  const bool other_numbers = t.comparison->promise == "other_work";
+  if (t.is_faster() && t.variant.kind == Kind::kSettings && t.baseline.kind == Kind::kRecipe)
+    return Advice{t.variant.settings, t.effect.estimate, other_numbers};
+  if (!t.is_faster() && t.baseline.kind == Kind::kSettings && t.variant.kind == Kind::kRecipe && !other_numbers)
+    return Advice{t.baseline.settings, 1 / (1 + t.effect.estimate) - 1, other_numbers};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void count(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
+  const auto truth = truth_of(c);
+  auto test = std::find_if(tests.begin(), tests.end(),
+      [&](const SelfTest& t) { return t.result == result && t.ablation == c.ablation && t.truth == truth; });
+  if (test == tests.end()) test = tests.insert(tests.end(), {.ablation = c.ablation, .result = result, .truth = truth});
+  ++test->intervals;
+  const auto e = measured_effect(c);
+  if (!e) return;
+  const bool is_shown = e->low > 0 || e->high < 0, covers = !truth || (e->low <= *truth && *truth <= e->high);
+  test->found += covers && (truth == 0 || is_shown);
+}
+
+std::string variant_text(const Comparison& c) {
+  std::string text = c.variant;
+  if (!c.setting.empty()) text.append(", ").append(c.setting);
+  if (c.repetition > 0) text.append(" #").append(std::to_string(c.repetition + 1));
+  return text;
+}
+
+bool is_disturbed(const Comparison& c) {
+  const auto e = measured_effect(c);
+  return e && e->high - e->low > 2 * kQuiet;
+}
+
+bool is_whole_step(const Comparison& c) { return c.status != "measured" || !c.phases.empty(); }
+
+std::optional<Interval> measured_effect(const Comparison& c) {
+  return c.status == "measured" ? effect(c.samples) : std::nullopt;
+}
+
+std::string disturbance(const std::vector<const Comparison*>& comparisons) {
+  double differ = 0, preemptions = 0;
+  for (const Comparison* c : comparisons) {
+    std::vector<double> builds;
+    for (const auto& rounds : round_effects(c->samples)) builds.push_back(hodges_lehmann(rounds));
+    const auto [least, most] = std::minmax_element(builds.begin(), builds.end());
+    differ = std::max(differ, std::expm1(*most - *least));
+    if (const auto p = c->counters.find("preemptions"); p != c->counters.end())
+      preemptions = std::max(preemptions, (*p)[1].get<double>());
+  }
+  return format("builds differ by %.0f %%, %.0f preemptions a step: the machine was busy. Repeat when quiet.",
+      100 * differ, preemptions);
+}
+
+std::string SelfTest::text() const {
+  const std::string counts = format("%zu of %zu intervals ", found, intervals);
+  if (!truth) return counts + "exclude 0";
+  return counts + (*truth == 0 ? "contain 0" : format("contain %+.1f %% and exclude 0", 100 * *truth)) +
+         (is_proof() ? format(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
+}
+
+Techniques techniques(const std::vector<const RunRecord*>& records) {
+  const auto trained = std::find_if(
+      records.begin(), records.end(), [](const RunRecord* r) { return r->comparisons.empty() && !r->built.empty(); });
+  Techniques all;
+  for (std::size_t i = 0; i < records.size(); ++i)
+    for (const Comparison& c : records[i]->comparisons) {
+      const auto effect = measured_effect(c);
+      if (is_self_test(c)) count(all.self_tests, c, i);
+      else if (!effect) add_not_measured(all.not_measured, c, i);
+      else {
+        const Technique t = technique_of(c, *effect, i, trained == records.end() ? nullptr : *trained);
+        (t.is_alike() ? all.alike : all.ranked).push_back(t);
+      }
+    }
+  rank(all.ranked), rank(all.alike);
+  return all;
+}
+
+std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t result) {
+  std::map<std::string, Advice> best;
+  for (const Technique& t : ranked) {
+    const auto a = t.result == result ? advice_of(t) : std::nullopt;
+    if (!a) continue;
+    const auto [at, fresh] = best.emplace(t.comparison->ablation, *a);
+    if (!fresh && a->change < at->second.change) at->second = *a;
+  }
+  std::vector<Advice> out;
+  for (auto& [ablation, a] : best) out.push_back(std::move(a));
+  std::stable_sort(out.begin(), out.end(), [](const Advice& a, const Advice& b) { return a.change < b.change; });
+  return out;
+}
+
+std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result) {
+  std::vector<std::string> parts;
+  for (const Advice& a : advice(all.ranked, result))
+    parts.push_back(as_options(a.settings) + format(" (%+.1f %%", 100 * a.change) +
+                    (a.other_numbers ? ", other numbers: check the accuracy)" : ")"));
+  return parts.empty() ? std::vector<Remark>{} : std::vector<Remark>{{"change these", joined(parts)}};
+}
+
+std::string place_text(const Technique& t) {
+  const bool baseline_is_yours = t.baseline.kind == Kind::kRecipe;
+  switch (t.variant.kind) {
+    case Kind::kUnknown: return "not known";
+    case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": " + t.comparison->baseline + " is faster");
+    case Kind::kSettings: return (baseline_is_yours ? "" : "neither is yours: ") + as_options(t.variant.settings);
+    case Kind::kElsewhere: return baseline_is_yours ? "only in this ablation" : "neither is yours";
+  }
+  return "";
+}
+
+std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
+  std::vector<Remark> out;
+  const auto shown = rows_of(all.ranked, result), alike = rows_of(all.alike, result);
+  double widest = 0;
+  for (const Technique* t : alike) widest = std::max({widest, -t->effect.low, t->effect.high});
+  if (!alike.empty())
+    out.push_back({"no difference shown", format("all intervals within +-%.1f %%: ", 100 * widest) +
+                                              names(comparisons_of(alike), comparisons_of(shown))});
+  for (const NotMeasured& n : all.not_measured)
+    if (n.result == result) {
+      auto others = comparisons_of(shown);
+      for (const Technique* t : alike) others.push_back(t->comparison);
+      out.push_back({"not measured", n.reason + ": " + names(n.comparisons, others)});
+    }
+  for (const SelfTest& test : all.self_tests)
+    if (test.result == result) out.push_back({test.ablation, test.text()});
+  std::vector<const Comparison*> disturbed, quiet;
+  for (const auto& rows : {shown, alike})
+    for (const Technique* t : rows) (t->disturbed ? disturbed : quiet).push_back(t->comparison);
+  if (!disturbed.empty()) out.push_back({"! disturbed", names(disturbed, quiet) + ": " + disturbance(disturbed)});
+  const auto is_unknown = [](const Technique* t) { return t->variant.kind == Kind::kUnknown; };
+  if (!shown.empty() && std::all_of(shown.begin(), shown.end(), is_unknown))
+    out.push_back({"in your recipe", "not recorded by this file's program; name a result of a training beside it"});
+  return out;
+}
+
+}  // namespace ttt::result

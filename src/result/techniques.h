@@ -1,0 +1,119 @@
+// Techniques as ranked rows: the comparisons of one result or several, those without a difference folded, and what to
+// change in the recipe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "result/run_record.h"
+
+namespace ttt::result {
+
+// Where one side of a comparison stands towards the recipe that the comparison was started with.
+struct Place {
+  enum class Kind {
+    kUnknown,   // not recorded, and no run tells
+    kRecipe,    // the recipe as it is
+    kSettings,  // other settings alone
+    kElsewhere  // only in the ablation's file, or of a run that was named: not that run's
+  };
+  Kind kind = Kind::kUnknown;
+  std::vector<std::string> settings = {};  // "model.precision=bf16"
+};
+
+// A comparison that has an interval.
+struct Technique {
+  const Comparison* comparison = nullptr;  // of the record
+  std::size_t result = 0;                  // index of the record
+  std::string name;                        // "reducer: bucketed", with the setting where there is one
+  Interval effect;                         // relative change of the time, variant / baseline - 1
+  bool whole_step = true;                  // false: of one operation alone
+  Place baseline, variant;
+  std::vector<std::string> conditions;  // settings of both sides that the recipe has otherwise
+  bool disturbed = false;               // see is_disturbed()
+
+  // 0 is as good an explanation as the estimate.
+  bool is_alike() const { return effect.low <= 0 && effect.high >= 0; }
+  bool is_faster() const { return effect.high < 0; }
+};
+
+// Repetitions of one comparison whose effect is known: does the measuring find it?
+//
+// Of n intervals n / 8 may miss: 5 of 40, 2 of 20. Where each misses with 5 %, more than 5 of 40 do in 1.4 % of such
+// proofs, and more than 2 of 20 in 7.5 %. Those of the harness miss less (measure/paired.h).
+struct SelfTest {
+  std::string ablation;
+  std::size_t result = 0;
+  std::optional<double> truth;           // of results of earlier programs unknown
+  std::size_t intervals = 0, found = 0;  // that contain the truth, and exclude 0 where the truth does
+  std::size_t wanted() const { return intervals - intervals / 8; }
+  bool is_proof() const { return intervals >= 8; }  // fewer prove nothing together
+  bool holds() const { return found >= wanted(); }
+  // "40 of 40 intervals contain 0 (at least 35 wanted)"
+  std::string text() const;
+};
+
+// Adds a repetition to the test that it is of.
+void count(std::vector<SelfTest>& tests, const Comparison& comparison, std::size_t result = 0);
+
+// Comparisons without a number, by the reason.
+struct NotMeasured {
+  std::string reason;  // "needs a GPU"
+  std::size_t result = 0;
+  std::vector<const Comparison*> comparisons;
+};
+
+struct Techniques {
+  std::vector<Technique> ranked;  // with a difference, the fastest first; of several results, a technique's together
+  std::vector<Technique> alike;   // without, in the same order
+  std::vector<SelfTest> self_tests;
+  std::vector<NotMeasured> not_measured;
+};
+
+// The rows of all records, which must outlive them. Results of earlier programs do not record what a side changes. The
+// first result of a training among `records` then tells, by what was built.
+Techniques techniques(const std::vector<const RunRecord*>& records);
+
+// A setting of the recipe that made a whole step faster.
+struct Advice {
+  std::vector<std::string> settings;  // "train.reducer.kind=blocking"
+  double change = 0;                  // of the step's time, negative
+  bool other_numbers = false;         // no promise: accuracy is to be checked
+};
+// Of the rows of one result, the best of each ablation, the largest gain first. It leaves out what was measured under
+// other settings than the recipe's, and what was disturbed. Where no numbers are promised, a baseline is a reference
+// and is not advised.
+std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t result);
+
+// One line about several rows: what it is about, and what there is to say.
+struct Remark {
+  std::string subject, text;
+};
+// "change these": "--set model.precision=bf16 (-34.1 %, other numbers: check the accuracy)"; none without advice.
+std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result);
+// Rows without a difference, with the widest of their intervals; what was not measured, by reason; self tests; what was
+// disturbed; and what the result does not record. In names an ablation stands for its rows where it has no others.
+std::vector<Remark> remarks(const Techniques& all, std::size_t result);
+
+// "in your recipe", "--set model.precision=bf16", "only in this ablation".
+std::string place_text(const Technique& technique);
+
+// An interval is disturbed that reaches further than kQuiet, ten times what a comparison asks for. The widest of a
+// quiet machine reached 4.4 %.
+inline constexpr double kQuiet = 0.05;
+bool is_disturbed(const Comparison& comparison);
+// What was seen of it at most, and what to do: "builds differ by 25 %, 260 preemptions a step: the machine was busy.
+// Repeat when quiet." Each has an interval.
+std::string disturbance(const std::vector<const Comparison*>& comparisons);
+
+// Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no
+// phases.
+bool is_whole_step(const Comparison& comparison);
+// Nothing where no time was taken or the builds are too few.
+std::optional<Interval> measured_effect(const Comparison& comparison);
+// The variant, with the setting under which it ran and the number of its repetition where there are several.
+std::string variant_text(const Comparison& comparison);
+
+}  // namespace ttt::result

@@ -1,0 +1,122 @@
+// Techniques as rows: what is folded, how rows are ranked, where a side stands towards the recipe.
+#include "result/techniques.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/rng.h"
+#include "tests/support/toy_record.h"
+
+namespace ttt::result {
+namespace {
+
+// Builds of one round each, whose variant takes `centre` times the baseline's time, give or take `spread`.
+Comparison row(const std::string& ablation, double centre, double spread = 0, std::uint64_t seed = 1) {
+  Comparison c = test::toy_ablation().comparisons[0];
+  c.ablation = ablation;
+  Stream random(random_bits(seed, Purpose::kTest, 3));
+  for (std::size_t i = 0; i < c.samples.size(); ++i)
+    c.samples.variant_s[i] = c.samples.baseline_s[i] * (centre + random.uniform(-spread, spread));
+  return c;
+}
+
+// The variant sets `variant`, the baseline `baseline`.
+Comparison with_sides(Comparison c, const Json& baseline, const Json& variant) {
+  c.against_recipe = {{.sets = baseline}, {.sets = variant}};
+  return c;
+}
+
+Technique only_row(const Comparison& c) {
+  static RunRecord record;
+  record.comparisons = {c};
+  return techniques({&record}).ranked.at(0);
+}
+
+TEST(Techniques, Rows_FoldedExactlyWithZero) {
+  RunRecord record;
+  for (std::uint64_t n = 0; n < 200; ++n)
+    record.comparisons.push_back(row("a" + std::to_string(n), 0.9 + 0.001 * static_cast<double>(n), 0.05, n));
+  const Techniques all = techniques({&record});
+  EXPECT_EQ(all.ranked.size() + all.alike.size(), 200u);
+  ASSERT_TRUE(all.ranked.size() > 20 && all.alike.size() > 20);
+  for (const auto& rows : {all.ranked, all.alike})
+    for (const Technique& t : rows) {
+      EXPECT_LE(t.effect.low, t.effect.estimate);
+      EXPECT_GE(t.effect.high, t.effect.estimate);
+    }
+  for (const Technique& t : all.ranked) EXPECT_TRUE(t.effect.low > 0 || t.effect.high < 0);
+  for (const Technique& t : all.alike) EXPECT_TRUE(t.effect.low <= 0 && t.effect.high >= 0);
+}
+
+TEST(Techniques, Ranking_IsTotal) {
+  RunRecord record;
+  for (int n = 0; n < 30; ++n) record.comparisons.push_back(row("a" + std::to_string(n), n % 3 ? 1.2 : 0.8));
+  std::vector<std::string> first;
+  for (int turn = 0; turn < 10; ++turn) {
+    std::rotate(record.comparisons.begin(), record.comparisons.begin() + 7, record.comparisons.end());
+    std::vector<std::string> names;
+    double before = -1;
+    for (const Technique& t : techniques({&record}).ranked) {
+      EXPECT_GE(t.effect.estimate, before);
+      names.push_back(t.name), before = t.effect.estimate;
+    }
+    if (first.empty()) first = names;
+    EXPECT_EQ(names, first);
+  }
+}
+
+TEST(Techniques, Sides_TellWhatRecipeHas) {
+  const Json none = Json::object(), bf16 = {{"model.precision", "bf16"}}, blocking = {{"kind", "blocking"}};
+  EXPECT_EQ(place_text(only_row(with_sides(row("p", 0.7), none, bf16))), "--set model.precision=bf16");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 1.1), blocking, none))), "in your recipe: blocking is faster");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, none))), "in your recipe");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, {{"kind", "flat"}}))),
+      "neither is yours: --set kind=flat");
+  // what both sides set is a condition, and no difference of theirs
+  const Technique both = only_row(with_sides(row("w", 0.9), {{"n", 2}}, {{"n", 2}, {"data.workers", 1}}));
+  EXPECT_EQ(place_text(both), "--set data.workers=1");
+  EXPECT_EQ(both.conditions, std::vector<std::string>{"n=2"});
+  Comparison replaced = with_sides(row("o", 0.9), none, none);
+  replaced.against_recipe->variant.replaces = {"optimizer"};
+  EXPECT_EQ(place_text(only_row(replaced)), "only in this ablation");
+  EXPECT_EQ(place_text(only_row(row("x", 0.9))), "not known");
+}
+
+TEST(Techniques, Advice_OnlyWhatRecipeLacks) {
+  const Json none = Json::object(), on = {{"x", "on"}};
+  RunRecord record;
+  record.comparisons = {with_sides(row("a", 0.7), none, on), with_sides(row("b", 1.25), {{"y", "off"}}, none),
+      with_sides(row("c", 0.5), {{"n", 2}}, {{"n", 2}, {"z", 1}}), with_sides(row("d", 0.5), {{"u", 1}}, none)};
+  record.comparisons[0].promise = "other_work";
+  const auto remarks = advice_remarks(techniques({&record}), 0);
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_EQ(remarks[0].text, "--set x=on (-30.0 %, other numbers: check the accuracy), --set y=off (-20.0 %)");
+}
+
+TEST(Techniques, EarlierFile_RunTellsByBuilt) {
+  RunRecord ablation, run;
+  ablation.comparisons = {row("reducer", 1.1)};
+  ablation.comparisons[0].built = {{"reducer", {{{"kind", "blocking"}}, {{"kind", "bucketed"}}}}};
+  run.built = {{"reducer", {{"kind", "bucketed"}, {"bytes", 1}}}};
+  EXPECT_EQ(place_text(techniques({&ablation, &run}).ranked[0]), "in your recipe: blocking is faster");
+}
+
+TEST(Techniques, SelfTests_CountTheirTruth) {
+  RunRecord record;
+  for (int n = 0; n < 40; ++n) {
+    record.comparisons.push_back(row("null", n < 36 ? 1 : 1.1));
+    record.comparisons.back().known_effect = 0;
+  }
+  const SelfTest test = techniques({&record}).self_tests.at(0);
+  EXPECT_EQ(test.text(), "36 of 40 intervals contain 0 (at least 35 wanted)");
+  EXPECT_TRUE(test.holds());
+}
+
+TEST(Techniques, WideInterval_IsDisturbed) {
+  EXPECT_FALSE(is_disturbed(row("a", 1, 0.001)));
+  EXPECT_TRUE(is_disturbed(row("a", 1, 0.4)));
+}
+
+}  // namespace
+}  // namespace ttt::result
