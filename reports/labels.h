@@ -131,6 +131,9 @@ inline constexpr std::string_view kLabels[] = {
     "images/s of a step, median",
     "time of a step, median [ms]",
     "95 % interval of its ratio",
+    "change",
+    "p, n",
+    "geometric mean",
     // Scores.
     "start to stop",
     "counts",
