@@ -31,6 +31,24 @@ GroupChange group_change(const std::vector<double>& a, const std::vector<double>
 
 namespace {
 
+std::string signed_percent(double share) { return fixed("%+.2f %%", 100 * share); }
+
+std::string interval_text(const GroupChange& c) {
+  return fixed("%+.2f to %+.2f %%", 100 * c.interval->low, 100 * c.interval->high);
+}
+
+}  // namespace
+
+Cell change_cell(const GroupChange& c) {
+  Cell cell((c.is_shown() ? "" : "~ ") + signed_percent(c.estimate), 100 * c.estimate, "%");
+  if (!c.interval) return cell;
+  cell.text += " (" + interval_text(c) + ")";
+  cell.values.insert(cell.values.end(), {100 * c.interval->low, 100 * c.interval->high});
+  return cell;
+}
+
+namespace {
+
 using result::Json;
 using Tuple = std::vector<std::string>;
 
@@ -58,10 +76,17 @@ struct Grid {
   std::vector<Line> lines;  // those of one metric stand together
 };
 
+// The result without its samples, which no key names.
+Json document_of(result::RunRecord r) {
+  r.steps.truncate(0);
+  r.comparisons.clear(), r.accuracy.clear(), r.events.clear(), r.trace.reset(), r.telemetry.reset();
+  return to_json(r);
+}
+
 std::vector<Entry> entries_of(
     const std::vector<Group>& groups, std::vector<Json>& documents, const Filter& filter, std::vector<Sample>& all) {
   for (const Group& g : groups)
-    for (const NamedRun& run : g.runs) documents.push_back(to_json(run.record));
+    for (const NamedRun& run : g.runs) documents.push_back(document_of(run.record));
   std::vector<Entry> entries;
   std::size_t document = 0;
   for (const Group& g : groups)
@@ -151,8 +176,6 @@ Grid grid_of(const std::vector<Entry>& entries, const Projection& row, const Pro
   return g;
 }
 
-std::string signed_percent(double share) { return fixed("%+.2f %%", 100 * share); }
-
 // "95.228 ± 2 %"
 Cell median_cell(const char* form, const std::vector<double>& samples) {
   if (samples.empty()) return "-";
@@ -163,19 +186,9 @@ Cell median_cell(const char* form, const std::vector<double>& samples) {
   return cell;
 }
 
-std::string interval_text(const GroupChange& c) {
-  return fixed("%+.2f to %+.2f %%", 100 * c.interval->low, 100 * c.interval->high);
-}
 std::string runs_text(const GroupChange& c) { return "n=" + std::to_string(c.runs_a) + "+" + std::to_string(c.runs_b); }
-std::string p_text(const GroupChange& c) { return fixed("p=%.3f ", c.p) + runs_text(c); }
-
-// "-28.60 % (-31.90 to -24.20 %)"; "~" before what is not shown.
-Cell change_cell(const GroupChange& c) {
-  Cell cell((c.is_shown() ? "" : "~ ") + signed_percent(c.estimate), 100 * c.estimate, "%");
-  if (!c.interval) return cell;
-  cell.text += " (" + interval_text(c) + ")";
-  cell.values.insert(cell.values.end(), {100 * c.interval->low, 100 * c.interval->high});
-  return cell;
+std::string p_text(const GroupChange& c) {
+  return (c.runs_a > 1 && c.runs_b > 1 ? fixed("p=%.3f ", c.p) : "") + runs_text(c);
 }
 
 std::optional<GroupChange> change_of(const Line& line, std::size_t side) {
@@ -317,7 +330,7 @@ std::string answer(const Grid& g, const std::string& metric, std::size_t side) {
     return ratio_text(titles, line, m.of_side[side] / m.of_side[0] - 1, std::nullopt,
                "geometric mean of " + std::to_string(m.rows) + " rows, " +
                    medians_text(line, m.of_side[0], m.of_side[side])) +
-           "; the rows have the intervals).";
+           ").";
   }
   const auto change = change_of(line, side);
   if (!change) return metric + " is not in both " + titles[0] + " and " + titles[1] + ".";

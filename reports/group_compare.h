@@ -14,12 +14,15 @@ namespace ttt::reports {
 // By how much the median of `b` differs from that of `a`, b / a - 1. METRICS.md has the method.
 struct GroupChange {
   double estimate = 0;
-  std::optional<Bounds> interval;  // 95 %; it holds the estimate. None for fewer than four runs of either
+  std::optional<Bounds> interval;  // 95 %; it holds the estimate. None for too few runs: four of each side suffice
   double p = 1;                    // of the Mann-Whitney test
   std::size_t runs_a = 0, runs_b = 0;
   bool is_shown() const { return interval && (interval->low > 0 || interval->high < 0); }
 };
 GroupChange group_change(const std::vector<double>& a, const std::vector<double>& b);  // positive numbers, some of each
+
+// "-28.60 % (-31.90 to -24.20 %)", with "~" before a change that is not shown.
+Cell change_cell(const GroupChange& change);
 
 inline constexpr std::size_t kLeastRuns = 4;  // of both sides, for an interval of 95 %
 

@@ -45,8 +45,8 @@ class Filter {
 };
 
 // A list of keys, each perhaps with an order: `train.reducer.kind@(blocking bucketed), system.world_size@num`.
-// The order of a key's values is that of their appearance, unless @alpha, @num or a list of values is given; a list
-// leaves out the subjects that have another value. Throws UsageError as a filter does.
+// Values come in the order of their appearance, unless @alpha, @num or a list is given. A list leaves out subjects with
+// another value. Throws UsageError as a filter does.
 class Projection {
  public:
   Projection(const std::string& option, const std::string& expression);

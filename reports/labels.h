@@ -134,6 +134,11 @@ inline constexpr std::string_view kLabels[] = {
     "change",
     "p, n",
     "geometric mean",
+    // A number over commits.
+    "history",
+    "started",
+    "before",
+    "after",
     // Scores.
     "start to stop",
     "counts",

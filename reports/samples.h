@@ -32,8 +32,8 @@ struct Sample {
   Better better = Better::kLower;
   double value = 0;
 };
-// The run's metrics; its metrics of accuracy in the evaluation that reached the target, else in the last; the medians
-// of its peaks; of an ablation the median time of each baseline's step.
+// The run's metrics, the medians of its peaks, and of an ablation the median time of each baseline's step. Accuracy is
+// that of the evaluation that reached the target, else of the last one.
 std::vector<Sample> samples_of(const result::RunRecord& record);
 
 // Throws UsageError with the nearest name where no sample is of the metric `name`.

@@ -150,6 +150,7 @@ Table identity(const std::vector<Side>& sides) {
       for (std::size_t c = 0; c < row.size(); ++c)
         if (std::find(columns[c].begin(), columns[c].end(), row[c]) == columns[c].end()) columns[c].push_back(row[c]);
     }
+    if (columns[0].size() > 1) columns[0] = {std::to_string(columns[0].size()) + " files"};
     Row cells = {side.title};
     for (const Values& values : columns) cells.push_back(joined(values));
     t.rows.push_back(std::move(cells));

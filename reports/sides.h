@@ -1,4 +1,4 @@
-// What stands side by side in a comparison: groups of runs, each run perhaps alone.
+// Sides of a comparison: groups of runs, each run perhaps alone.
 #pragma once
 
 #include <string>

@@ -1,0 +1,18 @@
+// A number over commits: one series of each machine, with the steps in it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reports/command_line.h"
+#include "reports/compare.h"
+#include "reports/document.h"
+
+namespace ttt::reports {
+
+// Throws UsageError where no run has the metric.
+Document history(const std::vector<NamedRun>& runs, const std::string& metric);
+
+std::function<int()> declare_history(CLI::App& command);
+
+}  // namespace ttt::reports
