@@ -30,15 +30,24 @@ struct Split {
   double strength = 0;
   std::size_t at = 0;
 };
-Split strongest_split(const std::vector<double>& ranks) {
-  const std::size_t n = ranks.size();
-  Split best;
-  double below = 0;  // sum of the ranks before `at`
-  for (std::size_t at = 1; at + kLeastSamples <= n; ++at) {
-    below += ranks[at - 1];
-    const double strength = std::abs(below) / std::sqrt(static_cast<double>(at * (n - at)));
-    if (at >= kLeastSamples && strength > best.strength) best = {strength, at};
+// The strongest place within [begin, end), by sums of the ranks before each sample.
+void look(const std::vector<double>& sums, std::size_t begin, std::size_t end, Split& best) {
+  const double all = sums[end] - sums[begin], n = static_cast<double>(end - begin);
+  for (std::size_t at = begin + kLeastSamples; at + kLeastSamples <= end; ++at) {
+    const double t = static_cast<double>(at - begin);
+    const double strength = std::abs(sums[at] - sums[begin] - t / n * all) / std::sqrt(t * (n - t) / n);
+    if (strength > best.strength) best = {strength, at};
   }
+}
+
+// Over all stretches of these lengths, each half a length after the one before: a step up does not hide one down.
+Split strongest_split(const std::vector<double>& ranks) {
+  std::vector<double> sums = {0};
+  for (const double r : ranks) sums.push_back(sums.back() + r);
+  Split best;
+  for (std::size_t length = ranks.size(); length >= 2 * kLeastSamples; length = length * 7 / 10)
+    for (std::size_t begin = 0; begin < ranks.size(); begin += length / 2)
+      look(sums, begin, std::min(begin + length, ranks.size()), best);
   return best;
 }
 

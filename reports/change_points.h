@@ -10,8 +10,9 @@ inline constexpr double kFalseAlarms = 0.01;  // of series without a step, the s
 
 // Index of the first sample after each step, ascending. Three samples or more lie on each side.
 // Pettitt's statistic (Applied Statistics 28, 1979) compares the ranks of both sides of a place. The largest one
-// counts, each over its own deviation. It is a step where at most kFalseAlarms of random orders of the series reach it,
-// as in MongoDB's detector (Daly et al., ICPE 2020). Then both sides are searched alike. No distribution is assumed.
+// counts, each over its own deviation, over the series and stretches of it (seeded binary segmentation, Kovacs et al.,
+// Biometrika 110, 2023). It is a step where at most kFalseAlarms of random orders of the series reach it, as in
+// MongoDB's detector (Daly et al., ICPE 2020). Then both sides are searched alike. No distribution is assumed.
 std::vector<std::size_t> change_points(const std::vector<double>& series);
 
 }  // namespace ttt::reports

@@ -218,32 +218,4 @@ Document compare(const std::vector<NamedRun>& runs, bool all_keys) {
   return d;
 }
 
-static std::function<int()> declare_compare(CLI::App& command) {
-  const auto a = std::make_shared<FilesArguments>();
-  command
-      .add_option("files", a->files,
-          "Result files; the first is what the others are compared with. MLPerf logs and "
-          "results/published/*.json stand beside them in a table")
-      ->required();
-  add_output_options(command, a->output);
-  command.footer(
-      "Example: report compare this_machine.json that_machine.json\n         report compare mine.json "
-      "results/published/mlperf_v3.0_maskrcnn.json");
-  return [a] {
-    const Mixed all = read_mixed(a->files);
-    const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
-    Document d;
-    if (!others || all.inputs.runs.size() > 1) d = compare(all.inputs.runs);
-    if (others) {
-      const Document beside = beside_published(all.inputs);
-      d.insert(d.end(), beside.begin(), beside.end());
-    }
-    print(d, a->output);
-    return all.exit_code;
-  };
-}
-
-const Command kCompare = {
-    "compare", "Results side by side, each with its ratio to the first: two machines, two commits", declare_compare};
-
 }  // namespace ttt::reports

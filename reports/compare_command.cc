@@ -1,10 +1,11 @@
-#include "reports/compare_command.h"
-
+// The command line of `report compare`.
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <memory>
 
 #include "core/error.h"
+#include "reports/command_line.h"
 #include "reports/group_compare.h"
 #include "reports/run_names.h"
 
@@ -71,8 +72,6 @@ int compare_pairs(const CompareArguments& a) {
   return all.exit_code;
 }
 
-}  // namespace
-
 std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<CompareArguments>();
   command
@@ -108,5 +107,11 @@ std::function<int()> declare_compare(CLI::App& command) {
     return grouped ? compare_in_groups(*a) : compare_pairs(*a);
   };
 }
+
+}  // namespace
+
+const Command kCompare = {"compare",
+    "Machines, commits or groups of runs against the first: medians, changes, intervals, p; a gate for CI",
+    declare_compare};
 
 }  // namespace ttt::reports

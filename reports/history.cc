@@ -5,6 +5,7 @@
 
 #include "core/statistics.h"
 #include "reports/change_points.h"
+#include "reports/command_line.h"
 #include "reports/follow.h"
 #include "reports/group_compare.h"
 #include "reports/groups.h"
@@ -118,7 +119,7 @@ Document history(const std::vector<NamedRun>& runs, const std::string& metric) {
   return d;
 }
 
-std::function<int()> declare_history(CLI::App& command) {
+static std::function<int()> declare_history(CLI::App& command) {
   struct Arguments {
     std::vector<std::string> files;
     std::string metric = "time to target";
@@ -139,5 +140,8 @@ std::function<int()> declare_history(CLI::App& command) {
     return inputs.exit_code();
   };
 }
+
+const Command kHistory = {
+    "history", "A number over commits, a series of each machine, with the steps in it", declare_history};
 
 }  // namespace ttt::reports

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "reports/command_line.h"
 #include "reports/compare.h"
 #include "reports/document.h"
 
@@ -12,7 +11,5 @@ namespace ttt::reports {
 
 // Throws UsageError where no run has the metric.
 Document history(const std::vector<NamedRun>& runs, const std::string& metric);
-
-std::function<int()> declare_history(CLI::App& command);
 
 }  // namespace ttt::reports
