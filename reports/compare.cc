@@ -207,7 +207,7 @@ Document compare(const std::vector<NamedRun>& runs, bool all_keys) {
     sides.push_back({letters(i), {&runs[i]}});
     if (i > 0) d.push_back(Paragraph{answer(runs[0], runs[i], letters(i))});
   }
-  d.push_back(identity(sides));
+  d.push_back(Heading{"Comparison with A"}), d.push_back(identity(sides));
   const bool to_target = runs[0].record.kind == "time_to_target";
   d.push_back(to_target ? target_factors(runs) : measured_rates(runs));
   Table warnings = cautions(sides, {.ignored = {}, .all = all_keys});

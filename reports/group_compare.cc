@@ -420,7 +420,7 @@ GroupComparison compare_groups(const std::vector<Group>& groups, const GroupOpti
   const std::string metric = leading_metric(g, o.metric);
   GroupComparison c;
   for (std::size_t s = 1; s < g.sides.size(); ++s) c.document.push_back(Paragraph{answer(g, metric, s)});
-  c.document.push_back(identity(g.sides));
+  c.document.push_back(Heading{"Comparison with " + g.sides[0].title}), c.document.push_back(identity(g.sides));
   add_tables(g, c.document);
   for (const Projection* p : {&row, &col})
     for (const std::string& key : p->keys()) meant.push_back(settings_key(key));

@@ -9,7 +9,6 @@
 #include "reports/follow.h"
 #include "reports/group_compare.h"
 #include "reports/groups.h"
-#include "reports/keys.h"
 #include "reports/numbers.h"
 #include "reports/run_names.h"
 #include "reports/samples.h"
@@ -35,8 +34,8 @@ struct Track {
     const result::RecipeRecord& recipe = points.back().run->record.recipe;
     std::string text = recipe.name;
     for (const result::Json& c : recipe.changes)
-      if (const auto key = c.at("key").get<std::string>(); !is_harmless(key) && key != "seed")
-        text += ", " + key + " " + plain_text(c.at("value"));
+      if (const std::string key = text_at(c, "key"); !is_harmless(key) && key != "seed")
+        text += ", " + key + " " + text_at(c, "value");
     return text;
   }
   std::vector<double> values(std::size_t begin, std::size_t end) const {

@@ -47,7 +47,8 @@ Facts gather(const std::vector<Side>& sides, bool all) {
       f.of.back().push_back(facts_of(run->record, all));
       std::map<std::string, std::string> changed;
       for (const Json& c : run->record.recipe.changes)
-        if (c.contains("default")) changed[c.at("key").get<std::string>()] = plain_text(c.at("default"));
+        if (c.contains("key") && c.contains("default"))
+          changed[c.at("key").get<std::string>()] = plain_text(c.at("default"));
       for (const std::string& key : leaves(run->record.recipe.settings))
         f.defaults[key] = changed.contains(key) ? changed[key] : f.of.back().back()[key];
     }

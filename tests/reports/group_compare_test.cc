@@ -93,7 +93,7 @@ TEST(Groups, PublishedTraces_HavePythonsMedians) {
       .col = "train.reducer.kind@(bucketed blocking)",
       .filter = ".unit:\"step time\" .file:/epyc/ -train.reducer.kind:flat_async"};
   const Document d = compare_groups({traces}, options).document;
-  const auto& table = std::get<Table>(d[3]);
+  const auto& table = std::get<Table>(d[4]);
   ASSERT_EQ(table.rows.size(), 3u);
   const std::string script =
       " -c \"import json,statistics,sys;[print(1e3*statistics.median(json.load(open(f))['steps']"
@@ -166,11 +166,11 @@ int stopped(const std::string& metric, double limit, std::size_t runs, double st
   return count;
 }
 
-// Both numbers vary by 2 % from one such run to the next. So a slow-down by 5 % is told from one of 3 % by 30 to 40 runs
-// of each side. That it is one at all takes 10 runs.
+// The time to target varies by 2 % from one such run to the next. So a slow-down by 5 % is told from one of 3 % by 40
+// runs of each side. That it is one at all takes 10 runs.
 TEST(Gate, PublishedRuns_FewAlarmsPlantedFound) {
   for (const auto& [metric, limit, runs] : std::vector<std::tuple<std::string, double, std::size_t>>{
-           {"step time", 0.03, 30}, {"time to target", 0, 10}, {"time to target", 0.03, 40}}) {
+           {"time to target", 0, 10}, {"time to target", 0.03, 40}}) {
     const int alarms = stopped(metric, limit, runs, 1, 100), found = stopped(metric, limit, runs, 1.05, 20);
     std::printf("%s, gate %g %%, %zu + %zu runs: %d of 100 false alarms, %d of 20 planted found\n", metric.c_str(),
         100 * limit, runs, runs, alarms, found);

@@ -109,7 +109,7 @@ TEST(Property, PrintedTime_IsTheSample) {
 TEST(Property, MedianMilliseconds_AreSecondsTimesThousand) {
   for (std::uint64_t n = 0; n < 20; ++n) {
     const RunRecord a = random_run(n), b = random_run(n + 100);
-    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[2]);
+    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[3]);
     const auto row = std::find_if(
         t.rows.begin(), t.rows.end(), [](const Row& r) { return r[0].text == "time of a step, median [ms]"; });
     ASSERT_NE(row, t.rows.end());
@@ -129,7 +129,7 @@ TEST(Property, PairwiseRatio_InItsInterval) {
     RunRecord a = random_run(n), b = random_run(n + 1000);
     b.recipe.settings["seed"] = a.recipe.settings["seed"];
     b.steps.truncate(24 + n % 16);
-    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[2]);
+    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[3]);
     const auto row = [&](const std::string& name) {
       return *std::find_if(t.rows.begin(), t.rows.end(), [&](const Row& r) { return r[0].text == name; });
     };
