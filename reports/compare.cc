@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "core/error.h"
 #include "core/statistics.h"
@@ -11,6 +10,8 @@
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
+#include "reports/samples.h"
+#include "reports/sides.h"
 
 namespace ttt::reports {
 namespace {
@@ -20,41 +21,29 @@ using result::RunRecord;
 
 constexpr std::size_t kBlocks = 24;  // consecutive steps are alike: their blocks are nearly independent
 
-// One row of numbers, each with its ratio to the first.
-void add_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form,
-    const std::function<double(const RunRecord&)>& value,
-    const std::function<bool(const RunRecord&, const RunRecord&)>& comparable) {
-  Row row;
-  const double first = value(runs[0].record);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double x = value(runs[i].record);
-    row.push_back(x > 0 ? number(form, x) : Cell("-"));
-    if (i > 0)
-      row.push_back(
-          x > 0 && first > 0 && comparable(runs[0].record, runs[i].record) ? number("%.3f", x / first) : Cell("-"));
-  }
-  t.add(name, std::move(row));
-}
-
 // Only runs that passed have a time to target, so only those have ratios of its factors.
 bool both_passed(const RunRecord& a, const RunRecord& b) {
   return a.verdict == result::Verdict::kPassed && b.verdict == result::Verdict::kPassed;
 }
 
-// Medians over all steps. The ratio is taken over the steps that both runs have, as its interval is.
-void add_step_row(Table& t, const std::vector<NamedRun>& runs, Label name, const char* form,
-    const std::function<double(const RunRecord&)>& value, bool rate) {
+// One row of numbers, each with its ratio to the first. Of steps, the ratio is taken over those that both runs have, as
+// its interval is.
+void add_row(Table& t, const std::vector<NamedRun>& runs, const RunMetric& metric) {
   Row row;
+  const RunRecord& a = runs[0].record;
+  const double first = metric.value(a);
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double x = value(runs[i].record);
-    row.push_back(x > 0 ? number(form, x) : Cell("-"));
+    const RunRecord& b = runs[i].record;
+    const double x = metric.value(b);
+    row.push_back(x > 0 ? number(metric.form, x) : Cell("-"));
     if (i == 0) continue;
-    const auto e = step_time_change(runs[0].record, runs[i].record).interval;
-    const double first = value(runs[0].record);
-    if (e) row.push_back(number("%.3f", rate ? 1 / (1 + e->estimate) : 1 + e->estimate));
-    else row.push_back(x > 0 && first > 0 ? number("%.3f", x / first) : Cell("-"));
+    const auto e = metric.of_steps ? step_time_change(a, b).interval : std::nullopt;
+    if (e) row.push_back(number("%.3f", metric.better == Better::kHigher ? 1 / (1 + e->estimate) : 1 + e->estimate));
+    else
+      row.push_back(
+          x > 0 && first > 0 && (metric.of_steps || both_passed(a, b)) ? number("%.3f", x / first) : Cell("-"));
   }
-  t.add(name, std::move(row));
+  t.add(metric.label, std::move(row));
 }
 
 void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
@@ -70,45 +59,6 @@ void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
   }
   t.add("95 % interval of its ratio", std::move(interval));
   t.add("finding", std::move(finding));
-}
-
-Table identity(const std::vector<NamedRun>& runs) {
-  Table t{.header = {"", "file", "verdict", "ranks", "nodes", "commit", "recipe"}};
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunRecord& r = runs[i].record;
-    t.rows.push_back({letters(i), runs[i].name, std::string(result::verdict_name(r.verdict)),
-        text_at(r.system, "world_size"), processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
-        r.recipe.name + " " + r.recipe.sha256.substr(0, 12)});
-  }
-  return t;
-}
-
-// What makes the numbers less than comparable.
-Table cautions(const std::vector<NamedRun>& runs) {
-  Table t{.header = {"", "warning"}, .headless = true};
-  const auto add = [&](const std::string& text) { t.rows.push_back({"!", text}); };
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const RunRecord& r = runs[i].record;
-    const std::string who = letters(i);
-    const std::string verdict(result::verdict_name(r.verdict));
-    if (r.kind == "time_to_target" && !reaching_evaluation(r))
-      add(who + (r.target ? " did not reach its target (" : " has no target (") + verdict +
-          "): its time to target is that of the whole run.");
-    else if (r.kind == "time_to_target" && r.verdict != result::Verdict::kPassed)
-      add(who + " reached its target, but ended as " + verdict + ".");
-    if (r.provenance.value("dirty", false)) add(who + " was built from a tree with uncommitted changes.");
-    if (i == 0) continue;
-    const RunRecord& a = runs[0].record;
-    const auto differ = [&](const std::string& what) { add("A and " + who + " differ in " + what + "."); };
-    const auto differ_at = [&](const char* key, const std::string& x, const std::string& y) {
-      if (x != y) differ(std::string(key) + ": " + x + " against " + y);
-    };
-    differ_at("steps.step_s.ranks (how step times were made of the ranks')", a.steps.step_ranks, r.steps.step_ranks);
-    for (const std::string& d : setting_differences(a.recipe.settings, r.recipe.settings)) differ(d);
-    differ_at(
-        "data.train_sha256 (other training images)", text_at(a.data, "train_sha256"), text_at(r.data, "train_sha256"));
-  }
-  return t;
 }
 
 }  // namespace
@@ -207,72 +157,65 @@ Table measured_rates(const std::vector<NamedRun>& runs) {
 // Time to target, and the factors of which it is the product and sum.
 Table target_factors(const std::vector<NamedRun>& runs) {
   Table t = side_by_side(runs);
-  const auto factor = [](double TimeFactors::*member) {
-    return [member](const RunRecord& r) { return time_factors(r).*member; };
-  };
-  add_row(t, runs, "epochs [to target]", "%.2f", factor(&TimeFactors::epochs), both_passed);
-  add_row(t, runs, "x time per epoch [s]", "%.3f", factor(&TimeFactors::epoch_s), both_passed);
-  add_row(t, runs, "= training [s]", "%.3f", factor(&TimeFactors::training_s), both_passed);
-  add_row(t, runs, "evaluation [s]", "%.3f", factor(&TimeFactors::evaluation_s), both_passed);
-  add_row(t, runs, "start-up [s]", "%.3f", factor(&TimeFactors::startup_s), both_passed);
-  add_row(t, runs, "time to target [s]", "%.3f", factor(&TimeFactors::time_to_target_s), both_passed);
-  const auto rate = [](const RunRecord& r) {
-    const auto rates = step_rates(r);
-    return rates.empty() ? 0.0 : median(rates);
-  };
-  add_step_row(t, runs, "images/s of a step, median", "%.2f", rate, true);
-  add_step_row(
-      t, runs, "time of a step, median [ms]", "%.2f",
-      [](const RunRecord& r) { return r.steps.size() ? 1e3 * median(r.steps.step_s) : 0.0; }, false);
+  for (const RunMetric& metric : run_metrics()) add_row(t, runs, metric);
   add_step_time(t, runs);
   return t;
 }
 
+// Of runs by their steps, of ablations by the mean of what both measured.
+std::string answer(const NamedRun& a, const NamedRun& b, const std::string& who) {
+  const auto faster = [&](double times, const std::string& why) {
+    return (times >= 1 ? who + " is" : "A is") + fixed(" %.2f times as fast as ", std::max(times, 1 / times)) +
+           (times >= 1 ? "A" : who) + " (" + why + ").";
+  };
+  if (a.record.kind == "time_to_target") {
+    const auto [e, reason, steps] = step_time_change(a.record, b.record);
+    const std::string over = ", over the " + std::to_string(steps) + " steps both have";
+    if (e && e->low <= 0 && e->high >= 0)
+      return "No difference shown between A and " + who +
+             fixed(" (time of a step, ratio %.3f to %.3f", 1 + e->low, 1 + e->high) + over + ").";
+    if (e) {
+      const auto [low, high] =
+          std::minmax({std::exp(std::abs(std::log1p(e->low))), std::exp(std::abs(std::log1p(e->high)))});
+      return faster(1 / (1 + e->estimate), fixed("time of a step, 95 %% interval %.2f to %.2f", low, high) + over);
+    }
+    return "No difference shown between A and " + who + ": no interval (" + reason +
+           "). Several runs of each would tell: report compare A... -- B...";
+  }
+  double logs = 0;
+  int rows = 0;
+  for (const result::Comparison& c : a.record.comparisons)
+    if (const double x = baseline_of(a.record, c), y = baseline_of(b.record, c); x > 0 && y > 0)
+      logs += std::log(x / y), ++rows;
+  if (rows > 0)
+    return faster(std::exp(logs / rows),
+        "geometric mean over the steps of " + std::to_string(rows) + " baselines; one run of each, so no interval");
+  return "A and " + who + " by what they measured:";
+}
+
 }  // namespace
 
-Document compare(const std::vector<NamedRun>& runs) {
+Document compare(const std::vector<NamedRun>& runs, bool all_keys) {
   if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
   for (const NamedRun& run : runs)
     if (run.record.kind != runs[0].record.kind)
       throw UsageError("'" + runs[0].name + "' is a result of kind " + runs[0].record.kind + " and '" + run.name +
                        "' of kind " + run.record.kind + ". Compare results of one kind.");
-  Document d = {Heading{"Comparison with A"}, identity(runs)};
+  Document d;
+  std::vector<Side> sides;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    sides.push_back({letters(i), {&runs[i]}});
+    if (i > 0) d.push_back(Paragraph{answer(runs[0], runs[i], letters(i))});
+  }
+  d.push_back(Heading{"Comparison with A"}), d.push_back(identity(sides));
   const bool to_target = runs[0].record.kind == "time_to_target";
   d.push_back(to_target ? target_factors(runs) : measured_rates(runs));
-  Table warnings = cautions(runs);
+  Table warnings = cautions(sides, {.ignored = {}, .all = all_keys});
   if (!warnings.rows.empty()) {
     d.push_back(Heading{"Before these numbers are compared"});
     d.push_back(std::move(warnings));
   }
   return d;
 }
-
-static std::function<int()> declare_compare(CLI::App& command) {
-  const auto a = std::make_shared<FilesArguments>();
-  command
-      .add_option("files", a->files,
-          "Result files; the first is what the others are compared with. MLPerf logs and "
-          "results/published/*.json stand beside them in a table")
-      ->required();
-  add_output_options(command, a->output);
-  command.footer(
-      "Example: report compare this_machine.json that_machine.json\n         report compare mine.json "
-      "results/published/mlperf_v3.0_maskrcnn.json");
-  return [a] {
-    const Mixed all = read_mixed(a->files);
-    const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
-    Document d;
-    if (!others || all.inputs.runs.size() > 1) d = compare(all.inputs.runs);
-    if (others) {
-      const Document beside = beside_published(all.inputs);
-      d.insert(d.end(), beside.begin(), beside.end());
-    }
-    print(d, a->output);
-    return all.exit_code;
-  };
-}
-
-const Command kCompare = {
-    "compare", "Results side by side, each with its ratio to the first: two machines, two commits", declare_compare};
 
 }  // namespace ttt::reports

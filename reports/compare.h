@@ -15,8 +15,9 @@ struct NamedRun {
   result::RunRecord record;
 };
 
-// The first is what the others are compared with. Throws UsageError for fewer than two.
-Document compare(const std::vector<NamedRun>& runs);
+// The first is what the others are compared with. `all_keys`: names every key that differs, check sums included.
+// Throws UsageError for fewer than two.
+Document compare(const std::vector<NamedRun>& runs, bool all_keys = false);
 
 // Relative change of the step's time, b / a - 1, with its interval. METRICS.md has the method.
 struct StepTimeChange {

@@ -19,6 +19,10 @@ std::int64_t integer(const result::Json& object, const char* key) {
 
 }  // namespace
 
+bool is_harmless(const std::string& key) {
+  return std::find(std::begin(kHarmless), std::end(kHarmless), key) != std::end(kHarmless);
+}
+
 std::vector<Difference> differences(
     const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed) {
   std::vector<Difference> out;
@@ -26,10 +30,9 @@ std::vector<Difference> differences(
     const Difference d{.key = text.substr(0, text.find(": ")),
         .text = text,
         .unknown = text.find(": null against ") != std::string::npos || text.ends_with(" against null")};
-    const bool harmless = std::find(std::begin(kHarmless), std::end(kHarmless), d.key) != std::end(kHarmless);
     // Two runs that are followed, each in a folder of its own; whether a run is followed at all is a difference.
     const bool two_folders = d.key == "train.telemetry.folder" && !d.unknown && text.find("\"\"") == std::string::npos;
-    if (!harmless && !two_folders && std::find(allowed.begin(), allowed.end(), d.key) == allowed.end())
+    if (!is_harmless(d.key) && !two_folders && std::find(allowed.begin(), allowed.end(), d.key) == allowed.end())
       out.push_back(d);
   }
   return out;

@@ -14,8 +14,10 @@ struct Difference {
   bool unknown = false;   // one of the files does not have the key: it is of another version
 };
 
-// Settings in which `b` differs from `a`, without those that change neither a number nor a time that counts (traces,
-// saved weights) and without the keys of `allowed`.
+// Whether a setting changes neither a number nor a time that counts: traces, saved weights, checkpoints.
+bool is_harmless(const std::string& key);
+
+// Settings in which `b` differs from `a`, without the harmless ones and without the keys of `allowed`.
 std::vector<Difference> differences(
     const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
 

@@ -139,6 +139,14 @@ inline constexpr std::string_view kLabels[] = {
     "machine",
     "baseline step [ms]",
     "step time with bf16",
+    "change",
+    "p, n",
+    "geometric mean",
+    // A number over commits.
+    "history",
+    "started",
+    "before",
+    "after",
     // Scores.
     "start to stop",
     "counts",

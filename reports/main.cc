@@ -47,14 +47,17 @@ const reports::Command kSchema = {"schema", "JSON Schema (draft-07) of result fi
 
 // In the order of --help.
 const reports::Command* const kCommands[] = {&reports::kShow, &reports::kAblations, &reports::kCompare,
-    &reports::kMachines, &reports::kScore, &reports::kCheck, &reports::kBench, &reports::kHtml, &reports::kScaling,
-    &reports::kAccuracy, &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover, &kSchema};
+    &reports::kMachines, &reports::kHistory, &reports::kScore, &reports::kCheck, &reports::kBench, &reports::kHtml,
+    &reports::kScaling, &reports::kAccuracy, &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover,
+    &kSchema};
 
 // "report FILE" is short for "report show FILE". A first word that is no file but nearly a command is a slip of the
 // keyboard.
 std::vector<std::string> complete(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc), names;
   for (const reports::Command* c : kCommands) names.push_back(c->name);
+  if (!words.empty() && words[0] == reports::kCompare.name)
+    std::replace(words.begin(), words.end(), std::string("--"), std::string(reports::kNextGroup));
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "--version" ||
       std::find(names.begin(), names.end(), words[0]) != names.end())
     return words;

@@ -16,7 +16,8 @@ enum class Purpose : std::uint64_t {
   kRoiSample = 4,
   kInit = 5,
   kShapes = 6,
-  kTest = 7
+  kTest = 7,
+  kPermutation = 8
 };
 
 // splitmix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits with full avalanche.

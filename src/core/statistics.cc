@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace ttt {
 
@@ -147,6 +149,58 @@ std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const st
     for (const double x : a) differences.push_back(y - x);
   std::sort(differences.begin(), differences.end());
   return Interval{median(differences), differences[outside - 1], differences[differences.size() - outside]};
+}
+
+namespace {
+
+// Twice the ranks of both samples together, so that the mean ranks of tied values are whole.
+struct PooledRanks {
+  std::vector<std::size_t> all;  // of both samples, ascending
+  std::size_t sum_of_a = 0;
+  double tie_term = 0;  // sum over ties of t^3 - t
+};
+PooledRanks pooled_ranks(const std::vector<double>& a, const std::vector<double>& b) {
+  std::vector<std::pair<double, bool>> pool;
+  for (const double x : a) pool.emplace_back(x, true);
+  for (const double x : b) pool.emplace_back(x, false);
+  std::sort(pool.begin(), pool.end());
+  PooledRanks ranks;
+  for (std::size_t begin = 0, end = 0; begin < pool.size(); begin = end) {
+    while (end < pool.size() && pool[end].first == pool[begin].first) ++end;
+    const double t = static_cast<double>(end - begin);
+    ranks.tie_term += t * t * t - t;
+    for (std::size_t i = begin; i < end; ++i) {
+      ranks.all.push_back(begin + end + 1);
+      if (pool[i].second) ranks.sum_of_a += begin + end + 1;
+    }
+  }
+  return ranks;
+}
+
+// The share of all choices of `n` ranks whose sum is at most, and at least, the one observed: the smaller, twice.
+double exact_p(const PooledRanks& ranks, std::size_t n) {
+  const std::size_t most = std::accumulate(ranks.all.begin(), ranks.all.end(), std::size_t{0});
+  std::vector<std::vector<double>> ways(n + 1, std::vector<double>(most + 1, 0.0));  // by count and sum
+  ways[0][0] = 1;
+  for (const std::size_t rank : ranks.all)
+    for (std::size_t k = n; k >= 1; --k)
+      for (std::size_t s = most; s >= rank; --s) ways[k][s] += ways[k - 1][s - rank];
+  const auto at = ways[n].begin() + static_cast<std::ptrdiff_t>(ranks.sum_of_a);
+  const double below = std::accumulate(ways[n].begin(), at + 1, 0.0), above = std::accumulate(at, ways[n].end(), 0.0);
+  return std::min(1.0, 2 * std::min(below, above) / (below + above - *at));
+}
+
+}  // namespace
+
+double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.empty() || b.empty()) throw std::invalid_argument("a rank-sum test of no samples");
+  const PooledRanks ranks = pooled_ranks(a, b);
+  if (ranks.all.size() <= 50) return exact_p(ranks, a.size());
+  const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
+  const double u = static_cast<double>(ranks.sum_of_a) / 2 - n * (n + 1) / 2;
+  const double variance = n * m / 12 * (n + m + 1 - ranks.tie_term / ((n + m) * (n + m - 1)));
+  const double distance = std::max(0.0, std::abs(u - n * m / 2) - 0.5);
+  return variance > 0 ? std::min(1.0, std::erfc(distance / std::sqrt(2 * variance))) : 1;
 }
 
 }  // namespace ttt

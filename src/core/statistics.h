@@ -49,4 +49,9 @@ std::optional<Interval> signed_rank_interval(const std::vector<double>& samples,
 // says. Nothing where no interval has 95 %: fewer than four each.
 std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const std::vector<double>& b);
 
+// The Mann-Whitney test of two independent samples: how often samples of one distribution lie as far apart, two-sided.
+// Exact up to 50 samples in all, ties included (all splits of the pooled ranks); beyond, the normal approximation with
+// corrections for ties and continuity. Throws std::invalid_argument where a sample is empty.
+double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b);
+
 }  // namespace ttt

@@ -172,6 +172,41 @@ TEST(Statistics, ShiftsInvertScipysMannWhitneyTest) {
       << oracle.output;
 }
 
+// Against scipy: all splits of the ranks where samples are few, tied or not, and the corrected normal approximation.
+TEST(Statistics, RankSumP_EqualsScipys) {
+  EXPECT_EQ(rank_sum_p({1, 2, 3, 4}, {5, 6, 7, 8}), 2.0 / 70);
+  EXPECT_EQ(rank_sum_p({1, 1}, {1, 1, 1}), 1);
+  EXPECT_THROW(rank_sum_p({}, {1}), std::invalid_argument);
+  TTT_NEED_PYTHON("scipy");
+  TempFolder folder;
+  Stream random(random_bits(1, Purpose::kTest, 6));
+  std::string input;
+  std::vector<double> ours;
+  char text[64];
+  for (const auto& [n, m] :
+      std::vector<std::pair<int, int>>{{1, 1}, {3, 4}, {6, 6}, {5, 9}, {20, 30}, {40, 40}, {9, 90}})
+    for (const std::uint64_t values : {0, 4, 1000}) {  // 0: no ties
+      const auto draw = [&] { return values ? static_cast<double>(random.below(values)) : random.uniform(); };
+      std::vector<double> a, b;
+      for (int i = 0; i < n; ++i) a.push_back(draw());
+      for (int i = 0; i < m; ++i) b.push_back(draw() * 1.2);
+      ours.push_back(rank_sum_p(a, b));
+      input += std::to_string(n);
+      a.insert(a.end(), b.begin(), b.end());
+      for (const double x : a) std::snprintf(text, sizeof text, " %a", x), input += text;
+      input += "\n";
+    }
+  test::write_text(folder / "input", input);
+  const auto oracle = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/core/rank_sum_oracle.py < " + (folder / "input").string());
+  std::istringstream lines(oracle.output);
+  for (const double p : ours) {
+    double expected = 0, tolerance = 0;
+    ASSERT_TRUE(lines >> expected >> tolerance) << oracle.output;
+    EXPECT_NEAR(p, expected, tolerance);
+  }
+}
+
 // How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it
 // says, give or take four deviations.
 TEST(Statistics, LargeIntervals_CoverAsStated) {

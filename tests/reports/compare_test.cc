@@ -29,8 +29,9 @@ std::vector<NamedRun> two_runs() {
 
 TEST(Compare, SameWork_RatioAndInterval) {
   const std::string text = render_text(compare(two_runs()), 200);
-  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 550.00 1.100");
-  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
+  EXPECT_EQ(line_with(text, "time of a step, median"), "time of a step, median [ms] 500.00 550.00 1.100");
+  EXPECT_EQ(
+      line_with(text, "95 % interval of"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
   EXPECT_EQ(line_with(text, "finding"), "finding slower");
   EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
   EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
@@ -44,11 +45,43 @@ TEST(Compare, IncomparableRuns_AreNamed) {
   runs[1].record.data["train_sha256"] = "other";
   const std::string text = render_text(compare(runs), 200);
   EXPECT_NE(text.find("A and B differ in solver.lr: 0.01 against 0.5"), std::string::npos) << text;
-  EXPECT_NE(text.find("B did not reach its target (smoke)"), std::string::npos);
-  EXPECT_NE(
-      text.find("A and B differ in data.train_sha256 (other training images): - against other."), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("B did not reach the target (smoke)"), std::string::npos);
+  EXPECT_NE(text.find("A and B differ in data.train_sha256 (other training images)."), std::string::npos) << text;
+  EXPECT_NE(render_text(compare(runs, true), 200).find("data.train_sha256: - against other."), std::string::npos);
   EXPECT_THROW(compare({runs[0]}), UsageError);
+}
+
+// B is older: it lacks two keys. A's recipe says that one of them has its default, and from which default the other was
+// changed.
+TEST(Compare, AbsentKeys_HaveTheirDefaults) {
+  std::vector<NamedRun> runs = two_runs();
+  for (NamedRun& run : runs) run.record.recipe.changes = result::Json::array();
+  runs[0].record.provenance["started_at"] = "2026-02-01T00:00:00Z";
+  runs[1].record.provenance["started_at"] = "2026-01-01T00:00:00Z";
+  runs[0].record.recipe.settings["data"] = {{"transform", "host"}, {"workers", 4}, {"z", 1}};
+  runs[0].record.recipe.changes.push_back({{"key", "data.workers"}, {"default", 1}, {"value", 4}});
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(line_with(text, "differ in"), "! A and B differ in data.workers: 4 against 1.") << text;
+  EXPECT_EQ(line_with(text, "existed"),
+      "! B was made before 3 keys existed (data.transform, data.workers, \u2026): their defaults are assumed.");
+}
+
+TEST(Compare, ThreeFiles_EachKeyOnce) {
+  std::vector<NamedRun> runs = two_runs();
+  runs.push_back({"c.json", runs[0].record});
+  runs[1].record.recipe.settings["solver"]["lr"] = 0.5;
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(line_with(text, "solver.lr"), "! A, B and C differ in solver.lr: 0.01, 0.5, 0.01.");
+}
+
+TEST(Compare, FirstLine_IsTheAnswer) {
+  std::vector<NamedRun> runs = two_runs();
+  const auto first = [&] { return render_text(compare(runs), 200).substr(0, 60); };
+  EXPECT_TRUE(first().starts_with("A is 1.10 times as fast as B (time of a step, 95 % interval"));
+  std::swap(runs[0], runs[1]);
+  EXPECT_TRUE(first().starts_with("B is 1.10 times as fast as A (time of a step, 95 % interval"));
+  runs[1] = runs[0];
+  EXPECT_TRUE(first().starts_with("No difference shown between A and B"));
 }
 
 TEST(Compare, NoInterval_KeyIsNamed) {
@@ -73,7 +106,7 @@ TEST(Compare, FailureAfterTarget_IsNotMissed) {
   runs[1].record.verdict = result::Verdict::kFailed;
   const std::string text = render_text(compare(runs), 200);
   EXPECT_EQ(text.find("did not reach"), std::string::npos) << text;
-  EXPECT_NE(text.find("B reached its target, but ended as failed."), std::string::npos) << text;
+  EXPECT_NE(text.find("B reached the target, but ended as failed."), std::string::npos) << text;
 }
 
 // B has 400 steps more, which take ten times as long: they are in B's median and neither in the ratio nor its interval.
@@ -85,13 +118,14 @@ TEST(Compare, OtherLengths_ShareSteps) {
     runs[1].record.steps.add(sample);
   }
   const std::string text = render_text(compare(runs), 200);
-  EXPECT_EQ(line_with(text, "time of a step"), "time of a step, median [ms] 500.00 5000.00 1.100");
-  EXPECT_EQ(line_with(text, "95 %"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
+  EXPECT_EQ(line_with(text, "time of a step, median"), "time of a step, median [ms] 500.00 5000.00 1.100");
+  EXPECT_EQ(
+      line_with(text, "95 % interval of"), "95 % interval of its ratio 1.100 to 1.100, over the 48 steps both have");
 }
 
 TEST(Compare, FailedRun_HasNoRatio) {
   std::vector<NamedRun> runs = two_runs();
-  const auto ratio = [&] { return line_with(render_text(compare(runs), 200), "time to target"); };
+  const auto ratio = [&] { return line_with(render_text(compare(runs), 200), "time to target ["); };
   EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 1.000");
   runs[1].record.verdict = result::Verdict::kSmoke;
   EXPECT_EQ(ratio(), "time to target [s] 8.000 8.000 -");

@@ -50,6 +50,32 @@ TEST_F(ReportProgram, Folders_AreSearchedAtEveryDepth) {
   for (const char* name : {"top.json", "middle.json", "1.json"}) EXPECT_NE(html.find(name), std::string::npos) << name;
 }
 
+// B's steps and its time to target are a quarter longer. Options may stand behind the groups.
+TEST_F(ReportProgram, Gate_ExitCodeTells) {
+  for (const char* side : {"a", "b"}) {
+    std::filesystem::create_directory(folder_ / side);
+    for (int i = 0; i < 4; ++i) {
+      RunRecord r = toy_record();
+      r.run_id = side + std::to_string(i);
+      if (*side == 'b') r.accuracy[1].wall_s += 2;
+      result::write_result(folder_ / side / (std::to_string(i) + ".json"), r);
+    }
+  }
+  const std::string a = (folder_ / "a").string(), b = (folder_ / "b").string();
+  const auto failed = report("compare " + a + "/*.json -- " + b + "/*.json --gate 3%");
+  EXPECT_EQ(failed.status, 1) << failed.output;
+  EXPECT_TRUE(failed.output.starts_with("A is 1.25 times as fast as B (time to target 8.000 s -> 10.000 s, 95 % "))
+      << failed.output;
+  EXPECT_NE(failed.output.find("Gate of 3 %: failed."), std::string::npos);
+  EXPECT_EQ(report("compare " + a + " " + b + " --gate 30%").status, 0);
+  EXPECT_EQ(report("compare " + b + " " + a + " --gate 3%").status, 0);
+  EXPECT_EQ(report("compare " + a + " -- " + a + " --gate 3%").status, 0);
+  EXPECT_EQ(report("compare " + a + "/0.json " + b + "/0.json --gate 3%").status, 2);
+  EXPECT_EQ(report("compare " + a + " -- --gate 3%").status, 2);
+  EXPECT_EQ(report("compare " + a + " " + b + " --gate much").status, 2);
+  EXPECT_EQ(report("history " + a).status, 0);
+}
+
 TEST_F(ReportProgram, Refusals_OneSentenceAndRemedy) {
   std::string text = result::result_text(toy_record());
   test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));

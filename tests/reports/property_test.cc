@@ -110,7 +110,7 @@ TEST(Property, PrintedTime_IsTheSample) {
 TEST(Property, MedianMilliseconds_AreSecondsTimesThousand) {
   for (std::uint64_t n = 0; n < 20; ++n) {
     const RunRecord a = random_run(n), b = random_run(n + 100);
-    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[2]);
+    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[3]);
     const auto row = std::find_if(
         t.rows.begin(), t.rows.end(), [](const Row& r) { return r[0].text == "time of a step, median [ms]"; });
     ASSERT_NE(row, t.rows.end());
@@ -121,6 +121,24 @@ TEST(Property, MedianMilliseconds_AreSecondsTimesThousand) {
       if (const auto* table = std::get_if<Table>(&block))
         for (const Row& r : table->rows)
           if (r[0].text == "backward") { EXPECT_EQ(r[1].values, std::vector<double>{median(a.steps.phase_s[2])}); }
+  }
+}
+
+// Runs of random lengths over steps whose times span seven orders of magnitude.
+TEST(Property, PairwiseRatio_InItsInterval) {
+  for (std::uint64_t n = 0; n < 200; ++n) {
+    RunRecord a = random_run(n), b = random_run(n + 1000);
+    b.recipe.settings["seed"] = a.recipe.settings["seed"];
+    b.steps.truncate(24 + n % 16);
+    const Table t = std::get<Table>(compare({{"a", a}, {"b", b}})[3]);
+    const auto row = [&](const std::string& name) {
+      return *std::find_if(t.rows.begin(), t.rows.end(), [&](const Row& r) { return r[0].text == name; });
+    };
+    const std::vector<double> ratio = row("time of a step, median [ms]")[3].values,
+                              interval = row("95 % interval of its ratio")[3].values;
+    ASSERT_EQ(interval.size(), 2u);
+    EXPECT_LE(interval[0], ratio.at(0)) << n;
+    EXPECT_GE(interval[1], ratio.at(0)) << n;
   }
 }
 

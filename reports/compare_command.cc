@@ -1,0 +1,117 @@
+// The command line of `report compare`.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <memory>
+
+#include "core/error.h"
+#include "reports/command_line.h"
+#include "reports/group_compare.h"
+#include "reports/run_names.h"
+
+namespace ttt::reports {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> files;
+  GroupOptions options;
+  std::string gate;
+  Output output;
+
+  // One list of paths for each group. Without `--` every path is one, a folder with all that it holds.
+  std::vector<std::vector<std::string>> groups() const {
+    const bool separated = std::find(files.begin(), files.end(), kNextGroup) != files.end();
+    std::vector<std::vector<std::string>> all(1);
+    for (const std::string& file : files) {
+      if (file == kNextGroup || (!separated && !all.back().empty())) all.emplace_back();
+      if (file != kNextGroup) all.back().push_back(file);
+    }
+    for (const auto& group : all)
+      if (group.empty()) throw UsageError("A group is empty. Write: report compare A1.json A2.json -- B1.json B2.json");
+    return all;
+  }
+};
+
+// "3%" or "3": a share.
+double share_of(const std::string& text) {
+  double percent = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error != std::errc() || (!rest.empty() && rest != "%") || !(percent >= 0 && percent < 1e4))
+    throw UsageError("'" + text + "' is no percentage for --gate. Write for example --gate 3%.");
+  return percent / 100;
+}
+
+int compare_in_groups(CompareArguments& a) {
+  int exit_code = 0;
+  std::vector<Group> groups;
+  for (const auto& paths : a.groups()) {
+    Inputs inputs = read_inputs(paths);
+    name_left_out(inputs);
+    if (inputs.exit_code() != 0) exit_code = inputs.exit_code();
+    Group group{letters(groups.size()), {}};
+    for (ResultFile& r : inputs.results) group.runs.push_back(std::move(r.run));
+    groups.push_back(std::move(group));
+  }
+  if (!a.gate.empty()) a.options.gate = share_of(a.gate);
+  const GroupComparison c = compare_groups(groups, a.options);
+  print(c.document, a.output);
+  return c.passed ? exit_code : 1;
+}
+
+int compare_pairs(const CompareArguments& a) {
+  const Mixed all = read_mixed(a.files);
+  const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
+  Document d;
+  if (!others || all.inputs.runs.size() > 1) d = compare(all.inputs.runs, a.options.all);
+  if (others) {
+    const Document beside = beside_published(all.inputs);
+    d.insert(d.end(), beside.begin(), beside.end());
+  }
+  print(d, a.output);
+  return all.exit_code;
+}
+
+std::function<int()> declare_compare(CLI::App& command) {
+  const auto a = std::make_shared<CompareArguments>();
+  command
+      .add_option("files", a->files,
+          "Result files; the first is what the others are compared with. Groups of files and folders stand between "
+          "--. MLPerf logs and results/published/*.json stand beside single files in a table")
+      ->required();
+  command.add_option("--row", a->options.row, "Keys by whose values rows are made")->capture_default_str();
+  command.add_option("--col", a->options.col, "Keys whose values are compared")->capture_default_str();
+  command.add_option(
+      "--filter", a->options.filter, "Samples to take: key:value, key:/regexp/, key:(a OR b), -key:value");
+  command.add_option("--ignore", a->options.ignored, "Key that is meant to differ; repeat it for several")
+      ->allow_extra_args(false);
+  command.add_option("--metric", a->options.metric, "Of the first line and the gate, as in 'step time'");
+  command.add_option("--gate", a->gate, "Exit with 1 where the metric is shown to be worse by more, as in 3%");
+  command.add_flag("--all", a->options.all, "Name every key that differs, check sums too");
+  add_output_options(command, a->output);
+  command.footer(
+      "Keys: .group, .file, .unit (the metric), .name and .fullname (of an ablation's baseline), .config (all that "
+      "vary),\n"
+      "paths into the result (system.world_size), settings (data.workers). A key takes an order: key@alpha, key@num,\n"
+      "key@(first second). A difference is shown (no ~) where the 95 % interval excludes zero: four runs of each side "
+      "at least.\n\n"
+      "Example: report compare this_machine.json that_machine.json\n"
+      "         report compare old/*.json -- new/*.json --gate 3%\n"
+      "         report compare results/runs --col train.reducer.kind --row system.world_size\n"
+      "         report compare mine.json results/published/mlperf_v3.0_maskrcnn.json");
+  return [a, &command] {
+    bool grouped = false;
+    for (const char* option : {"--row", "--col", "--filter", "--ignore", "--metric", "--gate"})
+      grouped |= command.count(option) > 0;
+    for (const std::string& file : a->files) grouped |= file == kNextGroup || std::filesystem::is_directory(file);
+    return grouped ? compare_in_groups(*a) : compare_pairs(*a);
+  };
+}
+
+}  // namespace
+
+const Command kCompare = {"compare",
+    "Machines, commits or groups of runs against the first: medians, changes, intervals, p; a gate for CI",
+    declare_compare};
+
+}  // namespace ttt::reports
