@@ -135,7 +135,7 @@ std::optional<std::string> value_of(const Subject& s, const std::string& key) {
     if (key == own) return *value;
   const Json* value = member_at(*s.document, key);
   if (!value) value = member_at(*s.document, "recipe.settings." + key);
-  return value ? std::optional(plain_text(*value)) : std::nullopt;
+  return value ? std::optional(value_text(*value)) : std::nullopt;
 }
 
 const Json* member_at(const Json& root, const std::string& path) {
@@ -152,7 +152,7 @@ const Json* member_at(const Json& root, const std::string& path) {
   return at;
 }
 
-std::string plain_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string value_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 std::vector<std::string> leaves(const Json& value, const std::string& path) {
   if (!value.is_object()) return {path};

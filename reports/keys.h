@@ -24,7 +24,7 @@ std::optional<std::string> value_of(const Subject& subject, const std::string& k
 
 // The member at a path of keys and indices; null where there is none.
 const result::Json* member_at(const result::Json& root, const std::string& path);
-std::string plain_text(const result::Json& value);  // of a text its letters, else JSON
+std::string value_text(const result::Json& value);  // of a text its letters, else JSON
 
 // Paths of all members below `value` that are no objects: "train.schedule.lr".
 std::vector<std::string> leaves(const result::Json& value, const std::string& path = "");

@@ -22,7 +22,7 @@ std::map<std::string, std::string> facts_of(const RunRecord& r, bool all) {
   std::map<std::string, std::string> facts;
   const auto add = [&](const Json& root, const std::string& prefix) {
     for (const std::string& key : leaves(root))
-      if (const Json* value = member_at(root, key)) facts[prefix + key] = plain_text(*value);
+      if (const Json* value = member_at(root, key)) facts[prefix + key] = value_text(*value);
   };
   add(r.recipe.settings, "");
   facts[kTrainImages] = text_at(r.data, "train_sha256");
@@ -48,7 +48,7 @@ Facts gather(const std::vector<Side>& sides, bool all) {
       std::map<std::string, std::string> changed;
       for (const Json& c : run->record.recipe.changes)
         if (c.contains("key") && c.contains("default"))
-          changed[c.at("key").get<std::string>()] = plain_text(c.at("default"));
+          changed[c.at("key").get<std::string>()] = value_text(c.at("default"));
       for (const std::string& key : leaves(run->record.recipe.settings))
         f.defaults[key] = changed.contains(key) ? changed[key] : f.of.back().back()[key];
     }
