@@ -31,8 +31,7 @@ constexpr std::array<std::pair<unsigned long long, const char*>, 4> kSlowdowns =
 class Nvml {
  public:
   Nvml() : handle_(::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL), &::dlclose) {
-    if (!handle_)
-      throw NotSupported("This node has no NVIDIA driver (libnvidia-ml.so.1 cannot be opened).");
+    if (!handle_) throw NotSupported("This node has no NVIDIA driver (libnvidia-ml.so.1 cannot be opened).");
     require(call<int()>("nvmlInit_v2"), "nvmlInit_v2");
   }
   ~Nvml() { call<int()>("nvmlShutdown"); }
