@@ -110,12 +110,15 @@ Table rows_of(const BenchFile& file) {
   return t;
 }
 
+// Where ours is slowest first: random interleaving leaves no order in a file.
 std::vector<result::PeerRatio> ratios_of(const BenchFile& file) {
   result::PeerRatios ratios;
   for (const Benchmark& b : file.benchmarks)
     for (const auto& [unit, rates] : b.counters)
       for (const double rate : rates) ratios.add(b.name, unit, rate);
-  return ratios.rows();
+  std::vector<result::PeerRatio> rows = ratios.rows();
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.ratio < b.ratio; });
+  return rows;
 }
 
 Table peers_of(const std::vector<result::PeerRatio>& rows) {

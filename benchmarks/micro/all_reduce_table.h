@@ -39,8 +39,8 @@ struct Side {
 // and then last to first.
 void measure(comm::Communicator& comm, const Timing& timing, std::vector<Side>& sides);
 
-// Prints each row when it is measured, on every rank: the others' stdout leads nowhere. A reader of nccl-tests finds its
-// columns; MPI_Allreduce stands where the in-place one does there. Both sides reduce in place.
+// Prints each row when it is measured, on every rank: the others' stdout leads nowhere. A reader of nccl-tests finds
+// its columns; MPI_Allreduce stands where the in-place one does there. Both sides reduce in place.
 class AllReduceTable {
  public:
   AllReduceTable(comm::Communicator& comm, const Timing& timing) : comm_(comm), timing_(timing) {}

@@ -38,8 +38,8 @@ class PeerRatios {
 
 double geometric_mean(const std::vector<PeerRatio>& rows);  // not empty
 
-// "ours is 2.31 times as fast as the fastest peer (geometric mean over 31 operations): 24 faster, 3 slower, 4 no
-// difference shown." Where intervals are missing it says how to get them. "" for no rows.
+// "ours is 2.31 times as fast as the fastest peer (geometric mean over 31 operations): 24 faster, 3 slower, 4 no ...".
+// Where intervals are missing it says how to get them. "" for no rows.
 std::string peer_answer(const std::vector<PeerRatio>& rows);
 
 }  // namespace ttt::result
