@@ -208,10 +208,10 @@ static void set_targets(result::AnyGroup& targets, const std::vector<double>& va
   targets.store(table.fields, next);
 }
 
-void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
+// What convergence is compared of, each variant to its target.
+static void train_all(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener) {
   const RunnerConfig& c = recipe.ablate;
-  const double start_s = now_s();
   for (Ablation a : plan.trainings) {
     if (c.seeds > 0) a.convergence.seeds = c.seeds;
     a.convergence.change = [&c, change = a.convergence.change](train::Recipe& r) {
@@ -230,6 +230,13 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
     if (!row.problem.empty()) listener.say(a.name + ": " + row.problem);
     listener.converged(row);
   }
+}
+
+void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
+    const harness::RunContext& context, const Listener& listener) {
+  const RunnerConfig& c = recipe.ablate;
+  const double start_s = now_s();
+  train_all(plan, recipe, world, context, listener);
   const auto control = world.communicator();
   const std::int64_t all =
       std::count_if(plan.pairings.begin(), plan.pairings.end(), [](const Pairing& p) { return p.unsupported.empty(); });

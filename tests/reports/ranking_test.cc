@@ -34,7 +34,7 @@ TEST(Ranking, SelfTest_IsOneLine) {
   EXPECT_EQ(test::line_with(text, "null "), "null 40 of 40 intervals contain 0 (at least 35 wanted)");
 }
 
-TEST(Ranking, SeveralResults_HaveLettersAndOneTable) {
+TEST(Ranking, SeveralResults_OneTableWithLetters) {
   const NamedRun run = published("all.json");
   const std::string text = render_text(ablations({run, {"other.json", run.record}}), 140);
   EXPECT_NE(text.find("A: 1 x AMD EPYC"), std::string::npos);
