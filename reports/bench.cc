@@ -172,6 +172,7 @@ Document bench(const std::vector<BenchFile>& files) {
     if (const std::vector<result::PeerRatio> ratios = ratios_of(file); !ratios.empty()) {
       d.push_back(Paragraph{peer_answer(ratios)});
       d.push_back(peers_of(ratios));
+      d.push_back(Heading{"Each benchmark"});
     }
     d.push_back(Paragraph{context_text(file.context)});
     d.push_back(rows_of(file));

@@ -50,8 +50,11 @@ std::string counts_text(const Ranking& ranking, std::size_t i) {
     if (t.result == i) ++(t.is_faster() ? faster : slower);
   for (const Technique& t : ranking.all.alike) alike += t.result == i;
   for (const auto& n : ranking.all.not_measured) none += n.result == i ? n.comparisons.size() : 0;
-  if (faster + slower + alike + none == 0) return "";
-  return fixed(": %zu faster, %zu slower, %zu no difference shown, %zu not measured", faster, slower, alike, none);
+  std::string text;
+  for (const auto& [n, what] :
+      {std::pair{faster, "faster"}, {slower, "slower"}, {alike, "no difference shown"}, {none, "not measured"}})
+    if (n > 0) text += (text.empty() ? ": " : ", ") + std::to_string(n) + " " + what;
+  return text;
 }
 
 void add_title(const Ranking& ranking, std::size_t i, Document& d) {

@@ -147,8 +147,9 @@ bool is_zero(const std::string& number) {
   return !number.empty() && std::strtod(number.c_str(), &end) == 0 && *end == '\0';
 }
 
-// Whether a text has a number that is zero; "null against 0" is the other file's.
-bool has_zero(const std::string& text) {
+// Whether a text has a number that is zero. "null against 0" is the other file's, and "exclude 0" states no number.
+bool has_zero(std::string text) {
+  if (const std::size_t at = text.find("exclude 0"); at != std::string::npos) text.erase(at, 9);
   std::istringstream in(text);
   for (std::string word; in >> word;) {
     while (!word.empty() && std::string(",;:.%()").find(word.back()) != std::string::npos) word.pop_back();
