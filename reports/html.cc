@@ -6,8 +6,10 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "embedded_page.h"
-#include "reports/ablations.h"
 #include "reports/command_line.h"
+#include "reports/effects.h"
+#include "reports/groups.h"
+#include "reports/machines.h"
 #include "reports/numbers.h"
 #include "reports/packed_text.h"
 #include "reports/plots.h"
@@ -22,21 +24,72 @@ namespace {
 
 using result::Json;
 using result::RunRecord;
+using Values = std::map<std::string_view, std::string>;
 
-// All inputs with names short enough for a plot; runs to a target apart from the rest.
+// A part of page.html: "{{{x}}}" stands for a value that is HTML, "{{x}}" for one that is a text and is escaped.
+// One pass: what results say is not searched for braces.
+std::string fill(const std::string& name, const Values& values) {
+  const std::string mark = "<!-- piece " + name + " -->\n";
+  std::string_view rest = kPageHtml.substr(kPageHtml.find(mark) + mark.size());
+  rest = rest.substr(0, rest.find("<!-- piece "));
+  std::string out;
+  for (;;) {
+    const std::size_t begin = rest.find("{{");
+    out += rest.substr(0, begin);
+    if (begin == std::string_view::npos) return out;
+    const bool raw = rest[begin + 2] == '{';
+    const std::string_view end = raw ? "}}}" : "}}";
+    rest.remove_prefix(begin + end.size());
+    const std::string& value = values.at(rest.substr(0, rest.find(end)));
+    out += raw ? value : html_escaped(value);
+    rest.remove_prefix(rest.find(end) + end.size());
+  }
+}
+
+// The settings by which runs of one machine differ: "seed 1, kind bucketed".
+std::string what_differs(const RunRecord& run, const std::vector<const RunRecord*>& others) {
+  std::map<std::string, std::string> parts;
+  for (const RunRecord* other : others)
+    for (const Difference& d : differences(run, *other, {}))
+      if (!d.unknown) {
+        std::string path = "/" + d.key;
+        std::replace(path.begin(), path.end(), '.', '/');
+        const Json value = run.recipe.settings.value(Json::json_pointer(path), Json());
+        parts[d.key] =
+            d.key.substr(d.key.rfind('.') + 1) + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+      }
+  std::string text;
+  for (const auto& [key, part] : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+// All inputs under names for people: a run has its machine and what differs, everything else its machine and its file.
 struct Named {
-  std::vector<NamedRun> all, runs;
+  std::vector<NamedRun> all, reached, unreached;  // the last two: runs to a target, by whether they passed
   std::vector<BenchFile> benches;
 };
+
 Named named(const Inputs& inputs) {
   std::vector<std::string> files;
   for (const ResultFile& r : inputs.results) files.push_back(r.run.name);
   for (const BenchInput& b : inputs.benches) files.push_back(b.file.name);
   const std::vector<std::string> names = short_names(files);
+  const auto machine = [](const RunRecord& r) {
+    return machine_text(r) + ", " + std::to_string(ranks_of(r)) + (ranks_of(r) == 1 ? " rank" : " ranks");
+  };
+  const auto is_run = [](const RunRecord& r) { return r.kind == "time_to_target"; };
+  std::map<std::string, std::vector<const RunRecord*>> runs;
+  for (const ResultFile& r : inputs.results)
+    if (is_run(r.run.record)) runs[machine(r.run.record)].push_back(&r.run.record);
   Named n;
+  std::map<std::string, int> uses;
   for (std::size_t i = 0; i < inputs.results.size(); ++i) {
-    n.all.push_back({names[i], inputs.results[i].run.record});
-    if (n.all.back().record.steps.size() > 0 || !n.all.back().record.accuracy.empty()) n.runs.push_back(n.all.back());
+    const RunRecord& r = inputs.results[i].run.record;
+    const std::string who = machine(r), settings = is_run(r) ? what_differs(r, runs.at(who)) : "";
+    std::string name = who + ": " + (settings.empty() ? names[i] : settings);
+    if (uses[name]++ > 0) name += " (" + names[i] + ")";
+    n.all.push_back({name, r});
+    if (is_run(r)) (r.verdict == result::Verdict::kPassed ? n.reached : n.unreached).push_back(n.all.back());
   }
   for (std::size_t i = 0; i < inputs.benches.size(); ++i) {
     n.benches.push_back(inputs.benches[i].file);
@@ -45,53 +98,19 @@ Named named(const Inputs& inputs) {
   return n;
 }
 
-Cell known(double x, Cell cell) { return x > 0 ? cell : Cell("-"); }
-Cell best_of(const RunRecord& r, const std::string& metric) {
-  double best = -1;
-  for (const result::Evaluation& e : r.accuracy)
-    if (const double* value = result::find(e.metrics, metric)) best = std::max(best, *value);
-  return best < 0 ? Cell("-") : number("%.4f", best);
-}
-
-// Runs that passed, and measurements without a target, by which machines are judged; or the runs that did not come to a
-// target.
-bool is_judged(const RunRecord& r) { return r.verdict == result::Verdict::kPassed || r.kind != "time_to_target"; }
-
-Document overview(const Named& n, bool judged) {
-  Table t{.header = {"result", "verdict", "time to target", "epochs to target", "time per epoch", "training",
-              "evaluation", "start-up", "images/s of a step"}};
-  std::vector<std::string> metrics;
-  for (const NamedRun& run : n.all)
-    for (const std::string& name : headline_metrics(run.record))
-      if (std::find(metrics.begin(), metrics.end(), name) == metrics.end()) metrics.push_back(name);
-  for (const std::string& name : metrics) t.header.add_data("best " + result::metric_title(name));
-  t.right.assign(t.header.names().size(), true);
-  t.right[0] = t.right[1] = false;
-  for (const char* label : {"system", "commit", "recipe", "kind"}) t.header.add_data(label);
-  for (const NamedRun& run : n.all) {
-    const RunRecord& r = run.record;
-    if (is_judged(r) != judged) continue;
-    const TimeFactors f = time_factors(r);
-    const bool trained = r.steps.size() > 0;
-    const Cell unreached = trained ? "not reached" : "-";
-    const std::vector<double> rates = step_rates(r);
-    t.rows.push_back(
-        {run.name, std::string(result::verdict_name(r.verdict)), f.reached ? seconds(f.time_to_target_s) : unreached,
-            f.reached ? known(f.epochs, number("%.2f", f.epochs)) : unreached, known(f.epoch_s, seconds(f.epoch_s)),
-            trained ? seconds(f.training_s) : Cell("-"), r.accuracy.empty() ? Cell("-") : seconds(f.evaluation_s),
-            known(f.startup_s, seconds(f.startup_s)), rates.empty() ? Cell("-") : number("%.2f", median(rates))});
-    for (const std::string& metric : metrics) t.rows.back().push_back(best_of(r, metric));
-    for (const std::string& text : {system_text(r), commit_text(r), r.recipe.name, r.kind})
-      t.rows.back().push_back(text);
+Document overview(const std::vector<NamedRun>& runs) {
+  if (runs.empty()) return {};
+  Table t{.header = {"result", "system", "time to target", "epochs to target", "images/s of a step", "verdict"},
+      .right = {false, false, true, true, true, false}};
+  for (const NamedRun& run : runs) {
+    const TimeFactors f = time_factors(run.record);
+    const std::vector<double> rates = step_rates(run.record);
+    t.rows.push_back({run.name, system_text(run.record), f.reached ? seconds(f.time_to_target_s) : Cell("not reached"),
+        f.reached && f.epochs > 0 ? number("%.2f", f.epochs) : Cell("-"),
+        rates.empty() ? Cell("-") : number("%.2f", median(rates)),
+        std::string(result::verdict_name(run.record.verdict))});
   }
-  for (const BenchFile& b : judged ? n.benches : std::vector<BenchFile>()) {
-    Row row = {b.name};
-    row.resize(t.header.names().size(), Cell("-"));
-    row[9 + metrics.size()] = text_at(b.context, "num_cpus") + " CPUs";
-    row.back() = "micro-benchmarks";
-    t.rows.push_back(std::move(row));
-  }
-  return t.rows.empty() ? Document() : Document{std::move(t)};
+  return {std::move(t)};
 }
 
 Document left_out(const Inputs& inputs) {
@@ -101,101 +120,49 @@ Document left_out(const Inputs& inputs) {
   return {std::move(t)};
 }
 
+std::string joined(const std::vector<std::string>& texts, const std::string& kind) {
+  std::string out;
+  for (const std::string& text : texts) out += fill("sentence", {{"kind", kind}, {"text", text}});
+  return out;
+}
+
 constexpr std::size_t kLargestEmbedded = std::size_t{32} << 20;  // bytes of a file that the page holds
 
 class Page {
  public:
-  void section(const std::string& id, const std::string& title, const std::vector<Json>& plots, const Document& tables,
-      bool folded = false) {
-    if (plots.empty() && tables.empty()) return;
-    open(id, title);
-    if (!plots.empty()) body_ += "<div class=\"plots\">\n";
+  // A part is left out where it has no body.
+  void section(const std::string& id, const std::string& title, const std::string& body) {
+    add("section", {{"id", id}, {"title", title}, {"body", body}});
+  }
+  void fold(const std::string& id, const std::string& title, const std::string& about, const std::string& body) {
+    add("fold", {{"id", id}, {"title", title}, {"about", about}, {"body", body}});
+  }
+
+  std::string figures(const std::vector<Json>& plots) {
+    std::string out;
     for (const Json& plot : plots) {
-      const std::string name = html_escaped(plot["title"].get<std::string>());
-      body_ += "<figure class=\"" + plot["kind"].get<std::string>() + "\"><figcaption>" + name +
-               "</figcaption><div class=\"plot\"><canvas role=\"img\" data-plot=\"" + std::to_string(plots_.size()) +
-               "\" aria-label=\"" + name + ". " + html_escaped(plot["about"].get<std::string>()) +
-               "\"></canvas></div></figure>\n";
+      if (plot.is_null()) continue;
+      Values values = {{"index", std::to_string(plots_.size())}};
+      for (const char* key : {"kind", "title", "about"}) values[key] = plot[key].get<std::string>();
+      out += fill("figure", values);
       plots_.push_back(plot);
     }
-    if (!plots.empty()) body_ += "</div>\n";
-    const std::string text = render_html(tables, title);
-    body_ += (folded ? "<details><summary>" + html_escaped(title) + "</summary>\n" + text + "</details>\n" : text) +
-             "</section>\n";
-  }
-
-  void reports(const Named& n, const Inputs& inputs) {
-    if (n.all.empty()) return;
-    open("reports", "Each result");
-    for (std::size_t i = 0; i < n.all.size(); ++i)
-      body_ += "<details><summary>" + html_escaped(n.all[i].name) + ": " +
-               html_escaped(std::string(result::verdict_name(n.all[i].record.verdict))) + " <span class=\"about\">" +
-               html_escaped(inputs.results[i].run.name) + "</span></summary>\n" +
-               render_html(show_run(n.all[i].record), n.all[i].name) + "</details>\n";
-    body_ += "</section>\n";
-  }
-
-  // The files themselves; page.js unpacks them.
-  void raw(const Inputs& inputs) {
-    open("raw", "Raw results");
-    body_ +=
-        "<p>Every file that this page was made of, to the byte: compare with the SHA-256, or give it to "
-        "<code>report</code> again.</p>\n";
-    const auto add = [&](const std::string& file, const std::string& text) {
-      const std::string name = html_escaped(file), digest = result::sha256_hex(text);
-      if (text.size() > kLargestEmbedded) {
-        body_ += "<p>" + name + ": " + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
-                 "</code>: too large to be held by this page.</p>\n";
-        return;
-      }
-      body_ += "<details class=\"raw\" data-name=\"" + name + "\" data-sha256=\"" + digest + "\"><summary>" + name +
-               "</summary>\n<p class=\"about\">" + std::to_string(text.size()) + " bytes, SHA-256 <code>" + digest +
-               "</code></p>\n<p><button type=\"button\" disabled>Download</button> <span class=\"state\">needs "
-               "JavaScript</span></p><pre tabindex=\"0\"></pre>" +
-               "<script type=\"text/plain\">" + pack_text(text) + "</script></details>\n";
-    };
-    for (const ResultFile& r : inputs.results) add(r.run.name, r.text);
-    for (const BenchInput& b : inputs.benches) add(b.file.name, b.text);
-    body_ += "</section>\n";
-  }
-
-  void method() {
-    open("method", "How every number is derived");
-    body_ += "<details><summary>METRICS.md of the report that made this page</summary><pre class=\"wrap\">" +
-             escaped_lines(kPageMetrics) + "</pre></details></section>\n";
+    return out.empty() ? out : fill("figures", {{"figures", out}});
   }
 
   std::string text(const std::string& summary) const {
     std::string plots = result::dump(plots_, -1), safe;  // inside <script>, "<" is what could end it
     for (const char c : plots) c == '<' ? safe += "\\u003c" : safe += c;
-    const std::string chart(kPageChart), script(kPageScript);
-    const std::map<std::string_view, std::string> values = {{"csp", digest(chart) + " " + digest(script)},
-        {"style", std::string(kPageStyle)}, {"contents", contents_}, {"summary", html_escaped(summary)},
-        {"plots", safe}, {"chart", chart}, {"script", script}, {"body", body_}};
-    std::string page;
-    for (std::string_view rest = kPageHtml; !rest.empty();) {  // one pass: what results say is not searched for "{{"
-      const std::size_t begin = rest.find("{{"), end = rest.find("}}", begin);
-      page += rest.substr(0, begin);
-      if (begin == std::string_view::npos) break;
-      page += values.at(rest.substr(begin + 2, end - begin - 2));
-      rest.remove_prefix(end + 2);
-    }
-    return page;
+    const std::string script(kPageScript);
+    return fill("page", {{"csp", digest(script)}, {"style", std::string(kPageStyle)}, {"contents", contents_},
+                            {"summary", summary}, {"plots", safe}, {"script", script}, {"body", body_}});
   }
 
  private:
-  void open(const std::string& id, const std::string& title) {
-    contents_ += "<li><a href=\"#" + id + "\">" + html_escaped(title) + "</a></li>";
-    body_ += "<section id=\"" + id + "\">\n<h2>" + html_escaped(title) + "</h2>\n";
-  }
-  static std::string escaped_lines(std::string_view text) {
-    std::string out;
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      out += html_escaped(std::string(text.substr(begin, end - begin))) + "\n";
-      begin = end + 1;
-    }
-    return out;
+  void add(const std::string& piece, const Values& values) {
+    if (values.at("body").empty()) return;
+    contents_ += fill("link", values);
+    body_ += fill(piece, values);
   }
   // As a content security policy names a script that may run.
   static std::string digest(const std::string& script) {
@@ -210,38 +177,107 @@ class Page {
   Json plots_ = Json::array();
 };
 
+// The files themselves; page.js unpacks them.
+std::string raw(const Inputs& inputs) {
+  std::string out;
+  const auto add = [&](const std::string& file, const std::string& text) {
+    const bool large = text.size() > kLargestEmbedded;
+    out += fill(large ? "large_file" : "file",
+        {{"name", file}, {"digest", result::sha256_hex(text)}, {"bytes", std::to_string(text.size())},
+            {"packed", large ? "" : pack_text(text)}});
+  };
+  for (const ResultFile& r : inputs.results) add(r.run.name, r.text);
+  for (const BenchInput& b : inputs.benches) add(b.file.name, b.text);
+  return out;
+}
+
+// Line by line: escaping makes a line break a space.
+std::string method() {
+  std::string lines;
+  for (std::string_view rest = kPageMetrics; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1))
+    lines += html_escaped(std::string(rest.substr(0, rest.find('\n')))) + "\n";
+  return fill("text", {{"text", lines}});
+}
+
+std::string reports(const Named& n, const Inputs& inputs) {
+  std::string out;
+  for (std::size_t i = 0; i < n.all.size(); ++i) {
+    const RunRecord& r = n.all[i].record;
+    out += fill(
+        "result", {{"name", n.all[i].name}, {"verdict", std::string(result::verdict_name(r.verdict))}, {"kind", r.kind},
+                      {"file", inputs.results[i].run.name}, {"body", render_html(show_run(r), n.all[i].name)}});
+  }
+  return out;
+}
+
 std::string count(std::size_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+// Who is faster, and what is worth most; of machines that compare with none, how long they took.
+std::vector<std::string> answers(const MachineFacts& facts, const Effects& worth) {
+  std::vector<std::string> sentences = facts.answers;
+  for (const Machine& m : facts.machines) {
+    std::vector<double> times;
+    for (const RunRecord* r : m.passed) times.push_back(time_factors(*r).time_to_target_s);
+    if (!times.empty())
+      sentences.push_back(m.name + ": time to target " + centre_cell("%.1f s", centre(times)).text + ", " +
+                          count(times.size(), "run") + " on " + count(static_cast<std::size_t>(m.ranks), "rank") + ".");
+  }
+  if (!worth.answer.empty()) sentences.push_back(worth.answer);
+  return sentences;
+}
+
+// Of the runs six at a time: more cannot be told apart in one plot.
+std::string step_figures(Page& page, const std::vector<NamedRun>& runs) {
+  constexpr std::size_t kInOnePlot = 6;
+  std::string out;
+  for (std::size_t i = 0; i < runs.size(); i += kInOnePlot)
+    out += page.figures(step_plots({runs.begin() + static_cast<std::ptrdiff_t>(i),
+        runs.begin() + static_cast<std::ptrdiff_t>(std::min(runs.size(), i + kInOnePlot))}));
+  return out;
+}
+
+void add_measurements(Page& page, const Named& n, const Effects& worth) {
+  page.fold("self-tests", "Does the measuring work?", "repetitions of what is known: nothing, or a planted cost",
+      page.figures(worth.self_tests));
+  page.fold("not-to-target", "Not to a target", count(n.unreached.size(), "run") + ", no part of any comparison",
+      render_html(overview(n.unreached), "Not to a target") + page.figures(accuracy_plots(n.unreached)) +
+          step_figures(page, n.unreached));
 }
 
 }  // namespace
 
 std::string html_page(const Inputs& inputs) {
   const Named n = named(inputs);
-  std::vector<NamedRun> ablated;
-  for (const NamedRun& r : n.all)
-    if (!r.record.comparisons.empty() || !r.record.convergence.empty()) ablated.push_back(r);
+  const Effects worth = effects(n.all);
+  const MachineFacts facts = machine_facts(n.all);
   Page page;
-  page.section("left-out", "Left out", {}, left_out(inputs));
-  page.section("overview", "All results", time_plots(n.runs), overview(n, true));
-  page.section("not-to-target", "Not to a target", {}, overview(n, false), /*folded=*/true);
+  page.section("left-out", "Left out", render_html(left_out(inputs), "Left out"));
+  const std::vector<Json> times = time_plots(n.reached);
+  const bool techniques_first = !worth.steps.is_null();
+  page.section("answer", "In short",
+      joined(answers(facts, worth), "answer") + page.figures(techniques_first ? std::vector{worth.steps} : times) +
+          joined(worth.folded, "about") + render_html(overview(n.reached), "Runs that reached the target"));
+  page.section("operations", "Single operations", page.figures({worth.operations}));
+  page.section("time", "Time to target",
+      page.figures(techniques_first ? times : std::vector<Json>()) + page.figures(accuracy_plots(n.reached)));
+  page.section("steps", "Time of a step", step_figures(page, n.reached));
+  add_measurements(page, n, worth);
+  if (facts.machines.size() > 1)
+    page.fold("machines", "Machines", "ceilings, and what makes them differ", render_html(machines(n.all), "Machines"));
   // as `report score`: a run that failed before its first step counts
-  page.section("score", "Scores of several runs", {}, has_score(n.all) ? score(n.all) : Document());
-  page.section("accuracy", "Accuracy", accuracy_plots(n.runs), {});
-  page.section("steps", "Time of a step", step_plots(n.runs), {});
-  page.section(
-      "ablations", "What techniques are worth", ablation_plots(ablated), ablations(ablated, {.details = true}));
-  std::vector<NamedRun> to_target;
-  for (const NamedRun& r : n.runs)
-    if (r.record.kind == "time_to_target") to_target.push_back(r);
-  page.section("comparison", "Runs side by side", {}, to_target.size() > 1 ? compare(to_target) : Document());
-  page.section("micro", "Micro-benchmarks", {}, bench(n.benches));
-  page.reports(n, inputs);
-  page.raw(inputs);
-  page.method();
-  return page.text(count(n.all.size(), "result") + ", " + count(n.benches.size(), "file") + " of micro-benchmarks, " +
-                   std::to_string(inputs.left_out.size()) + " left out. Made by report " + result::version_text() +
-                   ".");
+  if (has_score(n.all)) page.fold("score", "Scores of several runs", "", render_html(score(n.all), "Scores"));
+  if (n.reached.size() > 1)
+    page.fold("comparison", "Runs side by side", "factors, ratios, settings", render_html(compare(n.reached), "Runs"));
+  page.fold("micro", "Micro-benchmarks", count(n.benches.size(), "file"), render_html(bench(n.benches), "Micro"));
+  page.fold("reports", "Each result", "every comparison and its counters too", reports(n, inputs));
+  page.fold("raw", "Raw results", "every file, to the byte: give it to report again", raw(inputs));
+  page.fold("method", "How every number is derived", "METRICS.md of the report that made this page", method());
+  std::string summary = count(n.all.size(), "result");
+  if (!n.benches.empty()) summary += ", " + count(n.benches.size(), "file") + " of micro-benchmarks";
+  if (!inputs.left_out.empty()) summary += ", " + std::to_string(inputs.left_out.size()) + " left out";
+  return page.text(summary + ". Made by report " + result::version_text() + ".");
 }
 
 static std::function<int()> declare_html(CLI::App& command) {
@@ -259,10 +295,9 @@ static std::function<int()> declare_html(CLI::App& command) {
   command.add_option("--out", a->out, "Page to write")->required();
   command.add_flag("--force", a->force, "Replace it where it exists");
   command.footer(
-      "One file that opens in any browser, without a network: all results in a table that sorts by a click, accuracy "
-      "over time and epochs, step times,\n"
-      "effects of ablations, runs side by side (the first one named is what the others are compared with), and the "
-      "files themselves to download.\n"
+      "One file that opens in any browser, without a network: which machine is faster and what techniques are worth,\n"
+      "then accuracy and step times, and in folds each result, runs side by side (the first one named is what the\n"
+      "others are compared with), and the files themselves to download.\n"
       "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
       "Example: report html results micro.json --out page.html");
   return [a] {

@@ -1,4 +1,4 @@
-// One page with everything: opens offline, draws its plots with Chart.js, and carries the result files themselves.
+// One page with everything: opens offline, draws its plots itself, and carries the result files.
 #pragma once
 
 #include <string>

@@ -3,10 +3,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -40,14 +41,31 @@ std::optional<std::vector<std::string_view>> list_at(std::string_view text, std:
   return numbers;
 }
 
-std::string planes(const std::vector<double>& values) {
-  std::string bytes(values.size() * sizeof(double), '\0');
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &values[i], sizeof bits);
-    for (std::size_t b = 0; b < sizeof bits; ++b) bytes[b * values.size() + i] = static_cast<char>(bits >> (8 * b));
-  }
+// The bits of each as they travel.
+std::string planes(const std::vector<std::uint64_t>& values) {
+  std::string bytes(values.size() * sizeof(std::uint64_t), '\0');
+  for (std::size_t i = 0; i < values.size(); ++i)
+    for (std::size_t b = 0; b < sizeof(std::uint64_t); ++b)
+      bytes[b * values.size() + i] = static_cast<char>(values[i] >> (8 * b));
   return bytes;
+}
+
+// Integers that page.js divides by 1e9, which rounds alike everywhere; nothing where that gives another double.
+std::optional<std::vector<std::uint64_t>> nanoseconds(const std::vector<double>& values) {
+  constexpr double kExact = 9007199254740992.0;  // 2^53: up to there a double holds every integer
+  std::vector<std::uint64_t> out;
+  for (const double x : values) {
+    const double n = std::round(x * 1e9);
+    if (!(std::abs(n) < kExact) || n / 1e9 != x || (n == 0 && std::signbit(x))) return std::nullopt;
+    out.push_back(static_cast<std::uint64_t>(static_cast<std::int64_t>(n)));
+  }
+  return out;
+}
+
+std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
+  std::vector<std::uint64_t> out;
+  for (const double x : values) out.push_back(std::bit_cast<std::uint64_t>(x));
+  return out;
 }
 
 std::string gzip(const std::string& bytes) {
@@ -126,8 +144,10 @@ std::string pack_text(std::string_view text) {
       ++index;
     }
     skeleton += '\1';
-    counts.push_back(values.size());
-    columns += planes(values);
+    const auto whole = nanoseconds(values);
+    const auto count = static_cast<std::int64_t>(values.size());
+    counts.push_back(whole ? -count : count);
+    columns += planes(whole ? *whole : bits_of(values));
     i = text.find(']', i);
   }
   const std::string header = result::dump({{"text", skeleton}, {"lists", counts}, {"own", own}}, -1);

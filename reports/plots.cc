@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
-#include "reports/ablations.h"
+#include "core/statistics.h"
+#include "reports/numbers.h"
 #include "reports/run_metrics.h"
-#include "reports/run_names.h"
 
 namespace ttt::reports {
 namespace {
@@ -21,7 +22,7 @@ constexpr std::size_t kBins = 40;
 Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& metric, bool by_epoch) {
   const std::string name = result::metric_title(metric);
   Json series = Json::array(), lines = Json::array();
-  std::map<double, bool> targets;
+  std::set<double> targets;
   for (const NamedRun& r : runs) {
     Json points = Json::array();
     for (const Evaluation& e : r.record.accuracy)
@@ -29,15 +30,15 @@ Json accuracy_plot(const std::vector<NamedRun>& runs, const std::string& metric,
         points.push_back({by_epoch ? epochs_of(r.record, e) : e.wall_s, *value});
     if (!points.empty()) series.push_back({{"name", r.name}, {"points", points}});
     if (r.record.target)
-      if (const double* least = result::find(*r.record.target, result::target_name(metric))) targets[*least] = true;
+      if (const double* least = result::find(*r.record.target, result::target_name(metric))) targets.insert(*least);
   }
   if (series.empty()) return nullptr;
-  for (const auto& [target, unused] : targets) lines.push_back({{"name", "target"}, {"y", target}});
+  for (const double target : targets) lines.push_back({{"name", fixed("target %.2f", target)}, {"y", target}});
   return {{"kind", "curve"}, {"title", name + (by_epoch ? " over epochs" : " over time")},
       {"x", by_epoch ? "epochs" : "time since the start of the run [s]"}, {"y", name},
       {"about",
           "One line for each run, one point for each evaluation. The numbers are in the reports of the runs below."},
-      {"series", series}, {"lines", lines}};
+      {"whole", by_epoch}, {"series", series}, {"lines", lines}};
 }
 
 std::vector<double> log_edges(double low, double high) {
@@ -47,44 +48,39 @@ std::vector<double> log_edges(double low, double high) {
   return edges;
 }
 
+// The share of steps in each bin, a row for each run; bins are those of all runs together.
 Json distribution(const std::vector<NamedRun>& runs) {
-  double low = 0, high = 0;
   std::vector<std::pair<std::string, std::vector<double>>> all;
+  std::vector<double> every;
   for (const NamedRun& r : runs) {
     std::vector<double> ms;
     for (const double s : r.record.steps.step_s)
       if (s > 0) ms.push_back(1e3 * s);
-    if (ms.empty()) continue;
-    const auto [least, most] = std::minmax_element(ms.begin(), ms.end());
-    low = all.empty() ? *least : std::min(low, *least);
-    high = std::max(high, *most);
-    all.emplace_back(r.name, std::move(ms));
+    every.insert(every.end(), ms.begin(), ms.end());
+    if (!ms.empty()) all.emplace_back(r.name, std::move(ms));
   }
   if (all.empty()) return nullptr;
+  const auto ends = std::minmax_element(every.begin(), every.end());
+  double low = *ends.first, high = *ends.second;
   if (!(high > low)) low *= 0.99, high *= 1.01;  // all alike: one bin around them
   const std::vector<double> edges = log_edges(low, high);
-  Json series = Json::array();
-  for (const auto& [name, ms] : all) {
-    const std::vector<double> shares = histogram(ms, edges);
-    Json points = Json::array();
-    for (std::size_t i = 0; i < shares.size(); ++i) points.push_back({edges[i], shares[i]});
-    points.push_back({edges.back(), shares.back()});
-    series.push_back({{"name", name}, {"points", points}});
-  }
-  return {{"kind", "curve"}, {"title", "Distribution of step times"}, {"x", "time of a step [ms]"},
-      {"y", "share of the steps [%]"},
-      {"about", "Share of a run's steps in each of " + std::to_string(kBins) +
-                    " bins, equal on a logarithmic scale, from the shortest to the longest step of all runs."},
-      {"log", true}, {"stepped", true}, {"series", series}, {"lines", Json::array()}};
+  Json rows = Json::array();
+  for (const auto& [name, ms] : all)
+    rows.push_back({{"name", name}, {"median", median(ms)}, {"median_text", fixed("%.1f ms", median(ms))},
+        {"shares", histogram(ms, edges)}});
+  return {{"kind", "violin"}, {"title", "Distribution of step times"}, {"x", "time of a step [ms] (log)"},
+      {"about", "One row for each run: its width is the share of the steps that took so long, the line their median."},
+      {"edges", edges}, {"rows", rows}};
 }
 
 // Rows of a stack and one series for each name that any row has; a row without it has a gap, not a zero.
 struct Stack {
-  std::vector<std::string> rows, names;
+  std::vector<std::string> rows, ends, names;  // ends: texts beside the bars
   std::vector<std::map<std::string, double>> values;
 
-  void add(const std::string& row, const std::vector<std::pair<std::string, double>>& parts) {
+  void add(const std::string& row, const std::string& end, const std::vector<std::pair<std::string, double>>& parts) {
     rows.push_back(row);
+    ends.push_back(end);
     values.emplace_back();
     for (const auto& [name, value] : parts) {
       values.back()[name] = value;
@@ -99,29 +95,10 @@ struct Stack {
       for (const auto& row : values) column.push_back(row.contains(name) ? Json(row.at(name)) : Json());
       series.push_back({{"name", name}, {"values", column}});
     }
-    return {{"kind", "stack"}, {"title", title}, {"x", x}, {"about", about}, {"rows", rows}, {"series", series}};
+    return {{"kind", "stack"}, {"title", title}, {"x", x}, {"about", about}, {"rows", rows}, {"ends", ends},
+        {"series", series}};
   }
 };
-
-// The effects on whole training steps, or those on operations that were measured alone: their times have nothing in
-// common.
-Json effects_plot(const NamedRun& r, bool whole_steps) {
-  Json rows = Json::array();
-  for (const result::Comparison& c : r.record.comparisons) {
-    const auto e = measured_effect(c);
-    if (!e || is_whole_step(c) != whole_steps) continue;
-    rows.push_back({{"name", c.ablation + ": " + variant_text(c) + " against " + c.baseline}, {"low", 100 * e->low},
-        {"estimate", 100 * e->estimate}, {"high", 100 * e->high}, {"finding", finding_text(*e)}});
-  }
-  if (rows.empty()) return nullptr;
-  return {{"kind", "forest"}, {"title", (whole_steps ? "Training step: " : "One operation alone: ") + r.name},
-      {"x", std::string("change of the ") + (whole_steps ? "step's" : "operation's") +
-                " time [%], 95 % interval; negative is faster"},
-      {"about",
-          "One row for each comparison: the estimate as a mark, its 95 % interval as a bar, and a line at zero, no "
-          "change. The numbers are in the tables below."},
-      {"rows", rows}};
-}
 
 std::vector<Json> present(std::vector<Json> plots) {
   std::erase_if(plots, [](const Json& p) { return p.is_null(); });
@@ -160,9 +137,10 @@ std::vector<Json> time_plots(const std::vector<NamedRun>& runs) {
         {"start-up", f.startup_s}, {"unaccounted", f.unaccounted_s}};
     if (f.checkpoint_s > 0) parts.emplace_back("checkpoints", f.checkpoint_s);
     if (f.lost_s > 0) parts.emplace_back("lost to interruptions", f.lost_s);
-    stack.add(r.name, parts);
+    const std::string epochs = f.epochs > 0 ? fixed(": %.3g epochs x %.1f s", f.epochs, f.epoch_s) : "";
+    stack.add(r.name + epochs, fixed("%.1f s", f.time_to_target_s), parts);
   }
-  return present({stack.json("Time to target by its factors", "s",
+  return present({stack.json("Time to target by its factors", "time [s]",
       "The parts of the time to target of each run that passed; the numbers are in the table of all results.")});
 }
 
@@ -171,19 +149,12 @@ std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
   for (const NamedRun& r : runs) {
     std::vector<std::pair<std::string, double>> parts;
     for (const PhaseShare& p : phase_shares(r.record)) parts.emplace_back(p.name, 100 * p.share);
-    if (!parts.empty()) stack.add(r.name, parts);
+    if (!parts.empty()) stack.add(r.name, "", parts);
   }
   return present(
       {distribution(runs), stack.json("Shares of the phases of a step", "share of the time of all steps [%]",
                                "The share of each phase in the time of all steps of a run; the numbers are in the "
                                "reports of the runs below.")});
-}
-
-std::vector<Json> ablation_plots(const std::vector<NamedRun>& runs) {
-  std::vector<Json> plots;
-  for (const NamedRun& r : runs)
-    for (const bool whole_steps : {true, false}) plots.push_back(effects_plot(r, whole_steps));
-  return present(std::move(plots));
 }
 
 }  // namespace ttt::reports

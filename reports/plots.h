@@ -1,10 +1,14 @@
 // The data of the HTML report's plots. page.js only draws them.
 //
 // Kinds of a plot:
-// curve {"title", "x", "y", "log"?: x is logarithmic, "stepped"?, "series": [{"name", "points": [[x, y], ...]}],
-// "lines": [{"name", "y"}]}
-//   stack   {"title", "x", "rows": [name], "series": [{"name", "values": [one for each row]}]}
-//   forest  {"title", "x", "rows": [{"name", "low", "estimate", "high", "finding"}]}
+//   curve {"title", "x", "y", "whole": x has whole numbers only, "series": [{"name", "points": [[x, y], ...]}],
+//          "lines": [{"name", "y"}]}
+//   stack {"title", "x", "rows": [name], "ends": [text beside the bar], "series": [{"name", "values": [of each row]}]}
+//   violin {"title", "x", "edges": [of the bins], "rows": [{"name", "median", "median_text", "shares"}]}; x is
+//          logarithmic
+//   forest {"title", "x", "machines": [name], "rows": [{"name", "note", "marks": [one for each machine, or null:
+//          {"low", "estimate", "high", "alike", "effect", "interval", "warning"}]}]}
+//   caterpillar {"title", "x", "reference", "rows": [{"low", "estimate", "high", "holds"}]}
 // Each has "kind" and "about": what a reader who does not see it should know.
 #pragma once
 
@@ -20,7 +24,6 @@ std::vector<result::Json> accuracy_plots(const std::vector<NamedRun>& runs);
 std::vector<result::Json> time_plots(const std::vector<NamedRun>& runs);  // factors of the time to target
 // distribution of step times, shares of phases
 std::vector<result::Json> step_plots(const std::vector<NamedRun>& runs);
-std::vector<result::Json> ablation_plots(const std::vector<NamedRun>& runs);
 
 // Share of the samples in each bin, in %; `edges` rises, its ends hold all samples.
 std::vector<double> histogram(const std::vector<double>& samples, const std::vector<double>& edges);

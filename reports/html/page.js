@@ -1,173 +1,244 @@
 "use strict";
-// Draws the plots that reports/plots.cc computed, sorts tables, gives back the embedded files. Computes nothing.
+// Draws the plots that reports/plots.cc computed as SVG, sorts and filters tables, gives back the embedded files. Computes nothing.
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-let printing = false;
-
-// Okabe and Ito's colours, which colour-blind readers tell apart; a series differs in its marks and dashes too.
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#a8508a", "#946c00", "#2a7fae", "#5f5f5f"];
-const DARK = ["#56b4e9", "#ff9248", "#2fd0a0", "#e79ac6", "#f0c030", "#9fd4f5", "#b8b8b8"];
-const MARKS = ["circle", "rect", "triangle", "rectRot", "crossRot", "star", "rectRounded"];
-const DASHES = [[], [6, 3], [2, 3], [10, 3, 2, 3]];
-
-function theme() {
-  const style = getComputedStyle(document.documentElement);
-  return {
-    text: style.getPropertyValue("--text").trim(),
-    quiet: style.getPropertyValue("--quiet").trim(),
-    line: style.getPropertyValue("--line").trim(),
-    page: style.getPropertyValue("--page").trim(),
-    colors: dark.matches && !printing ? DARK : LIGHT,
-  };
-}
-
-const pick = (list, i) => list[i % list.length];
+const COLORS = 7, FONT = 12, LINE = 15;  // colours of page.css; pixels of the letters and of a line
+const color = (i) => `var(--c${i % COLORS})`;
 const round = (x) => Number(x.toPrecision(4)).toString();
+const signed = (x) => (x > 0 ? "+" : "") + round(x);
+const pen = document.createElement("canvas").getContext("2d");
+const textWidth = (text) => { pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`; return pen.measureText(text).width; };
+const widest = (texts) => Math.max(0, ...texts.map(textWidth));
 
-// Long names on several lines, for the labels of an axis.
-function lines(name, width) {
+function add(parent, name, attributes, text) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  if (text !== undefined) element.textContent = text;
+  parent.append(element);
+  return element;
+}
+const write = (svg, x, y, text, more = {}) => add(svg, "text", { x, y, fill: "var(--text)", "font-size": FONT, ...more }, text);
+const line = (svg, x1, y1, x2, y2, more = {}) => add(svg, "line", { x1, y1, x2, y2, stroke: "var(--line)", ...more });
+const note = (element, text) => add(element, "title", {}, text);
+
+// A name on lines of at most so many pixels.
+function wrap(name, width) {
   const out = [""];
-  for (const word of name.split(/(?<=[ /:_-])/)) {
-    if (out[out.length - 1] && out[out.length - 1].length + word.length > width) out.push("");
+  for (const word of name.split(/(?<=[ /:_,-])/)) {
+    if (out[out.length - 1] && textWidth(out[out.length - 1] + word) > width) out.push("");
     out[out.length - 1] += word;
   }
   return out;
 }
 
-// The labels of a plot's rows.
-function rowLabels(plot, narrow) {
-  return plot.rows.map((r) => (plot.kind === "forest" ? lines(r.name, narrow ? 16 : 40) : lines(r, narrow ? 14 : 30)));
+// Ticks at 1, 2 or 5 times a power of ten, about one for each `gap` pixels; `whole`: at whole numbers only.
+function scaleOf([low, high], [from, to], { log = false, whole = false, gap = 70 } = {}) {
+  const f = log ? Math.log : (v) => v, span = f(high) - f(low) || 1;
+  const at = (v) => from + ((f(v) - f(low)) / span) * (to - from);
+  const most = Math.max(2, Math.abs(to - from) / gap), rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough || 1));
+  let ticks = [];
+  if (log) {
+    for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high); ++p) for (const m of [1, 1.5, 2, 3, 5, 7]) ticks.push(m * 10 ** p);
+    ticks = ticks.filter((v) => v >= low && v <= high).filter((v, i, all) => i === 0 || at(v) - at(all[0]) > 0);
+    ticks = ticks.reduce((kept, v) => (kept.length && Math.abs(at(v) - at(kept[kept.length - 1])) < 40 ? kept : [...kept, v]), []);
+  } else {
+    const step = Math.max(whole ? 1 : 0, [1, 2, 5, 10].find((m) => m * power >= rough) * power);
+    for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; ++k) ticks.push(k * step);
+  }
+  return Object.assign(at, { ticks, from, to });
 }
 
-// Pixels of a row: so many that a label does not reach into the next one's, whose height is the font's 12 times 1.2 a line (Chart.js's default).
-function rowHeight(labels, least) {
-  return Math.max(least, ...labels.slice(1).map((label, i) => Math.ceil(((label.length + labels[i].length) / 2) * 14.4) + 4));
+// The axis of x above the rows or below a curve, with a line for each tick from y0 to y1.
+function axisX(svg, x, title, textY, titleY, y0, y1, format = round) {
+  for (const v of x.ticks) {
+    line(svg, x(v), y0, x(v), y1);
+    write(svg, x(v), textY, format(v), { "text-anchor": "middle", fill: "var(--quiet)" });
+  }
+  write(svg, (x.from + x.to) / 2, titleY, title, { "text-anchor": "middle", fill: "var(--quiet)" });
 }
 
-function axis(t, title, more = {}) {
-  return { title: { display: true, text: title, color: t.text }, ticks: { color: t.text, ...more.ticks }, grid: { color: t.line, borderColor: t.quiet, ...more.grid }, ...more.scale };
+const MARKS = [
+  (svg, x, y, more) => add(svg, "circle", { cx: x, cy: y, r: 4.5, ...more }),
+  (svg, x, y, more) => add(svg, "rect", { x: x - 4, y: y - 4, width: 8, height: 8, ...more }),
+  (svg, x, y, more) => add(svg, "path", { d: `M${x} ${y - 5.5}l5 9h-10z`, ...more }),
+  (svg, x, y, more) => add(svg, "path", { d: `M${x} ${y - 6}l6 6l-6 6l-6 -6z`, ...more }),
+];
+const mark = (svg, i, x, y, more = {}) => MARKS[i % MARKS.length](svg, x, y, { fill: color(i), stroke: color(i), "stroke-width": 1.5, ...more });
+
+// Names with a sample each, over as many lines as they need; returns the y below them.
+function legend(svg, width, entries) {
+  let x = 4, y = LINE;
+  for (const { name, sample } of entries) {
+    const size = 24 + textWidth(name);
+    if (x > 4 && x + size > width) x = 4, y += LINE + 3;
+    sample(x + 8, y - 4);
+    write(svg, x + 20, y, name);
+    x += size + 12;
+  }
+  return entries.length ? y + 8 : 0;
 }
 
-function base(t) {
-  return {
-    animation: false,
-    responsive: true,
-    maintainAspectRatio: false,
-    plugins: {
-      legend: { labels: { color: t.text, usePointStyle: true, boxWidth: 30, font: { size: 11 } }, maxHeight: 120 },
-      tooltip: { enabled: true },
-    },
-  };
+// Rows under an axis: a name on the left, texts in columns on the right. A narrow plot has both above the row's marks.
+function drawRows(svg, width, plot, { names, columns = [], band, domain, log, format, top = 0, ends = 0, draw }) {
+  const narrow = width < 600;
+  const sizes = narrow ? [] : columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
+  const left = narrow ? 12 : Math.min(0.36 * width, widest(names)) + 16, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
+  const x = scaleOf(domain, [left, right], { log }), first = top + 2 * LINE + 8, grid = add(svg, "g", {});
+  let y = first;
+  names.forEach((name, i) => {
+    const beside = columns.filter((c) => c.texts[i]);
+    const texts = narrow ? [...wrap(name, width - 24), ...beside.flatMap((c) => wrap(`${c.title ? c.title + ": " : ""}${c.texts[i]}`, width - 24))] : wrap(name, left - 12);
+    const notes = narrow ? [] : columns.map((c, k) => wrap(c.texts[i], sizes[k] - 10));
+    const lines = Math.max(texts.length, ...notes.map((n) => n.length)), height = narrow ? lines * LINE + band + 4 : Math.max(band, lines * LINE + 2);
+    const middle = narrow ? y + lines * LINE + band / 2 : y + height / 2, base = (n) => middle - ((n - 1) * LINE) / 2 + 4;
+    texts.forEach((t, k) => write(svg, narrow ? 4 : left - 8, narrow ? y + (k + 1) * LINE - 3 : base(texts.length) + k * LINE, t, narrow ? (k ? { fill: "var(--quiet)" } : {}) : { "text-anchor": "end" }));
+    let at = right + 14 + ends;
+    notes.forEach((n, k) => { n.forEach((t, l) => write(svg, at, base(n.length) + l * LINE, t, { fill: columns[k].fill(i) })); at += sizes[k]; });
+    draw(i, x, middle);
+    y += height;
+  });
+  let at = right + 14 + ends;
+  sizes.forEach((size, k) => { write(svg, at, first - 6, columns[k].title, { "font-weight": 600, fill: columns[k].color || "var(--text)" }); at += size; });
+  axisX(grid, x, plot.x, first - 6, first - 6 - LINE, first, y, format);
+  return { height: y + 6, x, first, grid };
 }
 
-function curve(plot, t) {
-  const datasets = plot.series.map((s, i) => ({
-    label: s.name,
-    data: s.points.map(([x, y]) => ({ x, y })),
-    showLine: true,
-    stepped: plot.stepped ? "before" : false,  // Chart.js's "before" keeps a point's y up to the next point: a bin's share stands over that bin
-    borderColor: pick(t.colors, i),
-    backgroundColor: pick(t.colors, i),
-    borderWidth: 1.75,
-    borderDash: pick(DASHES, Math.floor(i / t.colors.length) + (plot.stepped ? i : 0)),
-    pointStyle: plot.stepped ? "line" : pick(MARKS, i),
-    pointRadius: plot.stepped ? 0 : 4,
-    pointHitRadius: 6,
+function forest(svg, width, plot) {
+  const narrow = width < 600, all = plot.rows.flatMap((r) => r.marks.filter(Boolean)), several = plot.machines.length > 1;
+  const domain = [Math.min(0, ...all.map((m) => m.low)), Math.max(0, ...all.map((m) => m.high))];
+  const top = several ? legend(svg, width, plot.machines.map((name, i) => ({ name, sample: (x, y) => mark(svg, i, x, y) }))) : 0;
+  const columns = plot.machines.map((name, i) => ({
+    title: name, color: color(i), texts: plot.rows.map((r) => (r.marks[i] ? `${r.marks[i].effect} ${r.marks[i].interval}${r.marks[i].warning ? " !" : ""}` : "")),
+    fill: (row) => (plot.rows[row].marks[i] && plot.rows[row].marks[i].alike ? "var(--quiet)" : "var(--text)"),
   }));
-  const xs = plot.series.flatMap((s) => s.points.map((p) => p[0]));
-  const ends = [Math.min(...xs), Math.max(...xs)];
-  for (const l of plot.lines)
-    datasets.push({ label: `${l.name} ${l.y}`, data: [{ x: Math.min(plot.log ? ends[0] : 0, ends[0]), y: l.y }, { x: ends[1], y: l.y }], showLine: true, borderColor: t.text, backgroundColor: t.text, borderWidth: 1.25, borderDash: [3, 4], pointRadius: 0, pointStyle: "line" });
-  const options = base(t);
-  options.scales = {
-    x: axis(t, plot.x, { scale: plot.log ? { type: "logarithmic", min: ends[0], max: ends[1] } : { type: "linear", beginAtZero: true }, ticks: { callback: round, maxRotation: 0, autoSkipPadding: 12 } }),
-    y: axis(t, plot.y, { scale: { beginAtZero: true }, ticks: { callback: round } }),
-  };
-  options.plugins.tooltip.callbacks = { label: (c) => `${c.dataset.label}: ${round(c.parsed.y)} at ${round(c.parsed.x)}` };
-  return { type: "scatter", data: { datasets }, options };
+  if (plot.rows.some((r) => r.note)) columns.push({ title: "", texts: plot.rows.map((r) => r.note), fill: () => "var(--quiet)" });
+  const step = 9, band = Math.max(22, step * plot.machines.length + 6);
+  const { height, x, first, grid } = drawRows(svg, width, plot, {
+    names: plot.rows.map((r) => r.name), columns, band, domain, format: signed, top,
+    draw: (row, x, middle) => plot.rows[row].marks.forEach((m, i) => {
+      if (!m) return;
+      const y = middle + (i - (plot.machines.length - 1) / 2) * step, g = add(svg, "g", { opacity: m.alike ? 0.65 : 1 });
+      note(g, `${plot.rows[row].name}, ${plot.machines[i]}: ${m.effect} ${m.interval}${m.warning ? "; " + m.warning : ""}`);
+      line(g, x(m.low), y, x(m.high), y, { stroke: color(i), "stroke-width": 2 });
+      mark(g, i, x(m.estimate), y, m.alike ? { fill: "var(--panel)" } : {});
+    }),
+  });
+  line(grid, x(0), first, x(0), height - 6, { stroke: "var(--text)", "stroke-width": 1.5 });
+  write(grid, x.from, first - 6 - LINE, "\u2190 faster");
+  write(grid, x.to, first - 6 - LINE, "slower \u2192", { "text-anchor": "end" });
+  return height;
 }
 
-function stack(plot, t, narrow, labels) {
-  const datasets = plot.series.map((s, i) => ({
-    label: s.name,
-    data: s.values,
-    backgroundColor: pick(t.colors, i),
-    borderColor: t.page,
-    borderWidth: 1,
-    pointStyle: "rect",
-  }));
-  const ends = plot.rows.map((_, r) => plot.series.reduce(([low, high], s) => [low + Math.min(0, s.values[r]), high + Math.max(0, s.values[r])], [0, 0]));
-  const options = base(t);
-  options.indexAxis = "y";
-  options.scales = {
-    x: axis(t, plot.x, { scale: { stacked: true, min: Math.min(...ends.map((e) => e[0])), max: Math.max(...ends.map((e) => e[1])) }, ticks: { callback: round, includeBounds: false } }),
-    y: axis(t, "", { scale: { stacked: true, title: { display: false } }, ticks: { autoSkip: false, callback: (v) => labels[v] }, grid: { display: false } }),
-  };
-  options.plugins.tooltip.callbacks = { label: (c) => `${c.dataset.label}: ${round(c.parsed.x)}` };
-  return { type: "bar", data: { labels: plot.rows, datasets }, options, plugins: [segmentNames(plot, t)] };
+function caterpillar(svg, width, plot) {
+  const rows = plot.rows, step = 6, first = 2 * LINE + 8, height = first + rows.length * step + 6;
+  const x = scaleOf([Math.min(plot.reference, ...rows.map((r) => r.low)), Math.max(plot.reference, ...rows.map((r) => r.high))], [14, width - 30]);
+  axisX(svg, x, plot.x, first - 6, first - 6 - LINE, first, height, signed);
+  rows.forEach((r, i) => {
+    const y = first + (i + 0.5) * step, stroke = r.holds ? color(0) : color(1), g = add(svg, "g", {});
+    note(g, `${signed(r.estimate)} % (${signed(r.low)} to ${signed(r.high)})`);
+    line(g, x(r.low), y, x(r.high), y, { stroke, "stroke-width": r.holds ? 1.5 : 2.5 });
+    add(g, "circle", { cx: x(r.estimate), cy: y, r: 2.2, fill: stroke });
+  });
+  line(svg, x(plot.reference), first, x(plot.reference), height, { stroke: "var(--text)", "stroke-dasharray": "5 4" });
+  return height;
 }
 
-// Writes a segment's name into it where it fits, so that colour is not the only carrier.
-function segmentNames(plot, t) {
-  return {
-    id: "segmentNames",
-    afterDatasetsDraw(chart) {
-      const c = chart.ctx;
-      c.save();
-      c.font = `10px ${Chart.defaults.font.family}`;
-      c.textAlign = "center";
-      c.textBaseline = "middle";
-      c.fillStyle = dark.matches && !printing ? "#000" : "#fff";
-      plot.series.forEach((s, d) => {
-        chart.getDatasetMeta(d).data.forEach((bar) => {
-          const { x, base: from, y, height } = bar.getProps(["x", "base", "y", "height"], true);
-          if (Number.isFinite(x) && Math.abs(x - from) > c.measureText(s.name).width + 6 && height > 11) c.fillText(s.name, (x + from) / 2, y);
-        });
+function stack(svg, width, plot) {
+  const total = (r) => plot.series.reduce((sum, s) => sum + Math.max(0, s.values[r] || 0), 0), ends = widest(plot.ends);
+  const top = legend(svg, width, plot.series.map((s, i) => ({ name: s.name, sample: (x, y) => add(svg, "rect", { x: x - 6, y: y - 6, width: 12, height: 12, fill: color(i) }) })));
+  return drawRows(svg, width, plot, {
+    names: plot.rows, band: 30, domain: [0, Math.max(...plot.rows.map((_, r) => total(r)))], top, ends: ends ? ends + 6 : 0,
+    draw: (row, x, y) => {
+      let from = 0;
+      plot.series.forEach((s, i) => {
+        const value = Math.max(0, s.values[row] || 0), size = x(from + value) - x(from);
+        if (!value) return;
+        note(add(svg, "rect", { x: x(from), y: y - 11, width: size, height: 22, fill: color(i), stroke: "var(--panel)" }), `${s.name}: ${round(s.values[row])}`);
+        if (size > textWidth(s.name) + 8) write(svg, x(from) + size / 2, y + 4, s.name, { "text-anchor": "middle", fill: "var(--page)" });
+        from += value;
       });
-      c.restore();
+      write(svg, x(from) + 6, y + 4, plot.ends[row], { "font-weight": 600 });
     },
-  };
+  }).height;
 }
 
-function forest(plot, t, narrow, labels) {
-  const rows = plot.rows, gap = { x: NaN, y: NaN };
-  const findings = [["faster", "triangle", 0], ["slower", "rect", 1], ["no difference shown at this precision", "circle", 6]];
-  const datasets = findings.flatMap(([finding, mark, color]) => {
-    const own = rows.map((r, i) => [r, i]).filter(([r]) => r.finding === finding);
-    if (!own.length) return [];
-    const common = { borderColor: pick(t.colors, color), backgroundColor: pick(t.colors, color) };
-    return [
-      { ...common, label: finding, data: own.map(([r, y]) => ({ x: r.estimate, y })), pointStyle: mark, pointRadius: 6 },
-      { ...common, label: "95 % interval", data: own.flatMap(([r, y]) => [{ x: r.low, y }, { x: r.high, y }, gap]), showLine: true, borderWidth: 3, pointStyle: "line", rotation: 90, pointRadius: 6, pointBorderWidth: 2 },
-    ];
-  });
-  datasets.push({ label: "zero", data: [{ x: 0, y: -0.5 }, { x: 0, y: rows.length - 0.5 }], showLine: true, borderColor: t.text, backgroundColor: t.text, borderWidth: 1.5, borderDash: [5, 4], pointRadius: 0 });
-  const options = base(t);
-  options.scales = {
-    x: axis(t, narrow ? "change of the step's time [%]" : plot.x, { ticks: { callback: round } }),
-    y: { ...axis(t, "", { ticks: { stepSize: 1, autoSkip: false, callback: (v) => labels[v] || "" } }), type: "linear", reverse: true, min: -0.5, max: rows.length - 0.5, title: { display: false }, afterBuildTicks: (scale) => { scale.ticks = rows.map((_, value) => ({ value })); } },
-  };
-  options.plugins.legend.labels.filter = (item) => item.text !== "95 % interval" && item.text !== "zero";
-  options.plugins.tooltip.callbacks = {
-    title: (items) => (rows[items[0].parsed.y] ? rows[items[0].parsed.y].name : ""),
-    label: (c) => { const r = rows[c.parsed.y]; return r ? `${round(r.estimate)} % (${round(r.low)} to ${round(r.high)}): ${r.finding}` : ""; },
-  };
-  return { type: "scatter", data: { datasets }, options };
+function violin(svg, width, plot) {
+  const most = Math.max(...plot.rows.flatMap((r) => r.shares)), edges = plot.edges;
+  return drawRows(svg, width, plot, {
+    names: plot.rows.map((r) => r.name), columns: [{ title: "median", texts: plot.rows.map((r) => r.median_text), fill: () => "var(--text)" }],
+    band: 44, domain: [edges[0], edges[edges.length - 1]], log: true,
+    draw: (row, x, y) => {
+      const r = plot.rows[row], half = (i) => (20 * r.shares[i]) / most, side = (sign) => r.shares.flatMap((_, i) => [edges[i], edges[i + 1]].map((e) => `${x(e)} ${y + sign * half(i)}`));
+      note(add(svg, "path", { d: `M${[...side(-1), ...side(1).reverse()].join("L")}Z`, fill: color(row), opacity: 0.8 }), `${r.name}: median ${r.median_text}`);
+      line(svg, x(r.median), y - 21, x(r.median), y + 21, { stroke: "var(--text)", "stroke-width": 2 });
+    },
+  }).height;
 }
 
-const KINDS = { curve, stack, forest };
-let charts = [];
-
-function draw() {
-  const plots = JSON.parse(document.getElementById("plots").textContent), t = theme();
-  for (const c of charts) c.destroy();
-  Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
-  charts = [...document.querySelectorAll("canvas[data-plot]")].map((canvas) => {
-    const plot = plots[Number(canvas.dataset.plot)], narrow = canvas.parentNode.clientWidth < 480;
-    const labels = plot.rows ? rowLabels(plot, narrow) : [];
-    canvas.parentNode.style.height = labels.length ? `${110 + labels.length * rowHeight(labels, plot.kind === "forest" ? 34 : 38)}px` : "320px";
-    return new Chart(canvas, KINDS[plot.kind](plot, t, narrow, labels));
+function curve(svg, width, plot) {
+  const points = plot.series.flatMap((s) => s.points), bottom = 300;
+  const dash = { stroke: "var(--text)", "stroke-dasharray": "4 4" };
+  const top = legend(svg, width, [
+    ...plot.series.map((s, i) => ({ name: s.name, sample: (x, y) => { line(svg, x - 8, y, x + 8, y, { stroke: color(i) }); mark(svg, i, x, y); } })),
+    ...plot.lines.map((l) => ({ name: l.name, sample: (x, y) => line(svg, x - 8, y, x + 8, y, dash) })),
+  ]) + 18;
+  const x = scaleOf([0, Math.max(...points.map((p) => p[0]))], [40, width - 20], { whole: plot.whole });
+  const y = scaleOf([0, Math.max(...points.map((p) => p[1]), ...plot.lines.map((l) => l.y))], [bottom, top], { gap: 40 });
+  axisX(svg, x, plot.x, bottom + LINE, bottom + 2 * LINE + 2, bottom, top);
+  for (const v of y.ticks) {
+    line(svg, x.from, y(v), x.to, y(v));
+    write(svg, x.from - 6, y(v) + 4, round(v), { "text-anchor": "end", fill: "var(--quiet)" });
+  }
+  write(svg, 4, top - 10, plot.y, { fill: "var(--quiet)" });
+  for (const l of plot.lines) line(svg, x.from, y(l.y), x.to, y(l.y), dash);
+  plot.series.forEach((s, i) => {
+    add(svg, "polyline", { points: s.points.map(([a, b]) => `${x(a)},${y(b)}`).join(" "), fill: "none", stroke: color(i), "stroke-width": 1.75 });
+    for (const [a, b] of s.points) note(mark(svg, i, x(a), y(b)), `${s.name}: ${round(b)} at ${round(a)}`);
   });
+  return bottom + 2 * LINE + 10;
+}
+
+const KINDS = { curve, stack, violin, forest, caterpillar };
+const PLOTS = JSON.parse(document.getElementById("plots").textContent);
+
+// At the width that the plot has now; one in a closed fold is drawn when the fold opens.
+function draw(box) {
+  const width = Math.round(box.clientWidth);
+  if (!width || box.dataset.width === String(width)) return;
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), plot = PLOTS[box.dataset.plot];
+  svg.setAttribute("font-family", "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif");
+  svg.setAttribute("viewBox", `0 0 ${width} ${Math.ceil(KINDS[plot.kind](svg, width, plot))}`);
+  box.replaceChildren(svg);
+  box.dataset.width = width;
+}
+
+const drawAll = () => document.querySelectorAll("[data-plot]").forEach(draw);
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+// A file of its own knows no variables of the page: colours are written out.
+function svgText(box) {
+  const style = getComputedStyle(document.documentElement), svg = box.firstChild.cloneNode(true), [, , width, height] = svg.getAttribute("viewBox").split(" ");
+  svg.setAttribute("width", width), svg.setAttribute("height", height), svg.setAttribute("style", `background:${style.getPropertyValue("--panel").trim()}`);
+  return new XMLSerializer().serializeToString(svg).replace(/var\((--\w+)\)/g, (_, name) => style.getPropertyValue(name).trim());
+}
+
+function offerSvg(figure) {
+  const button = figure.querySelector("button"), box = figure.querySelector("[data-plot]");
+  button.hidden = false;
+  button.addEventListener("click", () => save(new Blob([svgText(box)], { type: "image/svg+xml" }), `${PLOTS[box.dataset.plot].title.replace(/\W+/g, "_")}.svg`));
+}
+
+// Hides the rows and results that do not have every word.
+function filterBy(text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean), has = (t) => words.every((w) => t.toLowerCase().includes(w));
+  for (const row of document.querySelectorAll("#answer tbody tr, #not-to-target tbody tr")) row.hidden = !has(row.textContent);
+  for (const d of document.querySelectorAll("details.result, details.raw")) d.hidden = !has(d.querySelector("summary").textContent);
 }
 
 // A click on the header sorts by that column: by the numbers behind the cells where there are any, missing ones last in both directions.
@@ -187,6 +258,13 @@ function sortBy(table, column, button) {
     return sign * (a.v - b.v);
   });
   table.tBodies[0].append(...rows.map((r) => r.row));
+}
+
+// Cards of a phone name each cell by its column.
+function nameCells(table) {
+  if (table.tHead.classList.contains("hidden")) return;
+  const names = [...table.tHead.rows[0].cells].map((th) => (th.querySelector(".hidden") ? "" : th.textContent));
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { if (i && names[i]) cell.dataset.label = names[i]; });
 }
 
 function makeSortable(table) {
@@ -222,10 +300,10 @@ async function unpack(packed) {
   const header = JSON.parse(new TextDecoder().decode(all.subarray(4, 4 + length))), own = new Map(header.own);
   let at = 4 + length, index = 0, list = 0;
   return header.text.replace(/\u0001/g, () => {
-    const n = header.lists[list++], numbers = [], value = new DataView(new ArrayBuffer(8));
+    const count = header.lists[list++], n = Math.abs(count), numbers = [], value = new DataView(new ArrayBuffer(8));
     for (let i = 0; i < n; ++i, ++index) {
       for (let b = 0; b < 8; ++b) value.setUint8(b, all[at + b * n + i]);
-      numbers.push(own.has(index) ? own.get(index) : jsonNumber(value.getFloat64(0, true)));
+      numbers.push(own.has(index) ? own.get(index) : jsonNumber(count < 0 ? Number(value.getBigInt64(0, true)) / 1e9 : value.getFloat64(0, true)));
     }
     at += 8 * n;
     return `[${numbers.join(", ")}]`;
@@ -254,26 +332,23 @@ async function prepare(details) {
   }
   button.disabled = false;
   button.addEventListener("click", async () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([await read()], { type: "application/json" }));
-    link.download = details.dataset.name.split("/").pop();
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    save(new Blob([await read()], { type: "application/json" }), details.dataset.name.split("/").pop());
   });
   details.addEventListener("toggle", async () => { pre.textContent = details.open ? await read() : ""; });
   return good;
 }
 
 async function start() {
-  for (const table of document.querySelectorAll("table")) makeSortable(table);
-  draw();
-  dark.addEventListener("change", draw);
-  addEventListener("beforeprint", () => { printing = true; draw(); });
-  addEventListener("afterprint", () => { printing = false; draw(); });
+  for (const table of document.querySelectorAll("table")) nameCells(table), makeSortable(table);
+  drawAll();
+  document.querySelectorAll("figure").forEach(offerSvg);
+  addEventListener("resize", drawAll);
+  document.addEventListener("toggle", drawAll, true);
+  document.getElementById("filter").addEventListener("input", (e) => filterBy(e.target.value));
   let intact = 0;
   const files = [...document.querySelectorAll("details.raw")];
   for (const details of files) intact += await prepare(details);
-  document.documentElement.dataset.ready = `${charts.length} plots, ${intact} of ${files.length} files intact`;
+  document.documentElement.dataset.ready = `${PLOTS.length} plots, ${intact} of ${files.length} files intact`;
 }
 
 start();

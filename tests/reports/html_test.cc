@@ -8,6 +8,7 @@
 
 #include "core/rng.h"
 #include "core/temp_folder.h"
+#include "reports/effects.h"
 #include "reports/packed_text.h"
 #include "reports/plots.h"
 #include "reports/score.h"
@@ -50,31 +51,98 @@ TEST(Html, HostileTextsStayTexts) {
   EXPECT_EQ(page.find("<img"), std::string::npos);
   EXPECT_EQ(page.find('\x1b'), std::string::npos);
   EXPECT_EQ(count(page, "<script"), count(page, "</script>"));
-  EXPECT_EQ(count(page, "<script"), 3u + inputs().results.size());  // plots, Chart.js, ours, and one for each file
+  EXPECT_EQ(count(page, "<script"), 2u + inputs().results.size());  // plots, ours, and one for each file
   EXPECT_NE(page.find("&lt;/script&gt;&lt;img"), std::string::npos);
 }
 
 // Two panels, since an operation's time has nothing in common with a step's.
-TEST(Plots, StepsAndOperations_AreApart) {
+TEST(Effects, StepsAndOperations_AreApart) {
   RunRecord r = test::toy_ablation();
   r.comparisons.push_back(r.comparisons[0]);
+  r.comparisons.back().variant = "alone";
   r.comparisons.back().phases = result::Json::object();
-  const std::vector<result::Json> plots = ablation_plots({{"a.json", r}});
-  ASSERT_EQ(plots.size(), 2u);
-  EXPECT_EQ(plots[0]["title"], "Training step: a.json");
-  EXPECT_EQ(plots[1]["title"], "One operation alone: a.json");
+  const Effects worth = effects({{"a.json", r}});
+  ASSERT_EQ(worth.steps["rows"].size(), 1u);
+  EXPECT_EQ(worth.steps["rows"][0]["name"], "reducer: bucketed");
+  EXPECT_EQ(worth.operations["rows"][0]["name"], "reducer: alone");
 }
 
+// `r` with a comparison whose steps take `factor` times as long in the variant.
+RunRecord with_effect(RunRecord r, const std::string& variant, double factor) {
+  result::Comparison c = test::toy_ablation().comparisons[0];
+  c.variant = variant;
+  for (std::size_t i = 0; i < c.samples.size(); ++i) c.samples.variant_s[i] = factor * c.samples.baseline_s[i];
+  r.comparisons.push_back(c);
+  return r;
+}
+
+// The numbers follow from the factors: 0.5 is -50 %, 2 is +100 %.
+TEST(Effects, Rows_RankAndMarkMachines) {
+  RunRecord a = test::toy_ablation();
+  a.comparisons.clear();
+  RunRecord b = a;
+  a.system["label"] = "Alpha", b.system["label"] = "Beta";
+  a = with_effect(with_effect(with_effect(a, "slow", 2), "fast", 0.5), "none", 1);
+  b = with_effect(b, "slow", 0.25);
+  const Effects worth = effects({{"a", a}, {"b", b}});
+  EXPECT_EQ(worth.steps["machines"], result::Json({"Alpha", "Beta"}));
+  ASSERT_EQ(worth.steps["rows"].size(), 2u);
+  EXPECT_EQ(worth.steps["rows"][0]["name"], "reducer: slow");
+  EXPECT_EQ(worth.steps["rows"][0]["marks"][0]["effect"], "+100.0 %");
+  EXPECT_EQ(worth.steps["rows"][0]["marks"][1]["effect"], "-75.0 %");
+  EXPECT_EQ(worth.steps["rows"][1]["marks"][0]["effect"], "-50.0 %");
+  EXPECT_TRUE(worth.steps["rows"][1]["marks"][1].is_null());
+  EXPECT_NE(
+      worth.answer.find("reducer: slow changes the time of a training step by +100.0 % on Alpha, -75.0 % on Beta"),
+      std::string::npos)
+      << worth.answer;
+  EXPECT_NE(worth.folded.at(0).find("reducer: none"), std::string::npos);
+}
+
+TEST(Effects, NewestComparison_Counts) {
+  RunRecord old = test::toy_ablation();
+  old.comparisons.clear();
+  RunRecord recent = with_effect(old, "x", 0.5);
+  old = with_effect(old, "x", 2);
+  old.provenance["started_at"] = "2026-01-01", recent.provenance["started_at"] = "2026-01-02";
+  for (const auto& runs : {std::vector<NamedRun>{{"a", old}, {"b", recent}}, {{"b", recent}, {"a", old}}})
+    EXPECT_EQ(effects(runs).steps["rows"][0]["marks"][0]["effect"], "-50.0 %");
+}
+
+// Repetitions of a known cost of 2 %: those without it inside have another colour.
+TEST(Effects, SelfTests_AreSortedByEstimate) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons.clear();
+  for (const double factor : {1.03, 1.02, 1.01}) {
+    r = with_effect(r, "A", factor);
+    r.comparisons.back().built = result::Json::object();
+    r.comparisons.back().known_effect = 0.02;
+  }
+  const Effects worth = effects({{"a", r}});
+  ASSERT_EQ(worth.self_tests.size(), 1u);
+  EXPECT_EQ(worth.self_tests[0]["reference"], 2.0);
+  std::vector<double> estimates;
+  for (const result::Json& row : worth.self_tests[0]["rows"]) estimates.push_back(row["estimate"]);
+  ASSERT_EQ(estimates.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(estimates[i], static_cast<double>(i) + 1, 1e-9);
+  EXPECT_EQ(worth.self_tests[0]["rows"][0]["holds"], false);
+  EXPECT_TRUE(worth.steps.is_null());
+}
+
+// The parts of the toy run are binary fractions: two epochs of 2 s, and 8 s in all to the target.
 TEST(Plots, TimeToTarget_OfPassedRuns) {
   RunRecord smoke = test::toy_record();
   smoke.verdict = result::Verdict::kSmoke;
   EXPECT_TRUE(time_plots({{"smoke.json", smoke}}).empty());
-  EXPECT_EQ(time_plots({{"smoke.json", smoke}, {"passed.json", test::toy_record()}}).at(0)["rows"],
-      result::Json({"passed.json"}));
+  const result::Json plot = time_plots({{"smoke.json", smoke}, {"passed.json", test::toy_record()}}).at(0);
+  EXPECT_EQ(plot["rows"], result::Json({"passed.json: 2 epochs x 2.0 s"}));
+  EXPECT_EQ(plot["ends"], result::Json({"8.0 s"}));
   Inputs in;
   in.results.push_back({{"smoke.json", smoke}, result::result_text(smoke)});
   const std::string page = html_page(in);
-  EXPECT_LT(page.find("<summary>Not to a target</summary>"), page.find("smoke</td>"));
+  const std::size_t fold = page.find("<details id=\"not-to-target\"");
+  ASSERT_NE(fold, std::string::npos);
+  EXPECT_LT(fold, page.find("smoke</td>"));
 }
 
 // A run of days has a million steps.
@@ -94,15 +162,13 @@ TEST(Html, OneFile_FetchesNothing) {
   for (const char* part : {" src=", "@import", "url(", "<link"})
     EXPECT_EQ(empty.substr(0, empty.find("<script>")).find(part), std::string::npos) << part;
   EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
-  EXPECT_NE(page.find("Chart.js v3"), std::string::npos);
-  EXPECT_NE(page.find("(c) 2022 Chart.js Contributors"), std::string::npos);  // the licence's notice
   EXPECT_NE(page.find("cut.json"), std::string::npos);
   EXPECT_NE(page.find("it was truncated"), std::string::npos);
 }
 
 TEST(Html, NoInput_IsStillAPage) {
   const std::string page = html_page({});
-  EXPECT_NE(page.find("0 results, 0 files of micro-benchmarks, 0 left out"), std::string::npos);
+  EXPECT_NE(page.find("0 results. Made by report"), std::string::npos);
 }
 
 // Thirty results of the published size, with samples that no compressor can shorten more than real ones.
@@ -213,31 +279,35 @@ TEST(Browser, Page_DrawsWithoutErrors) {
   }
 }
 
-// Chart.js draws what plots.cc means: the share of the bin from x[i] to x[i + 1] is the height at x[i], held until x[i
-// + 1].
-TEST(Browser, HistogramShare_OverItsBin) {
+// Runs `script` in a frame of the page as wide as told (a window is 500 pixels wide at least); its answer.
+std::string in_frame(const std::string& page, int width, const std::string& script, const std::string& options = "") {
+  TempFolder folder;
+  test::write_text(folder / "inner.html", page);
+  const auto dom = load(folder,
+      "<!DOCTYPE html><title>none</title><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
+          "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { const d = f.contentDocument, w = "
+          "f.contentWindow, all = (s) => [...d.querySelectorAll(s)]; document.title = (() => {" +
+          script + "})(); }, 3000)</script>",
+      "--allow-file-access-from-files " + options);
+  const std::string log = test::read_text(folder / "log");
+  EXPECT_EQ(log.find("CONSOLE"), std::string::npos) << log;
+  const std::size_t begin = dom.output.find("<title>") + 7;
+  return dom.output.substr(begin, dom.output.find("</title>") - begin);
+}
+
+// The share of the bin from edge to edge is the width over that bin: the toy's step times fill two of forty bins.
+TEST(Browser, ViolinShare_OverItsBin) {
   TTT_NEED_CHROMIUM();
   Inputs in;
   RunRecord r = test::toy_record();
-  for (std::size_t i = 0; i < r.steps.size(); ++i) r.steps.step_s[i] = 0.125 * static_cast<double>(i + 1);
+  for (std::size_t i = 0; i < r.steps.size(); ++i) r.steps.step_s[i] = i % 4 == 0 ? 0.125 : 1;
   in.results.push_back({{"a.json", r}, result::result_text(r)});
-  TempFolder folder;
-  test::write_text(folder / "inner.html", html_page(in));
-  const std::string frame =
-      "<!DOCTYPE html><iframe id=f src=inner.html style='width:1000px;height:900px'></iframe><script>f.onload = () => "
-      "setTimeout(() => { "
-      "const canvas = [...f.contentDocument.querySelectorAll('canvas')].find((c) => "
-      "c.getAttribute('aria-label').startsWith('Distribution')), "
-      "meta = f.contentWindow.Chart.getChart(canvas).getDatasetMeta(0), at = meta.data, drawn = [], add = (x, y) => "
-      "drawn.push([x, y]); "
-      "meta.dataset.path({ moveTo: add, lineTo: add }); let wrong = 0; "
-      "for (let i = 1; i < at.length; ++i) wrong += drawn[2 * i - 1][0] !== at[i].x || drawn[2 * i - 1][1] !== at[i - "
-      "1].y; "
-      "document.title = at.length + ' points, ' + new Set(at.map((p) => p.y)).size + ' heights, ' + wrong + ' wrong'; "
-      "}, 3000)</script>";
-  const auto dom = load(folder, frame, "--allow-file-access-from-files");
-  EXPECT_NE(dom.output.find("41 points, 2 heights, 0 wrong"), std::string::npos)
-      << dom.output.substr(0, 500) << test::read_text(folder / "log");
+  const std::string answer = in_frame(html_page(in), 1000,
+      "const p = d.querySelector('.violin path').getAttribute('d').slice(1, -1).split('L').map((t) => t.split(' "
+      "').map(Number));"
+      "const wide = [...Array(40).keys()].map((i) => p[159 - 2 * i][1] - p[2 * i][1]);"
+      "return `${p.length} points, ${wide.filter((h) => h > 0).length} bins, ${wide[39] / wide[0]}`");
+  EXPECT_EQ(answer, "160 points, 2 bins, 3");
 }
 
 // Does the check see what it is to see?
@@ -262,50 +332,59 @@ TEST(Browser, DamagedFileOrScript_IsSeen) {
   EXPECT_NE(test::read_text(folder / "log").find("CONSOLE"), std::string::npos);
 }
 
-// The longest names that there are: those of all ablations, as published.
-TEST(Browser, LabelsOfRowsDoNotOverlap) {
+// Everything that is published.
+std::string published_page() { return html_page(read_inputs({TTT_SOURCE_DIR "/results"})); }
+
+TEST(Browser, PublishedResults_FitFewScreens) {
   TTT_NEED_CHROMIUM();
-  Inputs in;
-  for (const char* name :
-      {"ablate_e92fd04/all.json", "trace_e92fd04/4_ranks_flat_async.json", "trace_e92fd04/4_ranks_blocking.json"}) {
-    const std::string path = std::string(TTT_SOURCE_DIR "/results/epyc-avx512-2cores/2026-11-23_") + name;
-    in.results.push_back({{name, result::read_result(path)}, test::read_text(path)});
-  }
-  const std::string page = html_page(in);
-  for (const int width : {390, 1400}) {
-    TempFolder folder;
-    test::write_text(folder / "inner.html", page);
-    // A line of a label takes 14.4 pixels (Chart.js: a font of 12, 1.2 times).
-    const std::string frame =
-        "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
-        "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { let labels = 0, most = 0, overlaps = 0; "
-        "for (const canvas of f.contentDocument.querySelectorAll('canvas')) { const y = "
-        "f.contentWindow.Chart.getChart(canvas).scales.y; "
-        "const size = (i) => (Array.isArray(y.ticks[i].label) ? y.ticks[i].label.length : 1) * 14.4; "
-        "for (let i = 0; i < y.ticks.length; ++i) { labels += 1; most = Math.max(most, size(i) / 14.4); "
-        "if (i > 0) overlaps += Math.abs(y.getPixelForTick(i) - y.getPixelForTick(i - 1)) < (size(i) + size(i - 1)) / "
-        "2; } } "
-        "document.title = (labels > 50) + ', ' + (most > 2) + ', ' + overlaps + ' overlaps'; }, 3000)</script>";
-    const auto dom = load(folder, frame, "--allow-file-access-from-files");
-    EXPECT_NE(dom.output.find("true, true, 0 overlaps"), std::string::npos) << dom.output.substr(0, 300);
-  }
+  const std::string page = published_page();
+  EXPECT_LT(page.size(), 3'000'000u);
+  const std::string height = "return d.documentElement.scrollHeight";
+  EXPECT_LE(std::stoi(in_frame(page, 1400, height)), 6 * 900);
+  EXPECT_LE(std::stoi(in_frame(page, 390, height)), 12 * 844);
 }
 
-TEST(Browser, APhoneNeedsNoHorizontalScroll) {
+// All folds are open. No two texts of a plot overlap, none leaves its plot; no cell or page is wider than it shows.
+TEST(Browser, OpenPage_CutsNothing) {
   TTT_NEED_CHROMIUM();
-  for (const int width : {390, 1400}) {
-    TempFolder folder;
-    test::write_text(folder / "inner.html", html_page(inputs()));
-    // A browser's window is 500 pixels wide at least; a frame is as narrow as it is told. The frame's own document
-    // cannot be measured from another file, so both are of one origin here.
-    const std::string frame =
-        "<!DOCTYPE html><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
-        "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { const d = "
-        "f.contentDocument.documentElement; "
-        "document.title = d.dataset.ready + '; ' + (d.scrollWidth - d.clientWidth) + ' too wide'; }, 3000)</script>";
-    const auto dom = load(folder, frame, "--allow-file-access-from-files");
-    EXPECT_NE(dom.output.find("files intact; 0 too wide"), std::string::npos) << dom.output.substr(0, 500);
-  }
+  const std::string page = published_page();
+  const std::string script =
+      "all('details:not(.raw)').forEach((x) => { x.open = true; }); w.drawAll(); let texts = 0, overlaps = 0, outside "
+      "= 0;"
+      "for (const svg of all('svg')) { const own = svg.getBoundingClientRect(), boxes = "
+      "[...svg.querySelectorAll('text')]."
+      "map((t) => [t.getBoundingClientRect(), t.textContent]); texts += boxes.length;"
+      "boxes.forEach(([a], i) => { outside += a.left < own.left - 1 || a.right > own.right + 1 || a.bottom > "
+      "own.bottom + 1;"
+      "for (const [b] of boxes.slice(i + 1)) overlaps += a.left < b.right - 1 && b.left < a.right - 1 && a.top < "
+      "b.bottom "
+      "- 3 && b.top < a.bottom - 3; }); }"
+      "let cut = 0; if (innerWidth && d.documentElement.clientWidth < 600) for (const cell of all('td, th')) "
+      "{ const r = cell.getBoundingClientRect(); cut += cell.scrollWidth > cell.clientWidth + 1 || r.right > "
+      "d.documentElement.clientWidth; }"
+      "return `${texts > 200} texts, ${overlaps} overlaps, ${outside} outside, ${cut} cut, "
+      "${d.documentElement.scrollWidth - d.documentElement.clientWidth} too wide`";
+  for (const int width : {390, 1400})
+    for (const char* options : {"", "--blink-settings=preferredColorScheme=0"})
+      EXPECT_EQ(in_frame(page, width, script, options), "true texts, 0 overlaps, 0 outside, 0 cut, 0 too wide")
+          << width;
+}
+
+TEST(Browser, SvgOfAPlot_StandsAlone) {
+  TTT_NEED_CHROMIUM();
+  const std::string answer = in_frame(html_page(inputs()), 1000,
+      "const text = w.eval('svgText')(d.querySelector('[data-plot]')), doc = new DOMParser().parseFromString(text, "
+      "'image/svg+xml'); return `${doc.documentElement.tagName}, ${text.includes('var(')}, "
+      "${doc.querySelectorAll('text').length > 3}`");
+  EXPECT_EQ(answer, "svg, false, true");
+}
+
+TEST(Browser, Filter_HidesOtherResults) {
+  TTT_NEED_CHROMIUM();
+  const std::string answer = in_frame(html_page(inputs()), 1000,
+      "const box = d.getElementById('filter'); box.value = 'ABLATION.json'; box.dispatchEvent(new Event('input'));"
+      "return all('details.result').map((x) => x.hidden).join()");
+  EXPECT_EQ(answer, "true,true,false");
 }
 
 }  // namespace

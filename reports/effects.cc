@@ -1,0 +1,191 @@
+#include "reports/effects.h"
+
+#include <algorithm>
+#include <map>
+
+#include "reports/groups.h"
+#include "reports/numbers.h"
+#include "reports/run_names.h"
+#include "result/techniques.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Comparison;
+using result::Json;
+using result::RunRecord;
+using result::Technique;
+
+// A technique on every machine; null where a machine did not measure it.
+struct EffectRow {
+  std::string name;
+  std::vector<const Technique*> marks;
+
+  const Technique& first() const {
+    return **std::find_if(marks.begin(), marks.end(), [](auto* t) { return t; });
+  }
+  bool is_alike() const {
+    return std::all_of(marks.begin(), marks.end(), [](const Technique* t) { return !t || t->is_alike(); });
+  }
+  double fastest() const {
+    double least = first().effect.estimate;
+    for (const Technique* t : marks)
+      if (t) least = std::min(least, t->effect.estimate);
+    return least;
+  }
+};
+
+class EffectTable {
+ public:
+  explicit EffectTable(const std::vector<NamedRun>& runs) {
+    for (const NamedRun& run : runs) {
+      records_.push_back(&run.record);
+      if (run.record.comparisons.empty()) continue;
+      machine_index(run.record);
+      comparisons_of_ranks_[ranks_of(run.record)] += run.record.comparisons.size();
+    }
+    all_ = result::techniques(records_);
+    add(all_.ranked), add(all_.alike);
+    std::stable_sort(
+        rows_.begin(), rows_.end(), [](const EffectRow& a, const EffectRow& b) { return a.fastest() < b.fastest(); });
+  }
+
+  Json forest(bool whole_steps) const {
+    Json rows = Json::array();
+    for (const EffectRow& row : rows_) {
+      if (row.is_alike() || row.first().whole_step != whole_steps) continue;
+      Json marks = Json::array();
+      for (const Technique* t : row.marks) marks.push_back(t ? mark(*t) : Json());
+      const bool known = row.first().variant.kind != result::Place::Kind::kUnknown;
+      rows.push_back({{"name", row.name}, {"marks", marks}, {"note", known ? place_text(row.first()) : ""}});
+    }
+    if (rows.empty()) return nullptr;
+    const std::string what = whole_steps ? "training step" : "operation alone";
+    return {{"kind", "forest"}, {"title", "Change of the time of a" + std::string(whole_steps ? " " : "n ") + what},
+        {"x", "change [%], 95 % interval"},
+        {"about",
+            "A row for each technique, the fastest first; a mark with its 95 % interval for each machine. A filled "
+            "mark: the interval excludes 0."},
+        {"machines", machines_}, {"rows", rows}};
+  }
+
+  std::vector<Json> self_tests() const {
+    std::vector<Json> plots;
+    for (const result::SelfTest& test : all_.self_tests) {
+      const double truth = 100 * test.truth.value_or(0);
+      Json rows = Json::array();
+      for (const Comparison& c : records_[test.result]->comparisons)
+        if (const auto e = measured_effect(c); e && c.ablation == test.ablation && c.known_effect == test.truth)
+          rows.push_back({{"low", 100 * e->low}, {"estimate", 100 * e->estimate}, {"high", 100 * e->high},
+              {"holds", 100 * e->low <= truth && truth <= 100 * e->high}});
+      if (rows.empty()) continue;
+      std::sort(rows.begin(), rows.end(),
+          [](const Json& a, const Json& b) { return a["estimate"].get<double>() < b["estimate"].get<double>(); });
+      plots.push_back(
+          {{"kind", "caterpillar"}, {"title", test.text() + " (" + machine_text(*records_[test.result]) + ")"},
+              {"x", "change [%], 95 % interval"}, {"reference", truth}, {"rows", rows},
+              {"about",
+                  "One line for each repetition, in the order of their estimates: its 95 % interval, in another "
+                  "colour where the reference line is outside."}});
+    }
+    return plots;
+  }
+
+  // What to change in the recipe; else the technique that is worth most and is not known to be in it.
+  std::string answer() const {
+    std::string advised;
+    for (std::size_t i = 0; i < records_.size(); ++i)
+      if (const std::string text = advice_text(result::advice(all_.ranked, i)); !text.empty())
+        advised += (advised.empty() ? "Faster here: " : "; ") + text + " on " + machine_text(*records_[i]);
+    if (!advised.empty()) return advised + ".";
+    for (const EffectRow& row : rows_) {
+      const Technique& first = row.first();
+      if (row.is_alike() || !first.whole_step || row.fastest() >= 0) continue;
+      if (first.variant.kind == result::Place::Kind::kRecipe) continue;
+      std::string text;
+      for (std::size_t m = 0; m < row.marks.size(); ++m)
+        if (const Technique* t = row.marks[m])
+          text += (text.empty() ? "" : ", ") + fixed("%+.1f %%", 100 * t->effect.estimate) + " on " + machines_[m];
+      return row.name + " changes the time of a training step by " + text + ".";
+    }
+    return "";
+  }
+
+  std::vector<std::string> folded() const {
+    std::vector<std::string> lines;
+    for (const bool whole_steps : {true, false}) {
+      std::vector<const Comparison*> alike, different;
+      double widest = 0;
+      for (const EffectRow& row : rows_) {
+        if (row.first().whole_step != whole_steps) continue;
+        (row.is_alike() ? alike : different).push_back(row.first().comparison);
+        for (const Technique* t : row.marks)
+          if (t && row.is_alike()) widest = std::max({widest, -t->effect.low, t->effect.high});
+      }
+      if (alike.empty()) continue;
+      lines.push_back(std::string("No difference shown in a") + (whole_steps ? " training step" : "n operation alone") +
+                      fixed(", all intervals within %.1f %%: ", 100 * widest) + folded_names(alike, different) + ".");
+    }
+    std::map<std::string, std::vector<const Comparison*>> by_reason;
+    for (const result::NotMeasured& n : all_.not_measured)
+      by_reason[n.reason].insert(by_reason[n.reason].end(), n.comparisons.begin(), n.comparisons.end());
+    for (const auto& [reason, comparisons] : by_reason)
+      lines.push_back("Not measured, " + reason + ": " + folded_names(comparisons, {}) + ".");
+    return lines;
+  }
+
+ private:
+  std::size_t machine_index(const RunRecord& r) {
+    const std::string name = machine_text(r);
+    const auto at = std::find(machines_.begin(), machines_.end(), name);
+    if (at != machines_.end()) return static_cast<std::size_t>(at - machines_.begin());
+    machines_.push_back(name);
+    return machines_.size() - 1;
+  }
+
+  // Most results have one number of ranks; the others are named by theirs.
+  std::string name_of(const Technique& t) const {
+    const auto usual = std::max_element(comparisons_of_ranks_.begin(), comparisons_of_ranks_.end(),
+        [](const auto& a, const auto& b) { return a.second < b.second; });
+    const std::int64_t ranks = ranks_of(*records_[t.result]);
+    return t.name + (ranks == usual->first ? "" : ", " + std::to_string(ranks) + " ranks");
+  }
+
+  void add(const std::vector<Technique>& techniques) {
+    const auto started = [&](const Technique& t) { return text_at(records_[t.result]->provenance, "started_at"); };
+    for (const Technique& t : techniques) {
+      const std::string name = name_of(t);
+      auto row = std::find_if(rows_.begin(), rows_.end(), [&](const EffectRow& r) { return r.name == name; });
+      if (row == rows_.end())
+        row = rows_.insert(rows_.end(), {name, std::vector<const Technique*>(machines_.size(), nullptr)});
+      const Technique*& slot = row->marks[machine_index(*records_[t.result])];
+      if (!slot || started(*slot) < started(t)) slot = &t;
+    }
+  }
+
+  static Json mark(const Technique& t) {
+    const auto [estimate, low, high] = t.effect;
+    return {{"low", 100 * low}, {"estimate", 100 * estimate}, {"high", 100 * high}, {"alike", t.is_alike()},
+        {"effect", fixed("%+.1f %%", 100 * estimate)}, {"interval", fixed("(%+.1f to %+.1f)", 100 * low, 100 * high)},
+        {"warning", t.disturbance}};
+  }
+
+  std::vector<const RunRecord*> records_;
+  std::vector<std::string> machines_;
+  std::map<std::int64_t, std::size_t> comparisons_of_ranks_;
+  result::Techniques all_;
+  std::vector<EffectRow> rows_;
+};
+
+}  // namespace
+
+Effects effects(const std::vector<NamedRun>& runs) {
+  const EffectTable table(runs);
+  return {.steps = table.forest(true),
+      .operations = table.forest(false),
+      .self_tests = table.self_tests(),
+      .answer = table.answer(),
+      .folded = table.folded()};
+}
+
+}  // namespace ttt::reports
