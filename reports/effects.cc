@@ -19,6 +19,7 @@ using result::Technique;
 // A technique on every machine; null where a machine did not measure it.
 struct EffectRow {
   std::string name;
+  bool usual_ranks = true;
   std::vector<const Technique*> marks;
 
   const Technique& first() const {
@@ -42,18 +43,23 @@ class EffectTable {
       records_.push_back(&run.record);
       if (run.record.comparisons.empty()) continue;
       machine_index(run.record);
-      comparisons_of_ranks_[ranks_of(run.record)] += run.record.comparisons.size();
     }
     all_ = result::techniques(records_);
+    std::map<std::int64_t, std::size_t> of_ranks;
+    for (const auto* list : {&all_.ranked, &all_.alike})
+      for (const Technique& t : *list) ++of_ranks[ranks_of(*records_[t.result])];
+    const auto most = std::max_element(
+        of_ranks.begin(), of_ranks.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most != of_ranks.end()) usual_ranks_ = most->first;
     add(all_.ranked), add(all_.alike);
     std::stable_sort(
         rows_.begin(), rows_.end(), [](const EffectRow& a, const EffectRow& b) { return a.fastest() < b.fastest(); });
   }
 
-  Json forest(bool whole_steps) const {
+  Json forest(bool whole_steps, bool usual_ranks = true) const {
     Json rows = Json::array();
     for (const EffectRow& row : rows_) {
-      if (row.is_alike() || row.first().whole_step != whole_steps) continue;
+      if (row.is_alike() || row.first().whole_step != whole_steps || row.usual_ranks != usual_ranks) continue;
       Json marks = Json::array();
       for (const Technique* t : row.marks) marks.push_back(t ? mark(*t) : Json());
       const bool known = row.first().variant.kind != result::Place::Kind::kUnknown;
@@ -91,7 +97,7 @@ class EffectTable {
     return plots;
   }
 
-  // What to change in the recipe; else the technique that is worth most and is not known to be in it.
+  // What to change in the recipe; else the technique that is worth most, of those of which the recipe has no variant.
   std::string answer() const {
     std::string advised;
     for (std::size_t i = 0; i < records_.size(); ++i)
@@ -100,8 +106,11 @@ class EffectTable {
     if (!advised.empty()) return advised + ".";
     for (const EffectRow& row : rows_) {
       const Technique& first = row.first();
-      if (row.is_alike() || !first.whole_step || row.fastest() >= 0) continue;
-      if (first.variant.kind == result::Place::Kind::kRecipe) continue;
+      const bool has_one = std::any_of(rows_.begin(), rows_.end(), [&](const EffectRow& other) {
+        return other.first().comparison->ablation == first.comparison->ablation &&
+               other.first().variant.kind == result::Place::Kind::kRecipe;
+      });
+      if (row.is_alike() || !first.whole_step || row.fastest() >= 0 || has_one) continue;
       std::string text;
       for (std::size_t m = 0; m < row.marks.size(); ++m)
         if (const Technique* t = row.marks[m])
@@ -143,21 +152,15 @@ class EffectTable {
     return machines_.size() - 1;
   }
 
-  // Most results have one number of ranks; the others are named by theirs.
-  std::string name_of(const Technique& t) const {
-    const auto usual = std::max_element(comparisons_of_ranks_.begin(), comparisons_of_ranks_.end(),
-        [](const auto& a, const auto& b) { return a.second < b.second; });
-    const std::int64_t ranks = ranks_of(*records_[t.result]);
-    return t.name + (ranks == usual->first ? "" : ", " + std::to_string(ranks) + " ranks");
-  }
-
   void add(const std::vector<Technique>& techniques) {
     const auto started = [&](const Technique& t) { return text_at(records_[t.result]->provenance, "started_at"); };
     for (const Technique& t : techniques) {
-      const std::string name = name_of(t);
+      const std::int64_t ranks = ranks_of(*records_[t.result]);
+      const bool usual = ranks == usual_ranks_;
+      const std::string name = t.name + (usual ? "" : ", " + std::to_string(ranks) + " ranks");
       auto row = std::find_if(rows_.begin(), rows_.end(), [&](const EffectRow& r) { return r.name == name; });
       if (row == rows_.end())
-        row = rows_.insert(rows_.end(), {name, std::vector<const Technique*>(machines_.size(), nullptr)});
+        row = rows_.insert(rows_.end(), {name, usual, std::vector<const Technique*>(machines_.size(), nullptr)});
       const Technique*& slot = row->marks[machine_index(*records_[t.result])];
       if (!slot || started(*slot) < started(t)) slot = &t;
     }
@@ -172,7 +175,7 @@ class EffectTable {
 
   std::vector<const RunRecord*> records_;
   std::vector<std::string> machines_;
-  std::map<std::int64_t, std::size_t> comparisons_of_ranks_;
+  std::int64_t usual_ranks_ = 0;  // of most comparisons; rows of others are named by theirs
   result::Techniques all_;
   std::vector<EffectRow> rows_;
 };
@@ -183,6 +186,7 @@ Effects effects(const std::vector<NamedRun>& runs) {
   const EffectTable table(runs);
   return {.steps = table.forest(true),
       .operations = table.forest(false),
+      .other_ranks = table.forest(true, false),
       .self_tests = table.self_tests(),
       .answer = table.answer(),
       .folded = table.folded()};

@@ -239,6 +239,7 @@ std::string step_figures(Page& page, const std::vector<NamedRun>& runs) {
 }
 
 void add_measurements(Page& page, const Named& n, const Effects& worth) {
+  page.fold("other-ranks", "Techniques with other numbers of ranks", "", page.figures({worth.other_ranks}));
   page.fold("self-tests", "Does the measuring work?", "repetitions of what is known: nothing, or a planted cost",
       page.figures(worth.self_tests));
   page.fold("not-to-target", "Not to a target", count(n.unreached.size(), "run") + ", no part of any comparison",
@@ -258,7 +259,7 @@ std::string html_page(const Inputs& inputs) {
   const bool techniques_first = !worth.steps.is_null();
   page.section("answer", "In short",
       joined(answers(facts, worth), "answer") + page.figures(techniques_first ? std::vector{worth.steps} : times) +
-          joined(worth.folded, "about") + render_html(overview(n.reached), "Runs that reached the target"));
+          render_html(overview(n.reached), "Runs that reached the target") + joined(worth.folded, "about"));
   page.section("operations", "Single operations", page.figures({worth.operations}));
   page.section("time", "Time to target",
       page.figures(techniques_first ? times : std::vector<Json>()) + page.figures(accuracy_plots(n.reached)));

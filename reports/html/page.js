@@ -9,15 +9,19 @@ const pen = document.createElement("canvas").getContext("2d");
 const textWidth = (text) => { pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`; return pen.measureText(text).width; };
 const widest = (texts) => Math.max(0, ...texts.map(textWidth));
 
+// As reports/document.h: printable(); no XML has a control character.
+const printable = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
+
 function add(parent, name, attributes, text) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = printable(text);
   parent.append(element);
   return element;
 }
 const write = (svg, x, y, text, more = {}) => add(svg, "text", { x, y, fill: "var(--text)", "font-size": FONT, ...more }, text);
 const line = (svg, x1, y1, x2, y2, more = {}) => add(svg, "line", { x1, y1, x2, y2, stroke: "var(--line)", ...more });
+const HALO = { stroke: "var(--panel)", "stroke-width": 4, "paint-order": "stroke" };  // for letters that stand on a line
 const note = (element, text) => add(element, "title", {}, text);
 
 // A name on lines of at most so many pixels.
@@ -79,18 +83,17 @@ function legend(svg, width, entries) {
 
 // Rows under an axis: a name on the left, texts in columns on the right. A narrow plot has both above the row's marks.
 function drawRows(svg, width, plot, { names, columns = [], band, domain, log, format, top = 0, ends = 0, draw }) {
-  const narrow = width < 600;
-  const sizes = narrow ? [] : columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
-  const left = narrow ? 12 : Math.min(0.36 * width, widest(names)) + 16, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
+  const LEAST = 220, wide = columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
+  const beside = Math.min(0.36 * width, widest(names)) + 16, narrow = beside + wide.reduce((a, b) => a + b, 14 + ends) + LEAST > width;
+  const sizes = narrow ? [] : wide, left = narrow ? 12 : beside, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
   const x = scaleOf(domain, [left, right], { log }), first = top + 2 * LINE + 8, grid = add(svg, "g", {});
   let y = first;
   names.forEach((name, i) => {
-    const beside = columns.filter((c) => c.texts[i]);
-    const texts = narrow ? [...wrap(name, width - 24), ...beside.flatMap((c) => wrap(`${c.title ? c.title + ": " : ""}${c.texts[i]}`, width - 24))] : wrap(name, left - 12);
+    const texts = narrow ? [...wrap(name, width - 24), ...columns.filter((c) => c.texts[i]).flatMap((c) => wrap(`${c.title ? c.title + ": " : ""}${c.texts[i]}`, width - 24))] : wrap(name, left - 12);
     const notes = narrow ? [] : columns.map((c, k) => wrap(c.texts[i], sizes[k] - 10));
     const lines = Math.max(texts.length, ...notes.map((n) => n.length)), height = narrow ? lines * LINE + band + 4 : Math.max(band, lines * LINE + 2);
     const middle = narrow ? y + lines * LINE + band / 2 : y + height / 2, base = (n) => middle - ((n - 1) * LINE) / 2 + 4;
-    texts.forEach((t, k) => write(svg, narrow ? 4 : left - 8, narrow ? y + (k + 1) * LINE - 3 : base(texts.length) + k * LINE, t, narrow ? (k ? { fill: "var(--quiet)" } : {}) : { "text-anchor": "end" }));
+    texts.forEach((t, k) => write(svg, narrow ? 4 : left - 8, narrow ? y + (k + 1) * LINE - 3 : base(texts.length) + k * LINE, t, narrow ? { ...HALO, fill: k ? "var(--quiet)" : "var(--text)" } : { "text-anchor": "end" }));
     let at = right + 14 + ends;
     notes.forEach((n, k) => { n.forEach((t, l) => write(svg, at, base(n.length) + l * LINE, t, { fill: columns[k].fill(i) })); at += sizes[k]; });
     draw(i, x, middle);
@@ -103,7 +106,7 @@ function drawRows(svg, width, plot, { names, columns = [], band, domain, log, fo
 }
 
 function forest(svg, width, plot) {
-  const narrow = width < 600, all = plot.rows.flatMap((r) => r.marks.filter(Boolean)), several = plot.machines.length > 1;
+  const all = plot.rows.flatMap((r) => r.marks.filter(Boolean)), several = plot.machines.length > 1;
   const domain = [Math.min(0, ...all.map((m) => m.low)), Math.max(0, ...all.map((m) => m.high))];
   const top = several ? legend(svg, width, plot.machines.map((name, i) => ({ name, sample: (x, y) => mark(svg, i, x, y) }))) : 0;
   const columns = plot.machines.map((name, i) => ({
@@ -111,7 +114,7 @@ function forest(svg, width, plot) {
     fill: (row) => (plot.rows[row].marks[i] && plot.rows[row].marks[i].alike ? "var(--quiet)" : "var(--text)"),
   }));
   if (plot.rows.some((r) => r.note)) columns.push({ title: "", texts: plot.rows.map((r) => r.note), fill: () => "var(--quiet)" });
-  const step = 9, band = Math.max(22, step * plot.machines.length + 6);
+  const step = 8, band = Math.max(20, step * plot.machines.length + 4);
   const { height, x, first, grid } = drawRows(svg, width, plot, {
     names: plot.rows.map((r) => r.name), columns, band, domain, format: signed, top,
     draw: (row, x, middle) => plot.rows[row].marks.forEach((m, i) => {
@@ -211,7 +214,7 @@ function draw(box) {
   box.dataset.width = width;
 }
 
-const drawAll = () => document.querySelectorAll("[data-plot]").forEach(draw);
+function drawAll() { document.querySelectorAll("[data-plot]").forEach(draw); }
 
 function save(blob, name) {
   const link = document.createElement("a");

@@ -306,8 +306,8 @@ TEST(Browser, ViolinShare_OverItsBin) {
       "const p = d.querySelector('.violin path').getAttribute('d').slice(1, -1).split('L').map((t) => t.split(' "
       "').map(Number));"
       "const wide = [...Array(40).keys()].map((i) => p[159 - 2 * i][1] - p[2 * i][1]);"
-      "return `${p.length} points, ${wide.filter((h) => h > 0).length} bins, ${wide[39] / wide[0]}`");
-  EXPECT_EQ(answer, "160 points, 2 bins, 3");
+      "return `${p.length} points, ${wide.filter((h) => h > 0).length} bins, ${(wide[39] / wide[0]).toFixed(6)}`");
+  EXPECT_EQ(answer, "160 points, 2 bins, 3.000000");
 }
 
 // Does the check see what it is to see?
@@ -364,7 +364,7 @@ TEST(Browser, OpenPage_CutsNothing) {
       "d.documentElement.clientWidth; }"
       "return `${texts > 200} texts, ${overlaps} overlaps, ${outside} outside, ${cut} cut, "
       "${d.documentElement.scrollWidth - d.documentElement.clientWidth} too wide`";
-  for (const int width : {390, 1400})
+  for (const int width : {390, 760, 1400})
     for (const char* options : {"", "--blink-settings=preferredColorScheme=0"})
       EXPECT_EQ(in_frame(page, width, script, options), "true texts, 0 overlaps, 0 outside, 0 cut, 0 too wide")
           << width;
@@ -373,7 +373,7 @@ TEST(Browser, OpenPage_CutsNothing) {
 TEST(Browser, SvgOfAPlot_StandsAlone) {
   TTT_NEED_CHROMIUM();
   const std::string answer = in_frame(html_page(inputs()), 1000,
-      "const text = w.eval('svgText')(d.querySelector('[data-plot]')), doc = new DOMParser().parseFromString(text, "
+      "const text = w.svgText(d.querySelector('[data-plot]')), doc = new DOMParser().parseFromString(text, "
       "'image/svg+xml'); return `${doc.documentElement.tagName}, ${text.includes('var(')}, "
       "${doc.querySelectorAll('text').length > 3}`");
   EXPECT_EQ(answer, "svg, false, true");
