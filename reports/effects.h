@@ -1,4 +1,4 @@
-// What techniques are worth on each machine, as the page shows it: ranked rows with a mark for every machine.
+// Techniques as the page shows them: ranked rows, with a mark for every machine.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
 #include "reports/groups.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/statistics.h"
 #include "reports/numbers.h"
@@ -36,6 +37,23 @@ std::vector<Difference> differences(
       out.push_back(d);
   }
   return out;
+}
+
+std::string what_differs(const result::RunRecord& run, const std::vector<const result::RunRecord*>& others) {
+  std::map<std::string, std::string> parts;
+  for (const result::RunRecord* other : others)
+    for (const Difference& d : differences(run, *other, {}))
+      if (!d.unknown) {
+        std::string path = "/" + d.key;
+        std::replace(path.begin(), path.end(), '.', '/');
+        const result::Json value = run.recipe.settings.value(result::Json::json_pointer(path), result::Json());
+        const std::size_t group = d.key.rfind('.', d.key.rfind('.') - 1);  // "reducer.kind": its name alone says little
+        parts[d.key] = d.key.substr(group == std::string::npos ? 0 : group + 1) + " " +
+                       (value.is_string() ? value.get<std::string>() : value.dump());
+      }
+  std::string text;
+  for (const auto& [key, part] : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
 }
 
 Centre centre(const std::vector<double>& samples) {

@@ -21,6 +21,9 @@ bool is_harmless(const std::string& key);
 std::vector<Difference> differences(
     const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
 
+// The settings of `run` in which any of the others differs: "seed 1, reducer.kind bucketed"; "" for none.
+std::string what_differs(const result::RunRecord& run, const std::vector<const result::RunRecord*>& others);
+
 // Median of a few runs with what is known of its precision: from six runs on the 95 % interval, below that the range.
 struct Centre {
   double median = 0, low = 0, high = 0;

@@ -46,23 +46,6 @@ std::string fill(const std::string& name, const Values& values) {
   }
 }
 
-// The settings by which runs of one machine differ: "seed 1, kind bucketed".
-std::string what_differs(const RunRecord& run, const std::vector<const RunRecord*>& others) {
-  std::map<std::string, std::string> parts;
-  for (const RunRecord* other : others)
-    for (const Difference& d : differences(run, *other, {}))
-      if (!d.unknown) {
-        std::string path = "/" + d.key;
-        std::replace(path.begin(), path.end(), '.', '/');
-        const Json value = run.recipe.settings.value(Json::json_pointer(path), Json());
-        parts[d.key] =
-            d.key.substr(d.key.rfind('.') + 1) + " " + (value.is_string() ? value.get<std::string>() : value.dump());
-      }
-  std::string text;
-  for (const auto& [key, part] : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 // All inputs under names for people: a run has its machine and what differs, everything else its machine and its file.
 struct Named {
   std::vector<NamedRun> all, reached, unreached;  // the last two: runs to a target, by whether they passed
@@ -214,15 +197,17 @@ std::string count(std::size_t n, const std::string& noun) {
   return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
-// Who is faster, and what is worth most; of machines that compare with none, how long they took.
+// Who is faster, how long the fastest took, and what is worth most; the fold of machines says more.
 std::vector<std::string> answers(const MachineFacts& facts, const Effects& worth) {
-  std::vector<std::string> sentences = facts.answers;
-  for (const Machine& m : facts.machines) {
+  std::vector<std::string> sentences;
+  if (!facts.answers.empty()) sentences.push_back(facts.answers[0]);
+  const auto m = std::find_if(
+      facts.machines.begin(), facts.machines.end(), [](const Machine& machine) { return !machine.passed.empty(); });
+  if (m != facts.machines.end()) {
     std::vector<double> times;
-    for (const RunRecord* r : m.passed) times.push_back(time_factors(*r).time_to_target_s);
-    if (!times.empty())
-      sentences.push_back(m.name + ": time to target " + centre_cell("%.1f s", centre(times)).text + ", " +
-                          count(times.size(), "run") + " on " + count(static_cast<std::size_t>(m.ranks), "rank") + ".");
+    for (const RunRecord* r : m->passed) times.push_back(time_factors(*r).time_to_target_s);
+    sentences.push_back(m->name + ": time to target " + centre_cell("%.1f s", centre(times)).text + ", " +
+                        count(times.size(), "run") + " on " + count(static_cast<std::size_t>(m->ranks), "rank") + ".");
   }
   if (!worth.answer.empty()) sentences.push_back(worth.answer);
   return sentences;

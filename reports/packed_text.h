@@ -13,7 +13,8 @@ namespace ttt::reports {
 //
 //   gzip(uint32 length of the header, little-endian | header, JSON | planes of all lists, one after the other)
 // header: {"text": the file with "\x01" in place of each list, "lists": [counts], "own": [[index over all lists,
-// digits]]}
+// digits]]}.
+//
 // A list of whole nanoseconds has a negative count, and its planes are those of integers: they have fewer digits.
 //
 // page.js unpacks it. In base64.

@@ -200,12 +200,13 @@ function curve(svg, width, plot) {
   return bottom + 2 * LINE + 10;
 }
 
+const PAPER = 1000;  // pixels at most that are made as wide as a sheet, for letters that can be read
 const KINDS = { curve, stack, violin, forest, caterpillar };
 const PLOTS = JSON.parse(document.getElementById("plots").textContent);
 
 // At the width that the plot has now; one in a closed fold is drawn when the fold opens.
-function draw(box) {
-  const width = Math.round(box.clientWidth);
+function draw(box, most) {
+  const width = Math.min(Math.round(box.clientWidth), most);
   if (!width || box.dataset.width === String(width)) return;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), plot = PLOTS[box.dataset.plot];
   svg.setAttribute("font-family", "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif");
@@ -214,7 +215,7 @@ function draw(box) {
   box.dataset.width = width;
 }
 
-function drawAll() { document.querySelectorAll("[data-plot]").forEach(draw); }
+function drawAll(most = Infinity) { document.querySelectorAll("[data-plot]").forEach((box) => draw(box, most)); }
 
 function save(blob, name) {
   const link = document.createElement("a");
@@ -345,8 +346,10 @@ async function start() {
   for (const table of document.querySelectorAll("table")) nameCells(table), makeSortable(table);
   drawAll();
   document.querySelectorAll("figure").forEach(offerSvg);
-  addEventListener("resize", drawAll);
-  document.addEventListener("toggle", drawAll, true);
+  addEventListener("resize", () => drawAll());
+  addEventListener("beforeprint", () => drawAll(PAPER));
+  addEventListener("afterprint", () => drawAll());
+  document.addEventListener("toggle", () => drawAll(), true);
   document.getElementById("filter").addEventListener("input", (e) => filterBy(e.target.value));
   let intact = 0;
   const files = [...document.querySelectorAll("details.raw")];

@@ -285,9 +285,10 @@ std::string in_frame(const std::string& page, int width, const std::string& scri
   test::write_text(folder / "inner.html", page);
   const auto dom = load(folder,
       "<!DOCTYPE html><title>none</title><iframe id=f src=inner.html style='border:0;width:" + std::to_string(width) +
-          "px;height:900px'></iframe><script>f.onload = () => setTimeout(() => { const d = f.contentDocument, w = "
-          "f.contentWindow, all = (s) => [...d.querySelectorAll(s)]; document.title = (() => {" +
-          script + "})(); }, 3000)</script>",
+          "px;height:900px'></iframe><script>const ask = () => { const d = f.contentDocument, w = f.contentWindow, all "
+          "= (s) => [...d.querySelectorAll(s)]; if (!d.documentElement.dataset.ready) return setTimeout(ask, 50); "
+          "document.title = (() => {" +
+          script + "})(); }; f.onload = ask</script>",
       "--allow-file-access-from-files " + options);
   const std::string log = test::read_text(folder / "log");
   EXPECT_EQ(log.find("CONSOLE"), std::string::npos) << log;
@@ -332,13 +333,18 @@ TEST(Browser, DamagedFileOrScript_IsSeen) {
   EXPECT_NE(test::read_text(folder / "log").find("CONSOLE"), std::string::npos);
 }
 
-// Everything that is published.
-std::string published_page() { return html_page(read_inputs({TTT_SOURCE_DIR "/results"})); }
+Inputs published() { return read_inputs({TTT_SOURCE_DIR "/results"}); }
 
 TEST(Browser, PublishedResults_FitFewScreens) {
   TTT_NEED_CHROMIUM();
-  const std::string page = published_page();
+  const Inputs in = published();
+  const std::string page = html_page(in), files = std::to_string(in.results.size());
   EXPECT_LT(page.size(), 3'000'000u);
+  EXPECT_NE(in_frame(page, 1400, "return d.documentElement.dataset.ready")
+                .find(", " + files + " of " + files + " files intact"),
+      std::string::npos);
+  const std::string answer = "return Math.ceil(d.querySelector('#answer table').getBoundingClientRect().bottom)";
+  EXPECT_LE(std::stoi(in_frame(page, 1400, answer)), 900);
   const std::string height = "return d.documentElement.scrollHeight";
   EXPECT_LE(std::stoi(in_frame(page, 1400, height)), 6 * 900);
   EXPECT_LE(std::stoi(in_frame(page, 390, height)), 12 * 844);
@@ -347,7 +353,7 @@ TEST(Browser, PublishedResults_FitFewScreens) {
 // All folds are open. No two texts of a plot overlap, none leaves its plot; no cell or page is wider than it shows.
 TEST(Browser, OpenPage_CutsNothing) {
   TTT_NEED_CHROMIUM();
-  const std::string page = published_page();
+  const std::string page = html_page(published());
   const std::string script =
       "all('details:not(.raw)').forEach((x) => { x.open = true; }); w.drawAll(); let texts = 0, overlaps = 0, outside "
       "= 0;"
