@@ -21,8 +21,8 @@ struct Command {
   const char* description;
   std::function<int()> (*declare)(CLI::App& command);
 };
-extern const Command kShow, kAblations, kCompare, kMachines, kHistory, kScore, kCheck, kBench, kHtml, kScaling,
-    kAccuracy, kTimeline, kTelemetry, kFollow;
+extern const Command kShow, kAblations, kCompare, kMachines, kHistory, kScore, kCheck, kBench, kHtml, kPictures,
+    kScaling, kAccuracy, kTimeline, kTelemetry, kFollow;
 
 // Stands for `--` between the groups of `report compare`: CLI11 would take it for the end of all options.
 inline constexpr const char* kNextGroup = "\x1d";  // ASCII's group separator

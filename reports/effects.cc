@@ -170,7 +170,7 @@ class EffectTable {
     const auto [estimate, low, high] = t.effect;
     return {{"low", 100 * low}, {"estimate", 100 * estimate}, {"high", 100 * high}, {"alike", t.is_alike()},
         {"effect", fixed("%+.1f %%", 100 * estimate)}, {"interval", fixed("(%+.1f to %+.1f)", 100 * low, 100 * high)},
-        {"warning", t.disturbance}};
+        {"warning", t.disturbed ? result::disturbance({t.comparison}) : ""}};
   }
 
   std::vector<const RunRecord*> records_;

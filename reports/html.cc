@@ -6,6 +6,7 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "embedded_page.h"
+#include "reports/ablations.h"
 #include "reports/command_line.h"
 #include "reports/effects.h"
 #include "reports/groups.h"
@@ -186,9 +187,11 @@ std::string reports(const Named& n, const Inputs& inputs) {
   std::string out;
   for (std::size_t i = 0; i < n.all.size(); ++i) {
     const RunRecord& r = n.all[i].record;
+    Document d = show_run(r);
+    std::ranges::move(comparison_blocks(r), std::back_inserter(d));
     out += fill(
         "result", {{"name", n.all[i].name}, {"verdict", std::string(result::verdict_name(r.verdict))}, {"kind", r.kind},
-                      {"file", inputs.results[i].run.name}, {"body", render_html(show_run(r), n.all[i].name)}});
+                      {"file", inputs.results[i].run.name}, {"body", render_html(d, n.all[i].name)}});
   }
   return out;
 }

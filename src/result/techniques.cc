@@ -140,17 +140,6 @@ std::vector<const Comparison*> comparisons_of(const std::vector<const Technique*
   return out;
 }
 
-// "bucket_bytes, communication: blocking": the ablation alone where no row of it is among the others.
-std::string names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
-  std::set<std::string> sorted;
-  for (const Comparison* c : rows) {
-    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
-    const bool all = std::none_of(others.begin(), others.end(), same);
-    sorted.insert(all ? c->ablation : c->ablation + ": " + c->variant);
-  }
-  return joined({sorted.begin(), sorted.end()});
-}
-
 // The best that a row says of the recipe; nothing where it says nothing.
 std::optional<Advice> advice_of(const Technique& t) {
   if (!t.whole_step || !t.conditions.empty() || t.disturbed) return std::nullopt;
@@ -247,12 +236,27 @@ std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t res
   return out;
 }
 
-std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result) {
+std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
+  std::set<std::string> sorted;
+  for (const Comparison* c : rows) {
+    const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
+    const bool all = std::none_of(others.begin(), others.end(), same);
+    sorted.insert(all ? c->ablation : c->ablation + ": " + c->variant);
+  }
+  return joined({sorted.begin(), sorted.end()});
+}
+
+std::string advice_text(const std::vector<Advice>& all) {
   std::vector<std::string> parts;
-  for (const Advice& a : advice(all.ranked, result))
+  for (const Advice& a : all)
     parts.push_back(as_options(a.settings) + format(" (%+.1f %%", 100 * a.change) +
                     (a.other_numbers ? ", other numbers: check the accuracy)" : ")"));
-  return parts.empty() ? std::vector<Remark>{} : std::vector<Remark>{{"change these", joined(parts)}};
+  return joined(parts);
+}
+
+std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result) {
+  const std::string text = advice_text(advice(all.ranked, result));
+  return text.empty() ? std::vector<Remark>{} : std::vector<Remark>{{"change these", text}};
 }
 
 std::string place_text(const Technique& t) {
@@ -273,19 +277,20 @@ std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
   for (const Technique* t : alike) widest = std::max({widest, -t->effect.low, t->effect.high});
   if (!alike.empty())
     out.push_back({"no difference shown", format("all intervals within +-%.1f %%: ", 100 * widest) +
-                                              names(comparisons_of(alike), comparisons_of(shown))});
+                                              folded_names(comparisons_of(alike), comparisons_of(shown))});
   for (const NotMeasured& n : all.not_measured)
     if (n.result == result) {
       auto others = comparisons_of(shown);
       for (const Technique* t : alike) others.push_back(t->comparison);
-      out.push_back({"not measured", n.reason + ": " + names(n.comparisons, others)});
+      out.push_back({"not measured", n.reason + ": " + folded_names(n.comparisons, others)});
     }
   for (const SelfTest& test : all.self_tests)
     if (test.result == result) out.push_back({test.ablation, test.text()});
   std::vector<const Comparison*> disturbed, quiet;
   for (const auto& rows : {shown, alike})
     for (const Technique* t : rows) (t->disturbed ? disturbed : quiet).push_back(t->comparison);
-  if (!disturbed.empty()) out.push_back({"! disturbed", names(disturbed, quiet) + ": " + disturbance(disturbed)});
+  if (!disturbed.empty())
+    out.push_back({"! disturbed", folded_names(disturbed, quiet) + ": " + disturbance(disturbed)});
   const auto is_unknown = [](const Technique* t) { return t->variant.kind == Kind::kUnknown; };
   if (!shown.empty() && std::all_of(shown.begin(), shown.end(), is_unknown))
     out.push_back({"in your recipe", "not recorded by this file's program; name a result of a training beside it"});

@@ -87,11 +87,17 @@ struct Advice {
 // and is not advised.
 std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t result);
 
+// "--set model.precision=bf16 (-34.1 %, other numbers: check the accuracy)"; "" for none.
+std::string advice_text(const std::vector<Advice>& all);
+
+// Names of rows: an ablation stands for its rows where none of `others` is of it.
+std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others);
+
 // One line about several rows: what it is about, and what there is to say.
 struct Remark {
   std::string subject, text;
 };
-// "change these": "--set model.precision=bf16 (-34.1 %, other numbers: check the accuracy)"; none without advice.
+// "change these" and the advice as text; none without advice.
 std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result);
 // Rows without a difference, with the widest of their intervals; what was not measured, by reason; self tests; what was
 // disturbed; and what the result does not record. In names an ablation stands for its rows where it has no others.

@@ -13,6 +13,7 @@
 #include "reports/plots.h"
 #include "reports/score.h"
 #include "result/result_file.h"
+#include "tests/support/browser.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
 
@@ -246,25 +247,15 @@ TEST(Html, ScoresAreThoseOfReportScore) {
       std::string::npos);
 }
 
-std::string chromium() {
-  for (const char* name : {"chromium", "chromium-browser", "google-chrome"})
-    if (const auto found = test::run_command(std::string("command -v ") + name); found.status == 0)
-      return found.output.substr(0, found.output.find('\n'));
-  return "";
-}
-
 // The document after page.js has run in a browser without a network; its log in `log`.
 test::CommandResult load(const TempFolder& folder, const std::string& page, const std::string& options) {
   test::write_text(folder / "page.html", page);
   return test::run_command(
-      "timeout 90 " + chromium() +
+      "timeout 90 " + test::chromium() +
       " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + (folder / "profile").string() +
       " --host-resolver-rules='MAP * ~NOTFOUND' --virtual-time-budget=20000 --enable-logging=stderr --v=0 --dump-dom " +
       options + " file://" + (folder / "page.html").string() + " 2>" + (folder / "log").string());
 }
-
-#define TTT_NEED_CHROMIUM() \
-  if (chromium().empty()) GTEST_SKIP() << "no Chromium: apt-get install chromium"
 
 TEST(Browser, Page_DrawsWithoutErrors) {
   TTT_NEED_CHROMIUM();
