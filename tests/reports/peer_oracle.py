@@ -14,7 +14,8 @@ with open(file) as f:
 rates = defaultdict(list)
 for entry in entries:
     rates[entry["run_name"]].append(entry["boxes/s"])
-text = subprocess.run([report, "bench", file, "--format", "csv", "--table", file], check=True, capture_output=True, text=True).stdout
+command = [report, "bench", file, "--format", "csv", "--table", file]
+text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
 rows = [row for row in csv.reader(io.StringIO(text)) if row]
 header = next(row for row in rows if "operation" in row)
 ratios = []
