@@ -268,7 +268,7 @@ static std::function<int()> declare_ablations(CLI::App& command) {
   command.footer(
       "Example: report ablations results/ablations.json\n"
       "         report ablations results/ablations.json reducer\n"
-      "         report ablations results/ablations.json --details --format csv > ablations.csv");
+      "         report ablations results/ablations.json --details --folder tables");
   return [a] {
     const auto is_name = [](const std::string& word) {
       return word.find_first_of("/.") == std::string::npos && !std::filesystem::exists(word);

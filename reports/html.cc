@@ -48,6 +48,10 @@ std::string fill(const std::string& name, const Values& values) {
 }
 
 // All inputs under names for people: a run has its machine and what differs, everything else its machine and its file.
+std::string count(std::size_t n, const std::string& noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
 struct Named {
   std::vector<NamedRun> all, reached, unreached;  // the last two: runs to a target, by whether they passed
   std::vector<BenchFile> benches;
@@ -59,7 +63,8 @@ Named named(const Inputs& inputs) {
   for (const BenchInput& b : inputs.benches) files.push_back(b.file.name);
   const std::vector<std::string> names = short_names(files);
   const auto machine = [](const RunRecord& r) {
-    return machine_text(r) + ", " + std::to_string(ranks_of(r)) + (ranks_of(r) == 1 ? " rank" : " ranks");
+    const std::int64_t n = ranks_of(r);  // 0: not known
+    return machine_text(r) + (n > 0 ? ", " + count(static_cast<std::size_t>(n), "rank") : "");
   };
   const auto is_run = [](const RunRecord& r) { return r.kind == "time_to_target"; };
   std::map<std::string, std::vector<const RunRecord*>> runs;
@@ -194,10 +199,6 @@ std::string reports(const Named& n, const Inputs& inputs) {
                       {"file", inputs.results[i].run.name}, {"body", render_html(d, n.all[i].name)}});
   }
   return out;
-}
-
-std::string count(std::size_t n, const std::string& noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
 }
 
 // Who is faster, how long the fastest took, and what is worth most; the fold of machines says more.

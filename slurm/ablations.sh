@@ -22,5 +22,5 @@ preflight
 run "$nodes" ablate "$@" --out "$out/ablations.json" # names stand first
 rc=$?
 report_on ablations
-[ ! -e "$out/ablations.json" ] || report ablations "$out/ablations.json" --details --format csv > "$out/ablations.csv"
+[ ! -e "$out/ablations.json" ] || report ablations "$out/ablations.json" --details --format json > "$out/tables.json"
 exit "$rc"

@@ -76,7 +76,7 @@ TEST(Judgement, FewerThanEight_ProveNothing) {
 TEST(Judgement, NoInterval_IsAMiss) {
   ASSERT_FALSE(result::effect(row("null", 0, 0.005, 5).samples));
   EXPECT_EQ(judged(kNull, row("null", 0), 38, row("null", 0, 0.005, 5), 2).reason,
-      "40 comparisons measured, promises kept; null: 38 of 40 intervals say what is there, 5 may miss it");
+      "40 comparisons measured, promises kept; null: 38 of 40 intervals contain 0 (at least 35 wanted)");
   for (const double none : {std::nan(""), std::numeric_limits<double>::infinity(), 0.0, -1.0}) {
     result::Comparison broken = row("null", 0);
     broken.samples.variant_s[3] = none;

@@ -458,7 +458,7 @@ def case_ablations(source, bin_folder):
         ], wait=True)
         said = c.read(f"ablations-{job}.out")
         assert rc == 0 and load(f"{c.results(job, 'ablations')}/ablations.json")["kind"] == "ablation", said
-        assert "zero_grad" in c.read(f"results/ablations-{job}/ablations.csv"), said
+        assert "zero_grad" in c.read(f"results/ablations-{job}/tables.json"), said
         print("ok: ablations")
 
 
