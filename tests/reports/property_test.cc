@@ -73,7 +73,7 @@ TEST(Property, FileOrder_DoesNotMatter) {
   for (const Json& p : accuracy_plots(runs))
     for (const Json& s : p["series"]) plots.insert(s.dump());
   const std::vector<Json> steps = step_plots(runs);
-  for (const Json& s : steps[0]["series"]) plots.insert(s.dump());
+  for (const Json& s : steps[0]["rows"]) plots.insert(s.dump());
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     shuffle(runs, seed);
     EXPECT_EQ(render_text(score(runs), 200), first) << seed;
@@ -81,7 +81,7 @@ TEST(Property, FileOrder_DoesNotMatter) {
     for (const Json& p : accuracy_plots(runs))
       for (const Json& s : p["series"]) again.insert(s.dump());
     const std::vector<Json> steps_again = step_plots(runs);
-    for (const Json& s : steps_again[0]["series"]) again.insert(s.dump());
+    for (const Json& s : steps_again[0]["rows"]) again.insert(s.dump());
     EXPECT_EQ(again, plots) << seed;
   }
   NamedRun a{"a", test::toy_ablation()}, b{"b", test::toy_ablation()};
