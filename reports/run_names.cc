@@ -45,6 +45,10 @@ std::string machine_text(const result::RunRecord& r) {
   std::string name = text_at((*nodes)[0], "cpu", "unknown processor");
   for (const std::string noise : {"(R)", "(TM)", "(tm)", " CPU", " Processor"})
     for (std::size_t at; (at = name.find(noise)) != std::string::npos;) name.erase(at, noise.size());
+  // A hypervisor's name ("AMD EPYC") says no model.
+  if (const std::string model = text_at((*nodes)[0], "cpu_model", "");
+      !model.empty() && name.find_first_of("0123456789") == std::string::npos)
+    name += " " + model;
   if (nodes->size() > 1) name = std::to_string(nodes->size()) + " x " + name;
   if (const std::string cores = text_at((*nodes)[0], "usable_cores", ""); !cores.empty())
     name += ", " + cores + (cores == "1" ? " core" : " cores");

@@ -189,8 +189,10 @@ void add_system(const RunRecord& r, Document& d) {
   Table t{.header = {"", ""}, .headless = true};
   std::vector<std::pair<std::string, int>> kinds;  // equal nodes are one line
   for (const Json& node : member_or_empty(r.system, "nodes")) {
-    const std::string text = text_at(node, "cpu") + ", " + text_at(node, "usable_cores") + " of " +
-                             text_at(node, "logical_cores") + " cores, " + memory_text(node) + ", " +
+    const std::string model = text_at(node, "cpu_model", ""), features = text_at(node, "cpu_features", "");
+    const std::string text = text_at(node, "cpu") + (model.empty() ? "" : " " + model) +
+                             (features.empty() ? "" : " (" + features + ")") + ", " + text_at(node, "usable_cores") +
+                             " of " + text_at(node, "logical_cores") + " cores, " + memory_text(node) + ", " +
                              text_at(node, "os") + ", " + text_at(node, "kernel") +
                              (node.contains("gpus") ? ", " + node["gpus"].dump() : "");
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) { return k.first == text; });

@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "core/parallel.h"
@@ -27,6 +30,27 @@ std::string line_value(const std::string& file, const std::string& name, char se
   return {};
 }
 
+// x86 and Arm: other systems have neither line.
+std::optional<std::string> cpu_model() {
+  const auto line = [](const char* name) { return line_value("/proc/cpuinfo", name, ':'); };
+  if (const std::string family = line("cpu family"); !family.empty())
+    return "family " + family + " model " + line("model\t");
+  if (const std::string part = line("CPU part"); !part.empty())
+    return "implementer " + line("CPU implementer") + " part " + part;
+  return std::nullopt;
+}
+
+std::vector<std::string> cpu_features() {
+  std::string all = line_value("/proc/cpuinfo", "flags", ':');
+  if (all.empty()) all = line_value("/proc/cpuinfo", "Features", ':');
+  std::istringstream words(all);
+  const std::set<std::string> has{std::istream_iterator<std::string>(words), {}};
+  std::vector<std::string> out;
+  for (const char* feature : kCpuFeatures)
+    if (has.contains(feature)) out.push_back(feature);
+  return out;
+}
+
 std::string first_word(const std::string& file) {
   std::ifstream in(file);
   std::string word;
@@ -42,6 +66,8 @@ Node this_node() {
   Node node{.host = sha256_hex(name.nodename).substr(0, 12)};
   node.cpu = line_value("/proc/cpuinfo", "model name", ':');
   if (node.cpu.empty()) node.cpu = name.machine;
+  node.cpu_model = cpu_model();
+  node.cpu_features = cpu_features();
   node.logical_cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) node.logical_cores = online;
   if (const int usable = usable_cores(); usable > 0) node.usable_cores = usable;

@@ -33,6 +33,21 @@ print(hashlib.sha256(platform.node().encode()).hexdigest()[:12], os.cpu_count(),
       expected.output);
 }
 
+TEST(System, ProcessorEqualsWhatLscpuSees) {
+  const auto field = [](const std::string& name) {
+    const std::string lines = test::run_command("LC_ALL=C lscpu | sed -n 's/^" + name + ": *//p'").output;
+    return lines.substr(0, lines.find('\n'));
+  };
+  if (field("CPU family").empty()) GTEST_SKIP() << "lscpu sees no x86 processor";
+  const Node n = this_node();
+  EXPECT_EQ(n.cpu_model, "family " + field("CPU family") + " model " + field("Model"));
+  const std::string flags = " " + field("Flags") + " ";
+  for (const char* feature : kCpuFeatures)
+    EXPECT_EQ(std::count(n.cpu_features.begin(), n.cpu_features.end(), feature),
+        flags.find(" " + std::string(feature) + " ") != std::string::npos)
+        << feature;
+}
+
 TEST(Provenance, HoldsOnlyAllowedVariables) {
   ::setenv("NCCL_DEBUG", "INFO", 1);
   ::setenv("TTT_TOKENLESS", "yes", 1);
