@@ -67,18 +67,20 @@ Named named(const Inputs& inputs) {
     return machine_text(r) + (n > 0 ? ", " + count(static_cast<std::size_t>(n), "rank") : "");
   };
   const auto is_run = [](const RunRecord& r) { return r.kind == "time_to_target"; };
-  std::map<std::string, std::vector<const RunRecord*>> runs;
+  // What stands in one plot is told apart: runs of a machine that reached the target, and those that did not.
+  std::map<std::pair<std::string, bool>, std::vector<const RunRecord*>> runs;
+  const auto passed = [](const RunRecord& r) { return r.verdict == result::Verdict::kPassed; };
   for (const ResultFile& r : inputs.results)
-    if (is_run(r.run.record)) runs[machine(r.run.record)].push_back(&r.run.record);
+    if (is_run(r.run.record)) runs[{machine(r.run.record), passed(r.run.record)}].push_back(&r.run.record);
   Named n;
   std::map<std::string, int> uses;
   for (std::size_t i = 0; i < inputs.results.size(); ++i) {
     const RunRecord& r = inputs.results[i].run.record;
-    const std::string who = machine(r), settings = is_run(r) ? what_differs(r, runs.at(who)) : "";
+    const std::string who = machine(r), settings = is_run(r) ? what_differs(r, runs.at({who, passed(r)})) : "";
     std::string name = who + ": " + (settings.empty() ? names[i] : settings);
     if (uses[name]++ > 0) name += " (" + names[i] + ")";
     n.all.push_back({name, r});
-    if (is_run(r)) (r.verdict == result::Verdict::kPassed ? n.reached : n.unreached).push_back(n.all.back());
+    if (is_run(r)) (passed(r) ? n.reached : n.unreached).push_back(n.all.back());
   }
   for (std::size_t i = 0; i < inputs.benches.size(); ++i) {
     n.benches.push_back(inputs.benches[i].file);
@@ -102,6 +104,29 @@ Document overview(const std::vector<NamedRun>& runs) {
   return {std::move(t)};
 }
 
+// A row for each machine: the first screen has no room for every run.
+Document fastest(const std::vector<Machine>& machines) {
+  Table t{.header = {"system", "runs", "time to target", "epochs to target", "images/s of a step"},
+      .right = {false, true, true, true, true}};
+  const auto over_runs = [](const Machine& m, const char* form, auto value) {
+    std::vector<double> values;
+    for (const RunRecord* r : m.passed)
+      if (const double x = value(*r); x > 0) values.push_back(x);
+    return values.empty() ? Cell("-") : centre_cell(form, centre(values));
+  };
+  for (const Machine& m : machines)
+    if (!m.passed.empty())
+      t.rows.push_back({m.name + (m.ranks > 0 ? ", " + count(static_cast<std::size_t>(m.ranks), "rank") : ""),
+          std::to_string(m.passed.size()),
+          over_runs(m, "%.1f s", [](const RunRecord& r) { return time_factors(r).time_to_target_s; }),
+          over_runs(m, "%.2f", [](const RunRecord& r) { return time_factors(r).epochs; }),
+          over_runs(m, "%.1f", [](const RunRecord& r) {
+            const std::vector<double> rates = step_rates(r);
+            return rates.empty() ? 0 : median(rates);
+          })});
+  return t.rows.empty() ? Document{} : Document{std::move(t)};
+}
+
 Document left_out(const Inputs& inputs) {
   if (inputs.left_out.empty()) return {};
   Table t{.header = {"file", "why it was left out"}};
@@ -115,7 +140,7 @@ std::string joined(const std::vector<std::string>& texts, const std::string& kin
   return out;
 }
 
-constexpr std::size_t kLargestEmbedded = std::size_t{32} << 20;  // bytes of a file that the page holds
+constexpr std::size_t kHeld = 1'750'000;  // bytes of packed files in a page: it is to be sent by mail
 
 class Page {
  public:
@@ -166,17 +191,27 @@ class Page {
   Json plots_ = Json::array();
 };
 
-// The files themselves; page.js unpacks them.
+// The files themselves, the smallest first as far as the page has room, in the order of the inputs. page.js unpacks
+// them.
 std::string raw(const Inputs& inputs) {
-  std::string out;
-  const auto add = [&](const std::string& file, const std::string& text) {
-    const bool large = text.size() > kLargestEmbedded;
-    out += fill(large ? "large_file" : "file",
-        {{"name", file}, {"digest", result::sha256_hex(text)}, {"bytes", std::to_string(text.size())},
-            {"packed", large ? "" : pack_text(text)}});
+  struct File {
+    std::string name, text, packed;
+    bool is_held = false;
   };
-  for (const ResultFile& r : inputs.results) add(r.run.name, r.text);
-  for (const BenchInput& b : inputs.benches) add(b.file.name, b.text);
+  std::vector<File> files;
+  for (const ResultFile& r : inputs.results) files.push_back({r.run.name, r.text, pack_text(r.text)});
+  for (const BenchInput& b : inputs.benches) files.push_back({b.file.name, b.text, pack_text(b.text)});
+  std::vector<File*> by_size;
+  for (File& f : files) by_size.push_back(&f);
+  std::ranges::stable_sort(by_size, {}, [](const File* f) { return f->packed.size(); });
+  for (std::size_t left = kHeld; File * f : by_size) {
+    if (f->packed.size() > left) break;
+    f->is_held = true, left -= f->packed.size();
+  }
+  std::string out;
+  for (const File& f : files)
+    out += fill(f.is_held ? "file" : "large_file", {{"name", f.name}, {"digest", result::sha256_hex(f.text)},
+                                                       {"bytes", std::to_string(f.text.size())}, {"packed", f.packed}});
   return out;
 }
 
@@ -248,7 +283,7 @@ std::string html_page(const Inputs& inputs) {
   const bool techniques_first = !worth.steps.is_null();
   page.section("answer", "In short",
       joined(answers(facts, worth), "answer") + page.figures(techniques_first ? std::vector{worth.steps} : times) +
-          render_html(overview(n.reached), "Runs that reached the target") + joined(worth.folded, "about"));
+          render_html(fastest(facts.machines), "Runs that reached the target") + joined(worth.folded, "about"));
   page.section("operations", "Single operations", page.figures({worth.operations}));
   page.section("time", "Time to target",
       page.figures(techniques_first ? times : std::vector<Json>()) + page.figures(accuracy_plots(n.reached)));
@@ -259,10 +294,11 @@ std::string html_page(const Inputs& inputs) {
   // as `report score`: a run that failed before its first step counts
   if (has_score(n.all)) page.fold("score", "Scores of several runs", "", render_html(score(n.all), "Scores"));
   if (n.reached.size() > 1)
-    page.fold("comparison", "Runs side by side", "factors, ratios, settings", render_html(compare(n.reached), "Runs"));
+    page.fold("comparison", "Runs side by side", "factors, ratios, settings",
+        render_html(overview(n.reached), "Runs to the target") + render_html(compare(n.reached), "Runs"));
   page.fold("micro", "Micro-benchmarks", count(n.benches.size(), "file"), render_html(bench(n.benches), "Micro"));
   page.fold("reports", "Each result", "every comparison and its counters too", reports(n, inputs));
-  page.fold("raw", "Raw results", "every file, to the byte: give it to report again", raw(inputs));
+  page.fold("raw", "Raw results", "files to the byte: give them to report again", raw(inputs));
   page.fold("method", "How every number is derived", "METRICS.md of the report that made this page", method());
   std::string summary = count(n.all.size(), "result");
   if (!n.benches.empty()) summary += ", " + count(n.benches.size(), "file") + " of micro-benchmarks";

@@ -152,13 +152,15 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   }
 }
 
-void compare_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names, MachinePair& pair) {
+Factor by_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names) {
   std::vector<double> steps;
-  for (const std::string& name : names) {
-    const double x = a.baselines.at(name).step_s, y = b.baselines.at(name).step_s;
-    steps.push_back(std::log(y / x));
-  }
-  pair.speed = over_pairs("time of a step", steps);
+  for (const std::string& name : names)
+    steps.push_back(std::log(b.baselines.at(name).step_s / a.baselines.at(name).step_s));
+  return over_pairs("time of a step", steps);
+}
+
+void compare_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names, MachinePair& pair) {
+  pair.speed = by_baselines(a, b, names);
   pair.work = std::to_string(names.size()) + " training steps that both timed as baselines of ablations";
   for (const std::string_view phase : result::kPhaseNames) {
     std::vector<double> logs;
@@ -178,8 +180,13 @@ void compare_baselines(const Machine& a, const Machine& b, const std::vector<std
 MachinePair compare_machines(const std::vector<Machine>& machines, std::size_t first, std::size_t other) {
   const Machine &a = machines[first], &b = machines[other];
   MachinePair pair{.first = first, .other = other};
-  if (!a.passed.empty() && !b.passed.empty()) compare_runs(a, b, pair);
-  else if (const auto names = common_baselines(a, b); !names.empty()) compare_baselines(a, b, names, pair);
+  const std::vector<std::string> names = common_baselines(a, b);
+  if (!a.passed.empty() && !b.passed.empty()) {
+    compare_runs(a, b, pair);
+    if (!names.empty()) pair.baselines = by_baselines(a, b, names);
+  } else if (!names.empty()) {
+    compare_baselines(a, b, names, pair);
+  }
   for (const result::Peak* p : a.peaks)
     if (const result::Peak* other_peak = b.peak(p->name))
       pair.peaks.push_back(of_samples(p->name, other_peak->samples, p->samples));
@@ -225,6 +232,10 @@ void sort_by_speed(std::vector<Machine>& machines) {
 }
 
 }  // namespace
+
+bool MachinePair::disagrees() const {
+  return speed && baselines && (speed->times.low > baselines->times.high || speed->times.high < baselines->times.low);
+}
 
 const result::Peak* Machine::peak(const std::string& peak_name) const {
   for (const result::Peak* p : peaks)

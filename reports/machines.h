@@ -45,6 +45,10 @@ struct MachinePair {
   std::size_t first = 0, other = 0;  // of MachineFacts::machines
   std::optional<Factor> speed;       // nothing where they did no work in common
   std::string work;                  // by which it was found
+  std::optional<Factor> baselines;   // by the baselines of ablations, where speed is by time to target
+
+  // The two kinds of work say different things: one of the machines was not the same on both days.
+  bool disagrees() const;
   // of time to target; of a step, the largest share of the difference first; of the ceilings, the largest first
   std::vector<Factor> factors, phases, peaks;
 };

@@ -102,6 +102,17 @@ void add_cautions(const std::vector<Machine>& machines, std::vector<std::string>
   if (!keys.empty()) cautions.push_back("The recipes differ in " + joined(keys) + ".");
 }
 
+// Training steps of one program take the same share of both works: what differs is a machine between two days.
+void add_disagreement(const Machine& a, const Machine& b, const MachinePair& pair, std::vector<std::string>& cautions) {
+  if (!pair.disagrees()) return;
+  const Interval &runs = pair.speed->times, &steps = pair.baselines->times;
+  cautions.push_back("By the baselines of ablations " + a.name + " is " + fixed("%.2f", steps.estimate) +
+                     " times as fast as " + b.name + " (" + fixed("%.2f", steps.low) + " to " +
+                     fixed("%.2f", steps.high) + "), by time to target " + fixed("%.2f", runs.estimate) +
+                     ". One of them changed between its results, or another machine has its name. Run ttt_maskrcnn "
+                     "and ablate on one day, or tell them apart with --label.");
+}
+
 Cell median_cell(const Machine& m, double scale, const char* unit, double (*value)(const RunRecord&)) {
   std::vector<double> values;
   for (const RunRecord* r : m.passed)
@@ -177,6 +188,7 @@ void add_sentences(MachineFacts& facts) {
     const Machine &a = facts.machines[pair.first], &b = facts.machines[pair.other];
     facts.answers.push_back(answer(a, b, pair));
     add_reasons(facts.pairs.size() > 1 ? " to " + b.name : "", pair, facts.reasons);
+    add_disagreement(a, b, pair, facts.cautions);
   }
   add_cautions(facts.machines, facts.cautions);
 }

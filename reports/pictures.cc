@@ -111,7 +111,7 @@ Picture time_picture(const std::vector<Machine>& machines) {
   double longest = 0;
   for (const Machine& m : machines)
     if (!m.passed.empty()) longest = std::max(longest, median(of_runs(m, &TimeFactors::time_to_target_s)));
-  const Axis axis{0, longest, kLeft, kWidth - 300};
+  const Axis axis{0, longest, kLeft, kWidth - 340};
   const double bottom = kTop + 2 * kRowHeight * static_cast<double>(machines.size());
   d.text(16, 26, "start", "#000000", "Time to target, median over runs that passed", kTitle);
   draw_grid(d, axis, kTop, bottom, "%.0f s");

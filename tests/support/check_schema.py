@@ -60,7 +60,10 @@ def refuses_mutations(validator, result):
         "health.profile"
     }
     since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
-    node_free = {"cpu", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes", "kernel", "os"}
+    node_free = {
+        "cpu", "cpu_model", "cpu_features", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes",
+        "kernel", "os"
+    }
     # where the driver tells
     gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}
     checked = 0
