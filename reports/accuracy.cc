@@ -145,7 +145,7 @@ std::vector<std::vector<const NamedRun*>> experiments(const std::vector<NamedRun
 // Why the runs of this group are not those of the first.
 std::string apart_text(const NamedRun& first, const NamedRun& run) {
   const auto d = differences(first.record, run.record, kMayDiffer);
-  if (!d.empty()) return d.front().text;
+  if (!d.empty()) return d.front().text();
   if (ranks_of(first.record) != ranks_of(run.record))
     return text_at(first.record.system, "world_size") + " against " + text_at(run.record.system, "world_size") +
            " ranks";

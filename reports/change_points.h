@@ -6,7 +6,8 @@
 
 namespace ttt::reports {
 
-inline constexpr double kFalseAlarms = 0.01;  // of series without a step, the share in which one is found
+inline constexpr std::size_t kLeastSeries = 10;  // samples; of fewer, more orders than kFalseAlarms reach any step
+inline constexpr double kFalseAlarms = 0.01;     // of series without a step, the share in which one is found
 
 // Index of the first sample after each step, ascending. Three samples or more lie on each side.
 // Pettitt's statistic (Applied Statistics 28, 1979) compares the ranks of both sides of a place. The largest one

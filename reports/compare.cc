@@ -63,20 +63,6 @@ void add_step_time(Table& t, const std::vector<NamedRun>& runs) {
 
 }  // namespace
 
-std::vector<std::string> setting_differences(const Json& a, const Json& b, const std::string& path) {
-  if (a == b) return {};
-  if (!a.is_object() || !b.is_object()) return {path + ": " + a.dump() + " against " + b.dump()};
-  std::vector<std::string> out;
-  const auto visit = [&](const std::string& key, const Json& x, const Json& y) {
-    const auto inner = setting_differences(x, y, path.empty() ? key : path + "." + key);
-    out.insert(out.end(), inner.begin(), inner.end());
-  };
-  for (const auto& [key, value] : a.items()) visit(key, value, b.contains(key) ? b.at(key) : Json());
-  for (const auto& [key, value] : b.items())
-    if (!a.contains(key)) visit(key, Json(), value);
-  return out;
-}
-
 StepTimeChange step_time_change(const RunRecord& a, const RunRecord& b) {
   const auto none = [](std::string reason) { return StepTimeChange{std::nullopt, std::move(reason), 0}; };
   const std::size_t n = std::min(a.steps.size(), b.steps.size());
@@ -113,47 +99,6 @@ Table side_by_side(const std::vector<NamedRun>& runs) {
   return t;
 }
 
-// Median of the samples; 0 where the run has no such peak.
-double peak_of(const RunRecord& r, const std::string& name) {
-  for (const result::Peak& p : r.peaks)
-    if (p.name == name && !p.samples.empty()) return median(p.samples);
-  return 0;
-}
-
-// Seconds of the baseline's step in the comparison that is like `c`; 0 where the run has none.
-double baseline_of(const RunRecord& r, const result::Comparison& c) {
-  for (const result::Comparison& x : r.comparisons)
-    if (x.ablation == c.ablation && variant_text(x) == variant_text(c) && x.status == "measured" &&
-        x.samples.size() > 0)
-      return median(x.samples.baseline_s);
-  return 0;
-}
-
-// Machines by what they measured: no run to a target is among these.
-Table measured_rates(const std::vector<NamedRun>& runs) {
-  Table t = side_by_side(runs);
-  const auto row = [&](const std::string& name, const std::vector<double>& values) {
-    Row cells = {name};
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      cells.push_back(values[i] > 0 ? number("%.4g", values[i]) : Cell("-"));
-      if (i > 0) cells.push_back(values[i] > 0 && values[0] > 0 ? number("%.3f", values[i] / values[0]) : Cell("-"));
-    }
-    t.rows.push_back(std::move(cells));
-  };
-  for (const result::Peak& p : runs[0].record.peaks) {
-    std::vector<double> values;
-    for (const NamedRun& run : runs) values.push_back(peak_of(run.record, p.name));
-    row("peak " + p.name + " [" + p.unit + "]", values);
-  }
-  for (const result::Comparison& c : runs[0].record.comparisons) {
-    std::vector<double> values;
-    for (const NamedRun& run : runs) values.push_back(1e3 * baseline_of(run.record, c));
-    if (std::count_if(values.begin(), values.end(), [](double v) { return v > 0; }) > 1)
-      row("baseline of " + c.ablation + ": " + variant_text(c) + " [ms]", values);
-  }
-  return t;
-}
-
 // Time to target, and the factors of which it is the product and sum.
 Table target_factors(const std::vector<NamedRun>& runs) {
   Table t = side_by_side(runs);
@@ -162,54 +107,56 @@ Table target_factors(const std::vector<NamedRun>& runs) {
   return t;
 }
 
-// Of runs by their steps, of ablations by the mean of what both measured.
-std::string answer(const NamedRun& a, const NamedRun& b, const std::string& who) {
-  const auto faster = [&](double times, const std::string& why) {
-    return (times >= 1 ? who + " is" : "A is") + fixed(" %.2f times as fast as ", std::max(times, 1 / times)) +
-           (times >= 1 ? "A" : who) + " (" + why + ").";
-  };
-  if (a.record.kind == "time_to_target") {
-    const auto [e, reason, steps] = step_time_change(a.record, b.record);
-    const std::string over = ", over the " + std::to_string(steps) + " steps both have";
-    if (e && e->low <= 0 && e->high >= 0)
-      return "No difference shown between A and " + who +
-             fixed(" (time of a step, ratio %.3f to %.3f", 1 + e->low, 1 + e->high) + over + ").";
-    if (e) {
-      const auto [low, high] =
-          std::minmax({std::exp(std::abs(std::log1p(e->low))), std::exp(std::abs(std::log1p(e->high)))});
-      return faster(1 / (1 + e->estimate), fixed("time of a step, 95 %% interval %.2f to %.2f", low, high) + over);
-    }
-    return "No difference shown between A and " + who + ": no interval (" + reason +
-           "). Several runs of each would tell: report compare A... -- B...";
+// When each reached the target, or how else it ended. `b_is_faster`: by the time of a step, where that is shown.
+std::string ends_text(const RunRecord& a, const RunRecord& b, const std::string& who, std::optional<bool> b_is_faster) {
+  std::string text;
+  if (!both_passed(a, b)) {
+    for (const auto& [run, name] : {std::pair{&a, std::string("A")}, {&b, who}})
+      if (const auto v = run->verdict; v != result::Verdict::kPassed && v != result::Verdict::kSmoke)
+        text += " " + name + " ended as " + std::string(result::verdict_name(v)) + ".";
+    return text;
   }
-  double logs = 0;
-  int rows = 0;
-  for (const result::Comparison& c : a.record.comparisons)
-    if (const double x = baseline_of(a.record, c), y = baseline_of(b.record, c); x > 0 && y > 0)
-      logs += std::log(x / y), ++rows;
-  if (rows > 0)
-    return faster(std::exp(logs / rows),
-        "geometric mean over the steps of " + std::to_string(rows) + " baselines; one run of each, so no interval");
-  return "A and " + who + " by what they measured:";
+  const TimeFactors x = time_factors(a), y = time_factors(b);
+  const auto arrival = [](const std::string& name, const TimeFactors& f) {
+    return name + fixed(" %.3f s", f.time_to_target_s) + (f.epochs > 0 ? fixed(" in %.2f epochs", f.epochs) : "");
+  };
+  const double lead = x.time_to_target_s - y.time_to_target_s;  // of B
+  if (b_is_faster && (*b_is_faster ? lead < 0 : lead > 0))
+    text = " Yet " + (lead > 0 ? who : "A") + " reached the target first: ";
+  else text = " Time to target: ";
+  return text + arrival("A", x) + ", " + arrival(who, y) + ".";
+}
+
+std::string answer(const RunRecord& a, const RunRecord& b, const std::string& who) {
+  const auto [e, reason, steps] = step_time_change(a, b);
+  const std::string none = "No difference shown between A and " + who;
+  if (!e)
+    return none + ": no interval (" + reason + "). Several runs of each would tell: report compare A... -- B..." +
+           ends_text(a, b, who, std::nullopt);
+  const std::string over = ", over the " + std::to_string(steps) + " steps both have).";
+  if (e->low <= 0 && e->high >= 0)
+    return none + fixed(" (time of a step, ratio %.3f to %.3f", 1 + e->low, 1 + e->high) + over +
+           ends_text(a, b, who, std::nullopt);
+  const bool b_is_faster = e->estimate < 0;
+  const auto times = [](double change) { return std::exp(std::abs(std::log1p(change))); };
+  const auto [low, high] = std::minmax({times(e->low), times(e->high)});
+  return (b_is_faster ? who + " is" : "A is") + fixed(" %.2f times as fast as ", times(e->estimate)) +
+         (b_is_faster ? "A" : who) + fixed(" (time of a step, 95 %% interval %.2f to %.2f", low, high) + over +
+         ends_text(a, b, who, b_is_faster);
 }
 
 }  // namespace
 
 Document compare(const std::vector<NamedRun>& runs, bool all_keys) {
   if (runs.size() < 2) throw UsageError("A comparison needs at least two results that can be read. Name two files.");
-  for (const NamedRun& run : runs)
-    if (run.record.kind != runs[0].record.kind)
-      throw UsageError("'" + runs[0].name + "' is a result of kind " + runs[0].record.kind + " and '" + run.name +
-                       "' of kind " + run.record.kind + ". Compare results of one kind.");
   Document d;
   std::vector<Side> sides;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     sides.push_back({letters(i), {&runs[i]}});
-    if (i > 0) d.push_back(Paragraph{answer(runs[0], runs[i], letters(i))});
+    if (i > 0) d.push_back(Paragraph{answer(runs[0].record, runs[i].record, letters(i))});
   }
   d.push_back(Heading{"Comparison with A"}), d.push_back(identity(sides));
-  const bool to_target = runs[0].record.kind == "time_to_target";
-  d.push_back(to_target ? target_factors(runs) : measured_rates(runs));
+  d.push_back(target_factors(runs));
   Table warnings = cautions(sides, {.ignored = {}, .all = all_keys});
   if (!warnings.rows.empty()) {
     d.push_back(Heading{"Before these numbers are compared"});

@@ -15,8 +15,8 @@ struct NamedRun {
   result::RunRecord record;
 };
 
-// The first is what the others are compared with. `all_keys`: names every key that differs, check sums included.
-// Throws UsageError for fewer than two.
+// Runs to a target; the first is what the others are compared with. `all_keys`: names every key that differs, check
+// sums included. Throws UsageError for fewer than two.
 Document compare(const std::vector<NamedRun>& runs, bool all_keys = false);
 
 // Relative change of the step's time, b / a - 1, with its interval. METRICS.md has the method.
@@ -26,9 +26,5 @@ struct StepTimeChange {
   std::size_t steps = 0;  // that both runs have: what the interval is over
 };
 StepTimeChange step_time_change(const result::RunRecord& a, const result::RunRecord& b);
-
-// Paths of the settings that differ, as "train.schedule.lr: 0.02 against 0.01".
-std::vector<std::string> setting_differences(
-    const result::Json& a, const result::Json& b, const std::string& path = "");
 
 }  // namespace ttt::reports

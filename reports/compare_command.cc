@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "core/error.h"
@@ -42,16 +43,35 @@ double share_of(const std::string& text) {
   return percent / 100;
 }
 
+// Names on stderr the files that two groups share: they hide a difference.
+void name_shared(const std::vector<std::vector<ResultFile>>& groups) {
+  std::map<std::string_view, std::pair<std::size_t, std::string>> seen;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    for (const ResultFile& r : groups[g])
+      if (const auto& [first, file] = seen.try_emplace(r.text, g, r.run.name).first->second; first != g)
+        std::fprintf(stderr, "report: '%s' in %s is the same run as '%s' in %s\n", r.run.name.c_str(),
+            letters(g).c_str(), file.c_str(), letters(first).c_str());
+}
+
 int compare_in_groups(CompareArguments& a) {
   int exit_code = 0;
-  std::vector<Group> groups;
+  std::vector<std::vector<ResultFile>> files;
   for (const auto& paths : a.groups()) {
     Inputs inputs = read_inputs(paths);
     name_left_out(inputs);
-    if (inputs.exit_code() != 0) exit_code = inputs.exit_code();
-    Group group{letters(groups.size()), {}};
-    for (ResultFile& r : inputs.results) group.runs.push_back(std::move(r.run));
-    groups.push_back(std::move(group));
+    exit_code = std::max(exit_code, inputs.exit_code());
+    if (inputs.results.empty())
+      throw UsageError("Group " + letters(files.size()) + " ('" + paths[0] +
+                       "') holds no result that can be compared. " +
+                       (inputs.benches.empty() ? "Name files that runs wrote with --out."
+                                               : "Micro-benchmarks are compared by 'report bench'."));
+    files.push_back(std::move(inputs.results));
+  }
+  name_shared(files);
+  std::vector<Group> groups;
+  for (std::vector<ResultFile>& of_group : files) {
+    groups.push_back({letters(groups.size()), {}});
+    for (ResultFile& r : of_group) groups.back().runs.push_back(std::move(r.run));
   }
   if (!a.gate.empty()) a.options.gate = share_of(a.gate);
   const GroupComparison c = compare_groups(groups, a.options);
@@ -59,11 +79,21 @@ int compare_in_groups(CompareArguments& a) {
   return c.passed ? exit_code : 1;
 }
 
+// Each file a column: of runs to a target step by step, of others as groups of one.
+Document side_by_side(const std::vector<NamedRun>& runs, const GroupOptions& options) {
+  if (runs.size() < 2 ||
+      std::all_of(runs.begin(), runs.end(), [](const NamedRun& run) { return run.record.kind == "time_to_target"; }))
+    return compare(runs, options.all);
+  std::vector<Group> groups;
+  for (const NamedRun& run : runs) groups.push_back({letters(groups.size()), {run}});
+  return compare_groups(groups, options).document;
+}
+
 int compare_pairs(const CompareArguments& a) {
   const Mixed all = read_mixed(a.files);
   const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
   Document d;
-  if (!others || all.inputs.runs.size() > 1) d = compare(all.inputs.runs, a.options.all);
+  if (!others || all.inputs.runs.size() > 1) d = side_by_side(all.inputs.runs, a.options);
   if (others) {
     const Document beside = beside_published(all.inputs);
     d.insert(d.end(), beside.begin(), beside.end());

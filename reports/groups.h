@@ -1,6 +1,7 @@
 // Runs that are one experiment repeated: what may differ between them, and what their numbers say together.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,10 +9,19 @@
 
 namespace ttt::reports {
 
-// One setting in which two runs differ.
+// Settings by the keys of --set.
+using Settings = std::map<std::string, result::Json>;
+// A 0 by which older programs left a choice to themselves is replaced by what they built.
+result::Json resolved_settings(const result::RunRecord& record);
+Settings settings_of(const result::RunRecord& record);  // the same, flat
+// What the record tells of defaults: a setting that is not among the recipe's changes has its own.
+Settings defaults_of(const result::RunRecord& record);
+std::string setting_text(const result::Json& value);  // "bucketed", "0.02"; of an empty text two quotes
+
+// One setting in which two runs differ. A run that lacks it had the default, which the other one tells.
 struct Difference {
-  std::string key, text;  // "train.schedule.lr", "train.schedule.lr: 0.02 against 0.01"
-  bool unknown = false;   // one of the files does not have the key: it is of another version
+  std::string key, ours, theirs;  // "train.schedule.lr", "0.02", "0.01"
+  std::string text() const { return key + ": " + ours + " against " + theirs; }
 };
 
 // Whether a setting changes neither a number nor a time that counts: traces, saved weights, checkpoints.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "core/statistics.h"
 #include "reports/change_points.h"
@@ -22,12 +23,14 @@ struct Point {
   std::string started() const { return text_at(run->record.provenance, "started_at", ""); }
 };
 
+std::string system_of(const Point& p) { return machine_text(p.run->record) + ", " + ranks_text(p.run->record); }
+
 // Runs of one machine and one recipe, in the order of their start.
 struct Track {
   std::vector<Point> points;
   std::string title() const {
     const Point& last = points.back();
-    return system_text(last.run->record) + (last.sample.fullname.empty() ? "" : ", " + last.sample.fullname);
+    return system_of(last) + (last.sample.fullname.empty() ? "" : ", " + last.sample.fullname);
   }
   // Its name and what differs from the defaults: "default, train.max_steps 60".
   std::string recipe() const {
@@ -45,12 +48,9 @@ struct Track {
   }
 };
 
-// A key that one of two versions lacks keeps them together: recipes grow from commit to commit.
 bool is_one_series(const Point& a, const Point& b) {
-  const auto settings = differences(a.run->record, b.run->record, {"seed"});
   return a.sample.fullname == b.sample.fullname && a.run->record.recipe.name == b.run->record.recipe.name &&
-         system_text(a.run->record) == system_text(b.run->record) &&
-         std::all_of(settings.begin(), settings.end(), [](const Difference& d) { return d.unknown; });
+         system_of(a) == system_of(b) && differences(a.run->record, b.run->record, {"seed"}).empty();
 }
 
 std::vector<Track> tracks_of(std::vector<Point> points) {
@@ -80,17 +80,36 @@ std::string plot(const Track& line, const std::vector<std::size_t>& steps) {
   return out;
 }
 
+// How many steps there are, or that no series is long enough for one.
+std::string found_text(const std::vector<Track>& lines, std::size_t steps) {
+  std::size_t enough = 0, longest = 0;
+  for (const Track& line : lines) {
+    enough += line.points.size() >= kLeastSeries;
+    longest = std::max(longest, line.points.size());
+  }
+  const std::string& label = lines[0].points[0].sample.label;
+  if (enough == 0)
+    return "Too few runs to find a step in " + label + ": it takes " + std::to_string(kLeastSeries) +
+           " runs of one machine and recipe, and the longest of " + std::to_string(lines.size()) + " series has " +
+           std::to_string(longest) + ".";
+  return (steps == 0 ? "No step" : std::to_string(steps) + (steps == 1 ? " step" : " steps")) + " found in " + label +
+         ", in " + std::to_string(enough) + " series" +
+         (enough == lines.size() ? "" : "; " + std::to_string(lines.size() - enough) + " more are too short for one") +
+         ".";
+}
+
 }  // namespace
 
 Document history(const std::vector<NamedRun>& runs, const std::string& metric) {
   std::vector<Point> points;
-  std::vector<Sample> all;
+  std::vector<std::string> metrics;
+  std::set<const NamedRun*> with;
   for (const NamedRun& run : runs)
     for (Sample& s : samples_of(run.record)) {
-      all.push_back(s);
-      if (s.metric == metric) points.push_back({&run, std::move(s)});
+      metrics.push_back(s.metric);
+      if (s.metric == metric) points.push_back({&run, std::move(s)}), with.insert(&run);
     }
-  check_metric(metric, all);
+  check_metric(metric, metrics);
   Table series{.header = {"system", "recipe", "runs", "median", "history"}, .right = {false, false, true, true, false}};
   Table steps{.header = {"system", "commit", "started", "before", "after", "change"},
       .right = {false, false, false, true, true, true}};
@@ -109,11 +128,13 @@ Document history(const std::vector<NamedRun>& runs, const std::string& metric) {
           number(form, median(after)), change_cell(group_change(before, after))});
     }
   }
-  const std::size_t count = steps.rows.size();
   Document d = {
-      Paragraph{(count == 0 ? "No step" : std::to_string(count) + (count == 1 ? " step" : " steps")) + " found in " +
-                lines[0].points[0].sample.label + ", in " + std::to_string(lines.size()) + " series."}};
-  if (count > 0) d.push_back(std::move(steps));
+      Paragraph{found_text(lines, steps.rows.size()) +
+                (with.size() == runs.size()
+                        ? ""
+                        : " " + std::to_string(runs.size() - with.size()) + " of " + std::to_string(runs.size()) +
+                              " results " + (runs.size() - with.size() == 1 ? "has no " : "have no ") + metric + ".")}};
+  if (!steps.rows.empty()) d.push_back(std::move(steps));
   d.push_back(Heading{"Series, the oldest run at the left"}), d.push_back(std::move(series));
   return d;
 }

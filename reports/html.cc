@@ -283,7 +283,8 @@ std::string html_page(const Inputs& inputs) {
   const bool techniques_first = !worth.steps.is_null();
   page.section("answer", "In short",
       joined(answers(facts, worth), "answer") + page.figures(techniques_first ? std::vector{worth.steps} : times) +
-          render_html(fastest(facts.machines), "Runs that reached the target") + joined(worth.folded, "about"));
+          render_html(fastest(facts.machines), "Runs that reached the target") + joined(facts.disagreements, "about") +
+          joined(worth.folded, "about"));
   page.section("operations", "Single operations", page.figures({worth.operations}));
   page.section("time", "Time to target",
       page.figures(techniques_first ? times : std::vector<Json>()) + page.figures(accuracy_plots(n.reached)));

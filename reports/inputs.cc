@@ -60,13 +60,23 @@ std::vector<Found> with_folders_read(const std::vector<std::string>& paths) {
 
 }  // namespace
 
+int Inputs::exit_code() const {
+  int most = 0;
+  for (const LeftOut& l : left_out) most = std::max(most, l.exit_code);
+  return most;
+}
+
 Inputs read_inputs(const std::vector<std::string>& paths) {
   Inputs all;
   for (const auto& [file, named] : with_folders_read(paths)) {
     try {
       Input input = read_input(file);
-      if (auto* r = std::get_if<ResultFile>(&input)) all.results.push_back(std::move(*r));
-      else all.benches.push_back(std::move(std::get<BenchInput>(input)));
+      if (auto* r = std::get_if<ResultFile>(&input)) {
+        const auto same = std::find_if(
+            all.results.begin(), all.results.end(), [&](const ResultFile& other) { return other.text == r->text; });
+        if (same == all.results.end()) all.results.push_back(std::move(*r));
+        else all.left_out.push_back({file, "It is the same run as '" + same->run.name + "', which counts once.", 0});
+      } else all.benches.push_back(std::move(std::get<BenchInput>(input)));
     } catch (const OtherKind& e) {
       if (named) all.left_out.push_back({file, e.what(), e.exit_code()});
     } catch (const Error& e) { all.left_out.push_back({file, e.what(), e.exit_code()}); }

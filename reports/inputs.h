@@ -30,14 +30,15 @@ struct Inputs {
   std::vector<ResultFile> results;
   std::vector<BenchInput> benches;
   std::vector<LeftOut> left_out;
-  int exit_code() const { return left_out.empty() ? 0 : left_out.back().exit_code; }
+  int exit_code() const;  // the greatest of what was left out
 };
 
 // Throws UsageError (cannot be read) or DataError (truncated, edited, of neither kind).
 Input read_input(const std::string& file);
 
 // Files, and the .json files below folders in the order of their names. JSON of another kind is left out: with an
-// error where it was named, silently in a folder. Throws UsageError for a folder without any .json file.
+// error where it was named, silently in a folder. A file that is the same as another to the byte counts once: copies
+// would pass for repetitions. Throws UsageError for a folder without any .json file.
 Inputs read_inputs(const std::vector<std::string>& paths);
 
 // Gives machines names of the user's: "TEXT" for all runs, "FILE=TEXT" or "FOLDER=TEXT" for some. Throws UsageError for

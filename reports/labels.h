@@ -140,7 +140,8 @@ inline constexpr std::string_view kLabels[] = {
     "baseline step [ms]",
     "step time with bf16",
     "change",
-    "p, n",
+    "p",
+    "n",
     "geometric mean",
     // A number over commits.
     "history",

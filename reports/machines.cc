@@ -49,68 +49,126 @@ std::string task_of(const RunRecord& r) {
   return r.target ? result::metrics_text(*r.target, 6) + text_at(r.data, "train_sha256") : "";
 }
 
-// The task of which most machines have a run that passed.
-std::string shared_task(const std::map<std::string, Records>& by_machine) {
-  std::map<std::string, std::set<std::string>> machines_of;
+// Runs to one target with one recipe.
+struct Work {
+  const RunRecord* first = nullptr;
+  std::set<std::string> machines;
+  std::size_t runs = 0;
+  std::string newest;  // start
+  bool has(const RunRecord& r) const {
+    return r.verdict == result::Verdict::kPassed && r.target && task_of(r) == task_of(*first) &&
+           differences(*first, r, {"seed"}).empty();
+  }
+};
+
+// What most machines did comes first: the task, then the recipe. Other tasks are left out.
+std::vector<Work> works_of(const std::map<std::string, Records>& by_machine) {
+  std::vector<Work> works;
+  std::map<std::string, std::set<std::string>> machines_of;  // a task
   for (const auto& [name, records] : by_machine)
-    for (const RunRecord* r : records)
-      if (r->verdict == result::Verdict::kPassed && r->target) machines_of[task_of(*r)].insert(name);
-  const auto most = std::max_element(machines_of.begin(), machines_of.end(),
-      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  return most == machines_of.end() ? "" : most->first;
+    for (const RunRecord* r : records) {
+      if (r->verdict != result::Verdict::kPassed || !r->target) continue;
+      auto work = std::find_if(works.begin(), works.end(), [&](const Work& w) { return w.has(*r); });
+      if (work == works.end()) work = works.insert(work, Work{.first = r});
+      work->machines.insert(name), ++work->runs;
+      work->newest = std::max(work->newest, text_at(r->provenance, "started_at"));
+      machines_of[task_of(*r)].insert(name);
+    }
+  const auto weight = [&](const Work& w) {
+    return std::tuple(machines_of[task_of(*w.first)].size(), w.machines.size(), w.runs, w.newest);
+  };
+  std::stable_sort(works.begin(), works.end(), [&](const Work& a, const Work& b) { return weight(a) > weight(b); });
+  std::erase_if(works,
+      [&, task = works.empty() ? "" : task_of(*works[0].first)](const Work& w) { return task_of(*w.first) != task; });
+  return works;
 }
 
+// "Alpha disagrees with itself: 20 training steps took 1.40 times as long on 2026-11-23 as on 2026-11-21 (...)".
+void add_disagreement(
+    Machine& m, const Factor& longer, const std::string& work, const std::string& day, const std::string& before) {
+  if (!longer.is_interval || !is_shown(longer)) return;
+  m.disagreements.push_back(
+      m.name + " disagrees with itself: " + work +
+      fixed(" took %.2f times as long (%.2f to %.2f) on ", longer.times.estimate, longer.times.low, longer.times.high) +
+      day + " as on " + before +
+      ". That usually means another commit, another host of that name, or a busy one. Measure "
+      "again, all machines on one day.");
+}
+
+// Takes the record's baselines for the newest.
 void add_baselines(const RunRecord& r, Machine& m) {
-  std::map<std::string, std::vector<const result::Comparison*>> by_name;
-  for (const result::Comparison& c : r.comparisons)
-    if (c.status == "measured" && is_whole_step(c) && c.samples.size() > 0)
-      by_name[c.ablation + (c.setting.empty() ? "" : ", " + c.setting) + ": " + c.baseline].push_back(&c);
-  for (const auto& [name, comparisons] : by_name) {
-    BaselineStep step{.of = &r};
-    std::vector<double> samples;
-    for (const result::Comparison* c : comparisons) {
-      samples.insert(samples.end(), c->samples.baseline_s.begin(), c->samples.baseline_s.end());
-      for (const auto& [phase, sides] : c->phases.items())
-        step.phase_s[phase] += sides[0].get<double>() / static_cast<double>(comparisons.size());
-    }
-    step.step_s = median(samples);
-    m.baselines[name] = std::move(step);
+  std::map<std::string, std::vector<double>> logs;  // by day
+  for (Baseline& b : baselines_of(r)) {
+    if (!b.whole_step) continue;
+    BaselineStep& newest = m.baselines[b.fullname];
+    if (newest.of && day_of(*newest.of) != day_of(r))
+      logs[day_of(*newest.of)].push_back(std::log(b.median_s / newest.median_s));
+    newest = {std::move(b), &r};
   }
-  for (const result::Comparison& c : r.comparisons)
-    if (c.ablation == "precision" && c.variant == "bf16" && measured_effect(c)) m.bf16 = measured_effect(c);
+  for (const auto& [day, of_day] : logs)
+    add_disagreement(
+        m, over_pairs("", of_day), std::to_string(of_day.size()) + " baselines of ablations", day_of(r), day);
+}
+
+// Of the first work that the machine did.
+void add_runs(const Records& records, const std::vector<Work>& works, Machine& m) {
+  std::map<std::string, std::vector<double>> seconds;  // by day
+  for (const Work& work : works)
+    for (const RunRecord* r : records) {
+      if (!work.has(*r)) continue;
+      if (!m.passed.empty() && !work.has(*m.passed[0])) {
+        ++m.other_recipes;
+        continue;
+      }
+      m.passed.push_back(r);
+      seconds[day_of(*r)].push_back(time_factors(*r).time_to_target_s);
+    }
+  for (auto day = seconds.begin(); day != seconds.end() && std::next(day) != seconds.end(); ++day)
+    add_disagreement(m, of_samples("", day->second, std::next(day)->second), "runs to the target",
+        std::next(day)->first, day->first);
 }
 
 // Of records in the order of their start: what is newer counts.
-Machine machine_of(const std::string& name, std::int64_t ranks, const Records& records, const std::string& task) {
+Machine machine_of(
+    const std::string& name, std::int64_t ranks, const Records& records, const std::vector<Work>& works) {
   Machine m{.name = name, .ranks = ranks};
+  add_runs(records, works, m);
   for (const RunRecord* r : records) {
     if (r->verdict != result::Verdict::kPassed) continue;
-    if (r->target && task_of(*r) == task) m.passed.push_back(r);
     add_baselines(*r, m);
-    for (const result::Peak& p : r->peaks) {
-      const auto same = [&](const result::Peak* x) { return x->name == p.name; };
-      if (const auto it = std::find_if(m.peaks.begin(), m.peaks.end(), same); it != m.peaks.end()) *it = &p;
-      else m.peaks.push_back(&p);
-    }
+    for (const result::Comparison& c : r->comparisons)
+      if (c.ablation == "precision" && c.variant == "bf16" && measured_effect(c)) m.bf16 = measured_effect(c);
+    for (const result::Peak& p : r->peaks) m.ceilings.push_back({&p, r});
   }
   return m;
 }
 
-// At the number of ranks that says most: with the most runs that passed, then with the most baselines and peaks.
-Machine best_measured(const std::string& name, const Records& records, const std::string& task) {
-  std::map<std::int64_t, Records> by_ranks;
-  for (const RunRecord* r : records) by_ranks[ranks_of(*r)].push_back(r);
-  std::optional<Machine> best;
-  const auto weight = [](const Machine& m) { return std::tuple(m.passed.size(), m.baselines.size(), m.peaks.size()); };
-  for (auto& [ranks, of_ranks] : by_ranks) {
-    std::stable_sort(of_ranks.begin(), of_ranks.end(), [](const RunRecord* a, const RunRecord* b) {
-      return text_at(a->provenance, "started_at") < text_at(b->provenance, "started_at");
-    });
-    Machine m = machine_of(name, ranks, of_ranks, task);
-    m.left_out = records.size() - of_ranks.size();
-    if (!best || weight(m) > weight(*best)) best = std::move(m);
+// Each machine at one number of ranks: where most others have runs of the same kind, and then where it says most.
+std::vector<Machine> best_measured(const std::map<std::string, Records>& by_machine, const std::vector<Work>& works) {
+  std::map<std::string, std::vector<Machine>> all;
+  std::map<std::int64_t, std::pair<std::size_t, std::size_t>> shared;  // machines with runs, and with baselines
+  for (const auto& [name, records] : by_machine) {
+    std::map<std::int64_t, Records> by_ranks;
+    for (const RunRecord* r : records) by_ranks[ranks_of(*r)].push_back(r);
+    for (auto& [ranks, of_ranks] : by_ranks) {
+      std::stable_sort(of_ranks.begin(), of_ranks.end(), [](const RunRecord* a, const RunRecord* b) {
+        return text_at(a->provenance, "started_at") < text_at(b->provenance, "started_at");
+      });
+      Machine& m = all[name].emplace_back(machine_of(name, ranks, of_ranks, works));
+      m.left_out = records.size() - of_ranks.size();
+      shared[ranks].first += !m.passed.empty(), shared[ranks].second += !m.baselines.empty();
+    }
   }
-  return std::move(*best);
+  const auto weight = [&](const Machine& m) {
+    const auto [runs, baselines] = shared[m.ranks];
+    return std::tuple(
+        !m.passed.empty(), m.passed.empty() ? baselines : runs, m.passed.size(), m.baselines.size(), m.ceilings.size());
+  };
+  std::vector<Machine> best;
+  for (auto& [name, machines] : all)
+    best.push_back(std::move(*std::max_element(
+        machines.begin(), machines.end(), [&](const Machine& a, const Machine& b) { return weight(a) < weight(b); })));
+  return best;
 }
 
 std::vector<double> of_runs(const Machine& m, const std::function<double(const RunRecord&)>& value) {
@@ -130,6 +188,13 @@ std::vector<std::string> common_baselines(const Machine& a, const Machine& b) {
   return names;
 }
 
+Factor speed_by_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names) {
+  std::vector<double> steps;
+  for (const std::string& name : names)
+    steps.push_back(std::log(b.baselines.at(name).median_s / a.baselines.at(name).median_s));
+  return over_pairs("time of a step", steps);
+}
+
 void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   const auto add = [&](std::vector<Factor>& to, const std::string& name, const auto& value) -> Factor* {
     const std::vector<double> x = of_runs(a, value), y = of_runs(b, value);
@@ -141,6 +206,9 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   std::vector<Factor> speed;
   if (const Factor* f = add(speed, "time to target", member(&TimeFactors::time_to_target_s))) pair.speed = *f;
   pair.work = "time to target, " + std::to_string(a.passed.size()) + " runs against " + std::to_string(b.passed.size());
+  for (const RunRecord* r : a.passed) pair.days_of_first.insert(day_of(*r));
+  for (const RunRecord* r : b.passed) pair.days_of_other.insert(day_of(*r));
+  if (!pair.names.empty()) pair.by_baselines = speed_by_baselines(a, b, pair.names);
   add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
   add(pair.factors, "time per epoch", member(&TimeFactors::epoch_s));
   add(pair.factors, "evaluation", member(&TimeFactors::evaluation_s));
@@ -152,20 +220,17 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   }
 }
 
-Factor by_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names) {
-  std::vector<double> steps;
-  for (const std::string& name : names)
-    steps.push_back(std::log(b.baselines.at(name).step_s / a.baselines.at(name).step_s));
-  return over_pairs("time of a step", steps);
-}
-
-void compare_baselines(const Machine& a, const Machine& b, const std::vector<std::string>& names, MachinePair& pair) {
-  pair.speed = by_baselines(a, b, names);
-  pair.work = std::to_string(names.size()) + " training steps that both timed as baselines of ablations";
+void compare_baselines(const Machine& a, const Machine& b, MachinePair& pair) {
+  pair.speed = speed_by_baselines(a, b, pair.names);
+  pair.work = std::to_string(pair.names.size()) + " training steps that both timed as baselines of ablations";
+  for (const std::string& name : pair.names) {
+    pair.days_of_first.insert(day_of(*a.baselines.at(name).of));
+    pair.days_of_other.insert(day_of(*b.baselines.at(name).of));
+  }
   for (const std::string_view phase : result::kPhaseNames) {
     std::vector<double> logs;
     double change = 0;
-    for (const std::string& name : names) {
+    for (const std::string& name : pair.names) {
       const auto &x = a.baselines.at(name).phase_s, &y = b.baselines.at(name).phase_s;
       const auto i = x.find(std::string(phase)), j = y.find(std::string(phase));
       if (i == x.end() || j == y.end() || i->second <= 0 || j->second <= 0) continue;
@@ -177,26 +242,31 @@ void compare_baselines(const Machine& a, const Machine& b, const std::vector<std
   }
 }
 
+void compare_peaks(const Machine& a, const Machine& b, MachinePair& pair) {
+  std::set<std::string> names;
+  for (const Ceiling& c : a.ceilings) names.insert(c.peak->name);
+  for (const std::string& name : names) {
+    const result::Peak *x = a.peak(name, pair.days_of_first), *y = b.peak(name, pair.days_of_other);
+    const bool same_days = x && y;
+    if (!same_days) x = a.peak(name), y = b.peak(name);
+    if (y) (same_days ? pair.peaks : pair.other_peaks).push_back(of_samples(name, y->samples, x->samples));
+  }
+  for (auto* peaks : {&pair.peaks, &pair.other_peaks})
+    std::stable_sort(peaks->begin(), peaks->end(),
+        [](const Factor& f, const Factor& g) { return f.times.estimate > g.times.estimate; });
+}
+
 MachinePair compare_machines(const std::vector<Machine>& machines, std::size_t first, std::size_t other) {
   const Machine &a = machines[first], &b = machines[other];
-  MachinePair pair{.first = first, .other = other};
-  const std::vector<std::string> names = common_baselines(a, b);
-  if (!a.passed.empty() && !b.passed.empty()) {
-    compare_runs(a, b, pair);
-    if (!names.empty()) pair.baselines = by_baselines(a, b, names);
-  } else if (!names.empty()) {
-    compare_baselines(a, b, names, pair);
-  }
-  for (const result::Peak* p : a.peaks)
-    if (const result::Peak* other_peak = b.peak(p->name))
-      pair.peaks.push_back(of_samples(p->name, other_peak->samples, p->samples));
+  MachinePair pair{.first = first, .other = other, .names = common_baselines(a, b)};
+  if (!a.passed.empty() && !b.passed.empty()) compare_runs(a, b, pair);
+  else if (!pair.names.empty()) compare_baselines(a, b, pair);
+  compare_peaks(a, b, pair);
   double change = 0;
   for (const Factor& f : pair.phases) change += f.share;
   for (Factor& f : pair.phases) f.share /= change;
   std::stable_sort(
       pair.phases.begin(), pair.phases.end(), [](const Factor& x, const Factor& y) { return x.share > y.share; });
-  std::stable_sort(pair.peaks.begin(), pair.peaks.end(),
-      [](const Factor& x, const Factor& y) { return x.times.estimate > y.times.estimate; });
   return pair;
 }
 
@@ -206,7 +276,7 @@ void set_baseline_means(std::vector<Machine>& machines) {
   std::size_t with_baselines = 0;
   for (Machine& m : machines) {
     with_baselines += m.baselines.empty() ? 0 : 1;
-    for (const auto& [name, step] : m.baselines) by_name[{name, m.ranks}].emplace_back(&m, std::log(step.step_s));
+    for (const auto& [name, step] : m.baselines) by_name[{name, m.ranks}].emplace_back(&m, std::log(step.median_s));
   }
   std::map<Machine*, std::vector<double>> logs;
   for (const auto& [name, steps] : by_name)
@@ -233,25 +303,27 @@ void sort_by_speed(std::vector<Machine>& machines) {
 
 }  // namespace
 
-bool MachinePair::disagrees() const {
-  return speed && baselines && (speed->times.low > baselines->times.high || speed->times.high < baselines->times.low);
-}
+std::string day_of(const RunRecord& r) { return text_at(r.provenance, "started_at").substr(0, 10); }
 
-const result::Peak* Machine::peak(const std::string& peak_name) const {
-  for (const result::Peak* p : peaks)
-    if (p->name == peak_name) return p;
+bool is_shown(const Factor& f) { return f.times.low > 1 || f.times.high < 1; }
+
+const result::Peak* Machine::peak(const std::string& peak_name, const Days& days) const {
+  for (auto c = ceilings.rbegin(); c != ceilings.rend(); ++c)
+    if (c->peak->name == peak_name && (days.empty() || days.contains(day_of(*c->of)))) return c->peak;
   return nullptr;
 }
 
 MachineFacts machine_facts(const std::vector<NamedRun>& runs) {
   std::map<std::string, Records> by_machine;
   for (const NamedRun& run : runs) by_machine[machine_text(run.record)].push_back(&run.record);
-  const std::string task = shared_task(by_machine);
-  MachineFacts facts;
-  for (const auto& [name, records] : by_machine) facts.machines.push_back(best_measured(name, records, task));
+  MachineFacts facts{.machines = best_measured(by_machine, works_of(by_machine))};
   set_baseline_means(facts.machines);
   sort_by_speed(facts.machines);
-  for (std::size_t i = 1; i < facts.machines.size(); ++i) facts.pairs.push_back(compare_machines(facts.machines, 0, i));
+  for (std::size_t i = 1; i < facts.machines.size(); ++i) {
+    MachinePair pair = compare_machines(facts.machines, 0, i);
+    const bool other_is_faster = pair.speed && pair.speed->times.estimate < 1;
+    facts.pairs.push_back(other_is_faster ? compare_machines(facts.machines, i, 0) : std::move(pair));
+  }
   add_sentences(facts);
   return facts;
 }

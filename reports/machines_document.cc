@@ -27,17 +27,29 @@ std::string spaced(std::string name) {
   return name;
 }
 
-bool is_shown(const Factor& f) { return f.times.low > 1 || f.times.high < 1; }
-
 std::string answer(const Machine& a, const Machine& b, const MachinePair& pair) {
   if (!pair.speed) return a.name + " and " + b.name + " did no work in common: how their speeds compare is not known.";
-  const Factor& f = *pair.speed;
-  const std::string ends = fixed("%.2f to %.2f", f.times.low, f.times.high) +
-                           (f.is_interval ? ", 95 % interval" : ", least to greatest ratio");
-  const std::string times = fixed("%.2f times as fast", f.times.estimate);
-  return (is_shown(f) ? a.name + " is " + times + " as " + b.name
-                      : "No difference between " + a.name + " and " + b.name + " is shown: the first is " + times) +
-         " (" + ends + "), by " + pair.work + ".";
+  return speed_text(a.name, b.name, *pair.speed) + ", by " + pair.work + ".";
+}
+
+// Where baselines tell of another ratio than runs to the target, and why that may be. "" where they agree.
+std::string disagreement(const Machine& a, const Machine& b, const MachinePair& pair) {
+  const auto apart = [](const Interval& x, const Interval& y) { return x.low > y.high || y.low > x.high; };
+  if (!pair.by_baselines || !apart(pair.speed->times, pair.by_baselines->times)) return "";
+  const std::string both = "Two kinds of work disagree. By time to target " + speed_text(a.name, b.name, *pair.speed) +
+                           "; by " + std::to_string(pair.names.size()) + " baselines of ablations " +
+                           speed_text(a.name, b.name, *pair.by_baselines) + ". ";
+  const auto epoch = std::find_if(
+      pair.factors.begin(), pair.factors.end(), [](const Factor& f) { return f.name == "time per epoch"; });
+  if (epoch != pair.factors.end() && !apart(epoch->times, pair.by_baselines->times))
+    return both + "The time per epoch agrees with the baselines: epochs, evaluation or start-up make the difference.";
+  const auto days = [&](const Machine& m, const Days& of_runs) {
+    Days of_baselines;
+    for (const std::string& name : pair.names) of_baselines.insert(day_of(*m.baselines.at(name).of));
+    return m.name + " trained on " + joined(of_runs) + " and timed baselines on " + joined(of_baselines);
+  };
+  return both + "One was another host, or a busy one, on one of the days: " + days(a, pair.days_of_first) + "; " +
+         days(b, pair.days_of_other) + ". Run ttt_maskrcnn and ablate --all again, all on one day.";
 }
 
 std::string times_text(const Factor& f) { return spaced(f.name) + fixed(" %.2fx", f.times.estimate); }
@@ -58,6 +70,15 @@ void add_reasons(const std::string& to, const MachinePair& pair, std::vector<std
   add("No difference shown", alike);
 }
 
+// What does not belong to the answer's results.
+void add_other_peaks(const std::string& to, const MachinePair& pair, std::vector<std::string>& cautions) {
+  std::vector<std::string> texts;
+  for (const Factor& f : pair.other_peaks) texts.push_back(times_text(f));
+  if (!texts.empty() && pair.speed)
+    cautions.push_back("Ceilings were measured on other days than the answer's results, so they need not explain it" +
+                       to + ": " + joined(texts) + ". Run roofline on the day of the runs.");
+}
+
 // Commits and days of what counts, "e92fd049d0 (2026-11-23)".
 std::set<std::string> versions_of(const Machine& m) {
   std::set<std::string> versions;
@@ -76,18 +97,19 @@ std::set<std::string> differing_keys(const std::vector<Machine>& machines) {
   for (const Machine& m : machines)
     for (const RunRecord* r : m.passed) {
       if (!first) first = r;
-      for (const Difference& d : differences(*first, *r, {"seed"}))
-        if (!d.unknown) keys.insert(d.key);
+      for (const Difference& d : differences(*first, *r, {"seed"})) keys.insert(d.key);
     }
   return keys;
 }
 
 void add_cautions(const std::vector<Machine>& machines, std::vector<std::string>& cautions) {
-  std::set<std::string> untrained, unmeasured, left_out, versions, by_machine;
+  std::set<std::string> untrained, unmeasured, left_out, other_recipes, versions, by_machine, ranks;
   for (const Machine& m : machines) {
     if (m.passed.empty()) untrained.insert(m.name);
-    if (m.peaks.empty()) unmeasured.insert(m.name);
+    if (m.ceilings.empty()) unmeasured.insert(m.name);
     if (m.left_out > 0) left_out.insert(std::to_string(m.left_out) + " of " + m.name);
+    if (m.other_recipes > 0) other_recipes.insert(std::to_string(m.other_recipes) + " of " + m.name);
+    ranks.insert(std::to_string(m.ranks));
     const std::set<std::string> its = versions_of(m);
     versions.insert(its.begin(), its.end());
     by_machine.insert(m.name + ": " + joined(its));
@@ -97,20 +119,12 @@ void add_cautions(const std::vector<Machine>& machines, std::vector<std::string>
   if (!unmeasured.empty()) cautions.push_back("No ceilings: " + joined(unmeasured, "; ") + ". Run roofline there.");
   if (!left_out.empty())
     cautions.push_back("Results with another number of ranks do not count: " + joined(left_out, "; ") + ".");
+  if (!other_recipes.empty())
+    cautions.push_back("Runs with another recipe do not count: " + joined(other_recipes, "; ") + ".");
+  if (ranks.size() > 1) cautions.push_back("The numbers of ranks differ: " + joined(ranks) + ".");
   if (versions.size() > 1) cautions.push_back("Commits or days differ. " + joined(by_machine, "; ") + ".");
   const std::set<std::string> keys = differing_keys(machines);
   if (!keys.empty()) cautions.push_back("The recipes differ in " + joined(keys) + ".");
-}
-
-// Training steps of one program take the same share of both works: what differs is a machine between two days.
-void add_disagreement(const Machine& a, const Machine& b, const MachinePair& pair, std::vector<std::string>& cautions) {
-  if (!pair.disagrees()) return;
-  const Interval &runs = pair.speed->times, &steps = pair.baselines->times;
-  cautions.push_back("By the baselines of ablations " + a.name + " is " + fixed("%.2f", steps.estimate) +
-                     " times as fast as " + b.name + " (" + fixed("%.2f", steps.low) + " to " +
-                     fixed("%.2f", steps.high) + "), by time to target " + fixed("%.2f", runs.estimate) +
-                     ". One of them changed between its results, or another machine has its name. Run ttt_maskrcnn "
-                     "and ablate on one day, or tell them apart with --label.");
 }
 
 Cell median_cell(const Machine& m, double scale, const char* unit, double (*value)(const RunRecord&)) {
@@ -135,8 +149,8 @@ Table table_of(const std::vector<Machine>& machines) {
       .right = {false}};
   std::vector<std::string> peaks;
   for (const Machine& m : machines)
-    for (const result::Peak* p : m.peaks)
-      if (std::find(peaks.begin(), peaks.end(), p->name) == peaks.end()) peaks.push_back(p->name);
+    for (const Ceiling& c : m.ceilings)
+      if (std::find(peaks.begin(), peaks.end(), c.peak->name) == peaks.end()) peaks.push_back(c.peak->name);
   for (const std::string& name : peaks) t.header.add_data(spaced(name));
   t.header.add("step time with bf16");
   t.right.resize(t.header.names().size(), true);
@@ -183,13 +197,28 @@ std::function<int()> declare_machines(CLI::App& command) {
 
 }  // namespace
 
+std::string speed_text(const std::string& first, const std::string& other, const Factor& speed) {
+  if (speed.times.estimate < 1) {
+    const Interval& t = speed.times;
+    return speed_text(other, first, {speed.name, {1 / t.estimate, 1 / t.high, 1 / t.low}, speed.is_interval});
+  }
+  const std::string times = fixed("%.2f times as fast", speed.times.estimate);
+  return first + (is_shown(speed) ? " is " : " is not shown to be faster: it is ") + times + " as " + other +
+         fixed(" (%.2f to %.2f, ", speed.times.low, speed.times.high) +
+         (speed.is_interval ? "95 % interval)" : "least to greatest ratio)");
+}
+
 void add_sentences(MachineFacts& facts) {
   for (const MachinePair& pair : facts.pairs) {
     const Machine &a = facts.machines[pair.first], &b = facts.machines[pair.other];
     facts.answers.push_back(answer(a, b, pair));
-    add_reasons(facts.pairs.size() > 1 ? " to " + b.name : "", pair, facts.reasons);
-    add_disagreement(a, b, pair, facts.cautions);
+    if (const std::string text = disagreement(a, b, pair); !text.empty()) facts.disagreements.push_back(text);
+    const std::string to = facts.pairs.size() > 1 ? " to " + b.name : "";
+    add_reasons(to, pair, facts.reasons);
+    add_other_peaks(to, pair, facts.cautions);
   }
+  for (const Machine& m : facts.machines)
+    facts.disagreements.insert(facts.disagreements.end(), m.disagreements.begin(), m.disagreements.end());
   add_cautions(facts.machines, facts.cautions);
 }
 
@@ -201,6 +230,7 @@ Document machines(const std::vector<NamedRun>& runs) {
                      ". Name results of two, or tell two of one name apart with --label FOLDER=NAME.");
   Document d;
   for (const std::string& text : facts.answers) d.push_back(Paragraph{text});
+  for (const std::string& text : facts.disagreements) d.push_back(Paragraph{"! " + text});
   d.push_back(Heading{"Machines, the fastest first"});
   d.push_back(table_of(facts.machines));
   for (const std::string& text : facts.reasons) d.push_back(Paragraph{text});

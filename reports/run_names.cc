@@ -33,10 +33,12 @@ std::string processor_text(const result::RunRecord& r) {
   return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
 }
 
-std::string system_text(const result::RunRecord& r) {
+std::string ranks_text(const result::RunRecord& r) {
   const std::string ranks = text_at(r.system, "world_size");
-  return processor_text(r) + ", " + ranks + (ranks == "1" ? " rank" : " ranks");
+  return ranks + (ranks == "1" ? " rank" : " ranks");
 }
+
+std::string system_text(const result::RunRecord& r) { return processor_text(r) + ", " + ranks_text(r); }
 
 std::string machine_text(const result::RunRecord& r) {
   if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;

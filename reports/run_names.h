@@ -16,7 +16,8 @@ std::string text_at(const result::Json& object, const char* key, const std::stri
 
 // "2 x Intel(R) Xeon(R) Processor": nodes and their processor
 std::string processor_text(const result::RunRecord& record);
-std::string system_text(const result::RunRecord& record);  // the same and the number of ranks
+std::string ranks_text(const result::RunRecord& record);   // "2 ranks"
+std::string system_text(const result::RunRecord& record);  // processor and ranks
 // "AMD EPYC, 2 cores": the label that the user gave, or nodes, processor, cores of a node and GPUs.
 std::string machine_text(const result::RunRecord& record);
 std::string commit_text(const result::RunRecord& record);  // ten digits, and whether the tree had changes

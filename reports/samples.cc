@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/statistics.h"
 #include "reports/run_metrics.h"
+#include "result/techniques.h"
 
 namespace ttt::reports {
 namespace {
@@ -39,28 +41,34 @@ constexpr RunMetric kRunMetrics[] = {
         .value = [](const RunRecord& r) { return 1e3 * median_or_none(r.steps.step_s); }},
 };
 
-// Repetitions of one comparison are one sample.
-void add_baselines(const RunRecord& r, std::vector<Sample>& out) {
-  std::map<std::string, std::vector<double>> times;
-  std::vector<Sample> samples;
-  for (const result::Comparison& c : r.comparisons) {
-    if (c.status != "measured" || c.samples.size() == 0) continue;
-    const std::string fullname = c.ablation + ": " + c.variant + (c.setting.empty() ? "" : ", " + c.setting);
-    std::vector<double>& of_name = times[fullname];
-    if (of_name.empty())
-      samples.push_back({.metric = "baseline step",
-          .label = "time of a baseline's step [ms]",
-          .name = c.ablation,
-          .fullname = fullname,
-          .form = "%.4g"});
-    of_name.push_back(1e3 * median(c.samples.baseline_s));
-  }
-  for (Sample& s : samples) s.value = median(times[s.fullname]), out.push_back(std::move(s));
-}
-
 }  // namespace
 
 std::span<const RunMetric> run_metrics() { return kRunMetrics; }
+
+std::vector<Baseline> baselines_of(const RunRecord& r) {
+  std::vector<std::string> names;  // in the order of their appearance
+  std::map<std::string, std::vector<const result::Comparison*>> by_name;
+  for (const result::Comparison& c : r.comparisons) {
+    if (c.status != "measured" || c.samples.size() == 0) continue;
+    const std::string name = c.ablation + ": " + c.baseline + (c.setting.empty() ? "" : ", " + c.setting);
+    if (by_name[name].empty()) names.push_back(name);
+    by_name[name].push_back(&c);
+  }
+  std::vector<Baseline> out;
+  for (const std::string& name : names) {
+    const auto& comparisons = by_name[name];
+    Baseline b{.ablation = comparisons[0]->ablation, .fullname = name, .whole_step = is_whole_step(*comparisons[0])};
+    std::vector<double> samples;
+    for (const result::Comparison* c : comparisons) {
+      samples.insert(samples.end(), c->samples.baseline_s.begin(), c->samples.baseline_s.end());
+      for (const auto& [phase, sides] : c->phases.items())
+        b.phase_s[phase] += sides[0].get<double>() / static_cast<double>(comparisons.size());
+    }
+    b.median_s = median(samples);
+    out.push_back(std::move(b));
+  }
+  return out;
+}
 
 std::vector<Sample> samples_of(const RunRecord& r) {
   std::vector<Sample> out;
@@ -90,16 +98,24 @@ std::vector<Sample> samples_of(const RunRecord& r) {
           .form = "%.4g",
           .better = Better::kHigher,
           .value = median(p.samples)});
-  add_baselines(r, out);
+  for (const Baseline& b : baselines_of(r))
+    out.push_back({.metric = b.whole_step ? "baseline step" : "baseline operation",
+        .label = std::string("time of a baseline's ") + (b.whole_step ? "step" : "operation") + " [ms]",
+        .name = b.ablation,
+        .fullname = b.fullname,
+        .form = "%.4g",
+        .value = 1e3 * b.median_s});
   return out;
 }
 
-void check_metric(const std::string& name, const std::vector<Sample>& samples) {
-  std::vector<std::string> names;
-  for (const Sample& s : samples) names.push_back(s.metric);
-  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+void check_metric(const std::string& name, const std::vector<std::string>& metrics) {
+  const std::set<std::string> known(metrics.begin(), metrics.end());
+  if (known.contains(name)) return;
+  std::string all;
+  for (const std::string& metric : known) all += (all.empty() ? "" : ", ") + metric;
   throw UsageError("No run has the metric '" + name + "'." +
-                   (names.empty() ? "" : " The nearest is '" + nearest(name, names) + "'."));
+                   (known.empty() ? " Name results of runs that passed, of ablate or of roofline."
+                                  : nearest_and(name, metrics, "there are: " + all + ".")));
 }
 
 }  // namespace ttt::reports

@@ -41,12 +41,11 @@ void check_pair(
   if (threads_a != "-" && threads_b != "-") scaled.push_back("train.threads");
   for (const Difference& d : differences(a.record, b.record, scaled)) {
     const bool may_differ = std::find(allowed.begin(), allowed.end(), d.key) != allowed.end();
-    if (!d.unknown && !may_differ)
-      throw UsageError(both + " differ in " + d.text +
+    if (!may_differ)
+      throw UsageError(both + " differ in " + d.text() +
                        ": their ratio would not be that of the ranks alone. Leave one out, or --allow " + d.key +
                        " if the difference belongs to the scaling.");
-    cautions.push_back(
-        both + (may_differ ? " differ, as allowed, in " : " are of different versions: ") + d.text + ".");
+    cautions.push_back(both + " differ, as allowed, in " + d.text() + ".");
   }
   if (threads_a != threads_b)
     cautions.push_back(both + " ran " + threads_a + " and " + threads_b +

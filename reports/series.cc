@@ -47,7 +47,7 @@ std::string apart_text(const RunRecord& a, const RunRecord& b) {
   if (data_a != data_b) return both("data.train_sha256", data_a, data_b);
   if (a.recipe.name != b.recipe.name) return both("recipe.name", a.recipe.name, b.recipe.name);
   const auto settings = differences(a, b, {"seed"});
-  return settings.empty() ? "" : settings.front().text;
+  return settings.empty() ? "" : settings.front().text();
 }
 
 std::string why_no_reference(const RunRecord& r) {

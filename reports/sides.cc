@@ -20,14 +20,14 @@ constexpr const char* kTrainImages = "data.train_sha256";
 // Values of a run by key, settings as --set names them.
 std::map<std::string, std::string> facts_of(const RunRecord& r, bool all) {
   std::map<std::string, std::string> facts;
+  for (const auto& [key, value] : settings_of(r)) facts[key] = setting_text(value);
+  facts[kTrainImages] = text_at(r.data, "train_sha256");
+  facts["steps.step_s.ranks"] = r.steps.step_ranks;
+  if (!all) return facts;
   const auto add = [&](const Json& root, const std::string& prefix) {
     for (const std::string& key : leaves(root))
       if (const Json* value = member_at(root, key)) facts[prefix + key] = value_text(*value);
   };
-  add(r.recipe.settings, "");
-  facts[kTrainImages] = text_at(r.data, "train_sha256");
-  facts["steps.step_s.ranks"] = r.steps.step_ranks;
-  if (!all) return facts;
   add(r.system, "system."), add(r.provenance, "provenance."), add(r.built, "built."), add(r.data, "data.");
   return facts;
 }
@@ -38,19 +38,13 @@ struct Facts {
   std::vector<std::set<std::string>> missing;                       // by side: settings that a run of it does not have
 };
 
-// A setting that is not among a recipe's changes has its default.
 Facts gather(const std::vector<Side>& sides, bool all) {
   Facts f;
   for (const Side& side : sides) {
     f.of.emplace_back();
     for (const NamedRun* run : side.runs) {
       f.of.back().push_back(facts_of(run->record, all));
-      std::map<std::string, std::string> changed;
-      for (const Json& c : run->record.recipe.changes)
-        if (c.contains("key") && c.contains("default"))
-          changed[c.at("key").get<std::string>()] = value_text(c.at("default"));
-      for (const std::string& key : leaves(run->record.recipe.settings))
-        f.defaults[key] = changed.contains(key) ? changed[key] : f.of.back().back()[key];
+      for (const auto& [key, value] : defaults_of(run->record)) f.defaults[key] = setting_text(value);
     }
   }
   for (auto& side : f.of) {
@@ -113,8 +107,8 @@ std::vector<std::string> doubts(const RunRecord& r) {
   const std::string verdict(result::verdict_name(r.verdict));
   if (r.kind == "time_to_target" && !reaching_evaluation(r))
     out.push_back(r.target ? "did not reach the target (" + verdict + ")" : "had no target (" + verdict + ")");
-  else if (r.kind == "time_to_target" && r.verdict != result::Verdict::kPassed)
-    out.push_back("reached the target, but ended as " + verdict);
+  else if (r.verdict != result::Verdict::kPassed)
+    out.push_back((r.kind == "time_to_target" ? "reached the target, but ended as " : "ended as ") + verdict);
   if (r.provenance.value("dirty", false)) out.push_back("came of a tree with uncommitted changes");
   return out;
 }
@@ -147,7 +141,7 @@ Table identity(const std::vector<Side>& sides) {
       const RunRecord& r = run->record;
       const Values row = {run->name, std::string(result::verdict_name(r.verdict)), text_at(r.system, "world_size"),
           processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
-          r.recipe.name + " " + r.recipe.sha256.substr(0, 12)};
+          r.recipe.name + (side.runs.size() == 1 ? " " + r.recipe.sha256.substr(0, 12) : "")};
       for (std::size_t c = 0; c < row.size(); ++c)
         if (std::find(columns[c].begin(), columns[c].end(), row[c]) == columns[c].end()) columns[c].push_back(row[c]);
     }

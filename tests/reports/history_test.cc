@@ -83,8 +83,38 @@ TEST(History, EachMachine_HasItsSeries) {
   const std::string step = line_with(text, "gggggggggg");
   EXPECT_NE(step.find("2 ranks gggggggggg 2026-01-16T00:00:00Z 500.75 551.10"), std::string::npos) << step;
   EXPECT_NE(step.find("+10."), std::string::npos) << step;
-  EXPECT_EQ(line_with(text, "4 ranks").find('|'), std::string::npos);
+  const std::string constant = line_with(text, "4 ranks");
+  EXPECT_NE(constant.find("4 ranks"), std::string::npos) << text;
+  EXPECT_EQ(constant.find('|'), std::string::npos) << constant;
   EXPECT_NE(test::message_of([&] { history(runs, "step tme"); }).find("The nearest is 'step time'"), std::string::npos);
+}
+
+// Of fewer than kLeastSeries runs, more than kFalseAlarms of the orders put the low ones first: 2 of the 126 of 4 + 5.
+TEST(History, ShortSeries_CannotShowAStep) {
+  for (std::size_t n = 6; n < kLeastSeries; ++n) {
+    std::vector<double> series(n, 1.0);
+    std::fill(series.begin() + static_cast<std::ptrdiff_t>(n / 2), series.end(), 2.0);
+    EXPECT_TRUE(change_points(series).empty()) << n;
+  }
+  EXPECT_EQ(change_points({1, 1, 1, 1, 1, 2, 2, 2, 2, 2}), std::vector<std::size_t>{5});
+  std::vector<NamedRun> runs(4, NamedRun{"run", test::toy_record()});
+  runs[3].record.steps.truncate(0);
+  EXPECT_EQ(std::get<Paragraph>(history(runs, "step time")[0]).text,
+      "Too few runs to find a step in time of a step, median [ms]: it takes 10 runs of one machine and recipe, and the "
+      "longest of 1 series has 3. 1 of 4 results has no step time.");
+}
+
+// The runs of before a setting existed had its default, which a later run tells by what it changed.
+TEST(History, ChangedNewSetting_IsAnotherSeries) {
+  std::vector<NamedRun> runs(3, NamedRun{"run", test::toy_record()});
+  for (int i = 0; i < 3; ++i) {
+    runs[i].record.provenance["started_at"] = "2026-01-1" + std::to_string(i) + "T00:00:00Z";
+    if (i > 0) runs[i].record.recipe.settings["precision"] = i == 1 ? "bf16" : "fp32";
+  }
+  runs[1].record.recipe.changes = {{{"key", "precision"}, {"default", "fp32"}, {"value", "bf16"}}};
+  const std::string text = render_text(history(runs, "step time"), 300);
+  EXPECT_NE(text.find("of 2 series has 2."), std::string::npos) << text;
+  EXPECT_NE(line_with(text, "precision bf16").find(" 1 500.00"), std::string::npos) << text;
 }
 
 }  // namespace

@@ -76,6 +76,24 @@ TEST_F(ReportProgram, Gate_ExitCodeTells) {
   EXPECT_EQ(report("history " + a).status, 0);
 }
 
+// Four copies of a run are one run, whether they are named twice or stand in two folders.
+TEST_F(ReportProgram, Copies_CountOnce) {
+  for (const char* name : {"1.json", "2.json", "3.json"}) {
+    RunRecord r = toy_record();
+    r.run_id = name[0] == '3' ? "fedcba9876543210" : r.run_id;
+    result::write_result(folder_ / name, r);
+  }
+  const std::string a = (folder_ / "1.json").string(), b = (folder_ / "2.json").string(),
+                    c = (folder_ / "3.json").string();
+  const auto copies = report("compare " + a + " " + a + " " + b + " " + folder_.path().string() + " -- " + c);
+  EXPECT_EQ(copies.status, 0) << copies.output;
+  EXPECT_NE(copies.output.find("left out '" + b + "': It is the same run as '" + a + "', which counts once."),
+      std::string::npos)
+      << copies.output;
+  EXPECT_NE(copies.output.find("n=2+1"), std::string::npos) << copies.output;
+  EXPECT_NE(copies.output.find("'" + c + "' in B is the same run as '" + c + "' in A"), std::string::npos);
+}
+
 TEST_F(ReportProgram, Refusals_OneSentenceAndRemedy) {
   std::string text = result::result_text(toy_record());
   test::write_text(folder_ / "cut.json", text.substr(0, text.size() / 2));

@@ -14,6 +14,7 @@
 #include "reports/ablations.h"
 #include "reports/accuracy.h"
 #include "reports/compare.h"
+#include "reports/group_compare.h"
 #include "reports/html.h"
 #include "reports/numbers.h"
 #include "reports/plots.h"
@@ -229,9 +230,10 @@ Printed everything(const RunRecord& r) {
   const std::string page = html_page({.results = {{{"a.json", r}, ""}}});
   p.add_html("page", page.substr(0, page.find("<section id=\"raw\"")));
   p.add("show", show_run(r));
-  RunRecord other = random_run(1);
-  other.kind = r.kind;
-  p.add("compare", compare({{"a", r}, {"b", other}}));
+  try {
+    if (r.kind == "time_to_target") p.add("compare", compare({{"a", r}, {"b", random_run(1)}}));
+    else p.add("compare", compare_groups({{"A", {{"a", r}}}, {"B", {{"b", r}}}}, {}).document);
+  } catch (const UsageError&) {}  // a result without any number has nothing to compare
   p.add("score", score({{"a", r}}));
   p.add("ablations", ablations({{"a", r}}, {.details = true}));
   p.add("accuracy", accuracy({{"a", r}}, {.thresholds = {0.45}, .interpolate = true}));

@@ -98,14 +98,19 @@ TEST(Scaling, Incomparable_IsRefusedByName) {
       std::string::npos);
 }
 
-// A key that one file does not know is no difference of the recipes, but it is said; what changes no number is not.
-TEST(Scaling, OtherVersionsAreACaution) {
+// A key that one file does not know had its default, which the other tells; what changes no number is no difference.
+TEST(Scaling, AbsentKeys_HaveTheirDefaults) {
   NamedRun newer = run_of(4, 16, 1);
   newer.record.recipe.settings["train"]["new_key"] = 5;
   newer.record.recipe.settings["train"]["trace_steps"] = 20;
   const std::string text = render_text(scaling({run_of(2, 16, 1), newer}, {}), 300);
-  EXPECT_NE(line_with(text, "train.new_key: null against 5").find("different versions"), std::string::npos) << text;
+  EXPECT_EQ(text.find("new_key"), std::string::npos) << text;
   EXPECT_EQ(text.find("trace_steps"), std::string::npos);
+  newer.record.recipe.changes.push_back({{"key", "train.new_key"}, {"default", 4}, {"value", 5}});
+  EXPECT_NE(test::message_of<UsageError>([&] {
+    scaling({run_of(2, 16, 1), newer}, {});
+  }).find("differ in train.new_key: 4 against 5"),
+      std::string::npos);
 }
 
 TEST(Scaling, NoTarget_CountsForThroughput) {
