@@ -1,5 +1,6 @@
 #include "reports/check.h"
 
+#include "core/text.h"
 #include "reports/command_line.h"
 #include "reports/mlperf_rules.h"
 #include "reports/numbers.h"
@@ -16,12 +17,6 @@ Table findings_table(const LogVerdict& v) {
   for (const Finding& f : v.faults) add("fault", f);
   for (const Finding& f : v.warnings) add("warning", f);
   return t;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;
-  return out;
 }
 
 }  // namespace
@@ -45,7 +40,7 @@ Checked check(const std::vector<NamedLog>& logs, const CheckOptions& options) {
                   std::to_string(v.warnings.size()) + " warnings by the rules of MLPerf Training 3.1.0, Mask R-CNN."});
     if (!v.relaxed.empty())
       out.document.push_back(Paragraph{"The run says itself that it broke these rules of the closed division: " +
-                                       joined(v.relaxed) + ". It cannot be submitted as closed."});
+                                       result::joined(v.relaxed) + ". It cannot be submitted as closed."});
     if (!v.faults.empty() || !v.warnings.empty()) out.document.push_back(findings_table(v));
   }
   return out;

@@ -42,7 +42,7 @@ void line(const std::vector<std::string>& fields, std::string& out) {
   out += "\r\n";
 }
 
-// What the cells of one column hold.
+// Kinds of values in the cells of one column.
 struct Content {
   bool number = false, interval = false;
   std::set<std::string> units;

@@ -31,7 +31,7 @@ struct Ceiling {
 };
 using Days = std::set<std::string>;  // "2026-11-23"
 
-// What the results of one machine at one number of ranks say.
+// One machine at one number of ranks, as its results have it.
 struct Machine {
   std::string name;  // "AMD EPYC, 2 cores"
   std::int64_t ranks = 0;

@@ -1,9 +1,10 @@
-// What `report machines` says and shows.
+// Sentences and tables of `report machines`.
 #include <algorithm>
 #include <set>
 
 #include "core/error.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "reports/command_line.h"
 #include "reports/groups.h"
 #include "reports/machines.h"
@@ -14,13 +15,8 @@
 namespace ttt::reports {
 namespace {
 
+using result::joined;
 using result::RunRecord;
-
-template <class Texts> std::string joined(const Texts& texts, const char* between = ", ") {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : between) + text;
-  return all;
-}
 
 std::string spaced(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');

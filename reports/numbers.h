@@ -3,18 +3,14 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 
+#include "core/text.h"
 #include "reports/document.h"
 #include "result/run_record.h"
 
 namespace ttt::reports {
 
-template <class... Args> std::string fixed(const char* pattern, Args... args) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
+using result::fixed;
 
 // Three digits that matter whatever the size: 12.3 us, 4.56 ms, 1.23 s.
 inline std::string short_time(double s) {

@@ -100,8 +100,8 @@ std::vector<double> of_runs(const Machine& m, double TimeFactors::*member) {
 // "95.2 s (93.0 to 96.2), 3 runs: 4 epochs x 22.8 s"
 std::string bar_text(const Machine& m) {
   const Centre total = centre(of_runs(m, &TimeFactors::time_to_target_s));
-  return centre_cell("%.1f", total).text + fixed(" s, %zu run%s: ", total.runs, total.runs == 1 ? "" : "s") +
-         fixed("%.3g epochs x %.1f s", median(of_runs(m, &TimeFactors::epochs)),
+  return centre_cell("%.1f", total).text + " s, " + result::counted(total.runs, "run") +
+         fixed(": %.3g epochs x %.1f s", median(of_runs(m, &TimeFactors::epochs)),
              median(of_runs(m, &TimeFactors::epoch_s)));
 }
 

@@ -58,7 +58,7 @@ std::string text_of(const Row& row, std::size_t column) {
   return column < row.size() ? printable(row[column].text) : "";
 }
 
-// What wrapped cells really take.
+// Widths that wrapped cells really take.
 std::vector<std::size_t> tightened(const Table& t, const std::vector<std::size_t>& widths) {
   std::vector<std::size_t> taken(widths.size(), 0);
   const auto grow = [&](const Row& row) {

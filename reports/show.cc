@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/statistics.h"
+#include "core/text.h"
 #include "reports/checkpoints.h"
 #include "reports/command_line.h"
 #include "reports/gpus.h"
@@ -16,6 +17,7 @@
 namespace ttt::reports {
 namespace {
 
+using result::counted;
 using result::Json;
 using result::RunRecord;
 
@@ -27,15 +29,11 @@ Json member_or_empty(const Json& object, const char* key) {
   return it == object.end() ? Json::array() : *it;
 }
 
-std::string plural(std::int64_t n, const std::string& noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
 // "2 ranks" of a number or a list; what is missing is not taken for 0 or 1.
 std::string counted(const Json& object, const char* key, const std::string& noun) {
   const auto it = object.find(key);
-  if (it != object.end() && it->is_number_integer()) return plural(it->get<std::int64_t>(), noun);
-  if (it != object.end() && it->is_array() && !it->empty()) return plural(static_cast<std::int64_t>(it->size()), noun);
+  if (it != object.end() && it->is_number_integer()) return counted(it->get<std::int64_t>(), noun);
+  if (it != object.end() && it->is_array() && !it->empty()) return counted(it->size(), noun);
   return "an unknown number of " + noun + "s";
 }
 
@@ -151,9 +149,9 @@ void add_step_time(const RunRecord& r, Document& d) {
   const Spread step = spread(r.steps.step_s);
   t.add("step", {short_seconds(step.median), percent(1)});
   d.push_back(std::move(t));
-  d.push_back(Paragraph{plural(static_cast<std::int64_t>(r.steps.size()), "step") + ", p5 " + short_time(step.p5) +
-                        ", p95 " + short_time(step.p95) + ". Over ranks: step times " + r.steps.step_ranks +
-                        ", phases " + r.steps.phase_ranks + "."});
+  d.push_back(
+      Paragraph{counted(r.steps.size(), "step") + ", p5 " + short_time(step.p5) + ", p95 " + short_time(step.p95) +
+                ". Over ranks: step times " + r.steps.step_ranks + ", phases " + r.steps.phase_ranks + "."});
   const std::vector<double> rates = step_rates(r);
   if (rates.empty()) return;
   const Spread rate = spread(rates);
@@ -199,7 +197,7 @@ void add_system(const RunRecord& r, Document& d) {
     if (same == kinds.end()) kinds.emplace_back(text, 1);
     else ++same->second;
   }
-  for (const auto& [text, count] : kinds) t.rows.push_back({plural(count, "node"), text});
+  for (const auto& [text, count] : kinds) t.rows.push_back({counted(count, "node"), text});
   const Json& p = r.provenance;
   t.add("commit", {text_at(p, "commit") + (p.value("dirty", false) ? " with uncommitted changes" : "")});
   t.add("build", {text_at(p, "build_type") + ", " + text_at(p, "compiler") + ", " + text_at(p, "flags")});
@@ -239,8 +237,8 @@ void add_warnings(const RunRecord& r, Document& d) {
   for (const std::string& warning : r.warnings) add(warning);
   if (!r.non_finite.empty()) {
     const result::NonFinite& n = r.non_finite.front();
-    add(plural(static_cast<std::int64_t>(r.non_finite.size()), "number") + " not finite, the first in step " +
-        std::to_string(n.step) + ": " + n.name + " = " + n.value + ".");
+    add(counted(r.non_finite.size(), "number") + " not finite, the first in step " + std::to_string(n.step) + ": " +
+        n.name + " = " + n.value + ".");
   }
   if (r.provenance.value("dirty", false)) add("Built from a tree with uncommitted changes: nobody else has this code.");
   if (!text_at(r.provenance, "sanitize", "").empty()) add("Built with sanitizers: times mean nothing.");

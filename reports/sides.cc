@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/text.h"
 #include "reports/groups.h"
 #include "reports/keys.h"
 #include "reports/run_metrics.h"
@@ -12,6 +13,7 @@
 namespace ttt::reports {
 namespace {
 
+using result::joined;
 using result::Json;
 using result::RunRecord;
 
@@ -72,18 +74,13 @@ std::string missing_text(
   if (!all && std::ssize(keys) > kNamed) names += ", \u2026";
   const bool older = std::any_of(
       sides.begin(), sides.end(), [&](const Side& other) { return newest_start(other) > newest_start(side); });
-  const std::string count = std::to_string(keys.size()) + (keys.size() == 1 ? " key" : " keys");
+  const std::string count = result::counted(keys.size(), "key");
   return side.title +
          (older ? " was made before " + count + " existed" : " does not have " + count + " of the others") + " (" +
          names + "): " + (keys.size() == 1 ? "its default is" : "their defaults are") + " assumed.";
 }
 
 using Values = std::vector<std::string>;  // that the runs of a side have, each once
-std::string joined(const Values& values) {
-  std::string text;
-  for (const std::string& v : values) text += (text.empty() ? "" : ", ") + v;
-  return text;
-}
 
 // The sentences about one key; `values` by side.
 void add_difference(const std::vector<Side>& sides, const std::string& key, const std::vector<Values>& values, bool all,
@@ -101,7 +98,7 @@ void add_difference(const std::vector<Side>& sides, const std::string& key, cons
   }
 }
 
-// What a run says against its own numbers.
+// Reasons in a run to doubt its own numbers.
 std::vector<std::string> doubts(const RunRecord& r) {
   std::vector<std::string> out;
   const std::string verdict(result::verdict_name(r.verdict));

@@ -20,7 +20,7 @@ struct CautionOptions {
   std::vector<std::string> ignored;  // keys that are meant to differ
   bool all = false;                  // every key of recipe, system, provenance, built and data, check sums included
 };
-// What makes the numbers less than comparable: verdicts, and each key that differs, once. A setting that a result does
+// Reasons to compare the numbers with care: verdicts, and each key that differs, once. A setting that a result does
 // not have is taken to have had its default, which the other results tell.
 Table cautions(const std::vector<Side>& sides, const CautionOptions& options);
 

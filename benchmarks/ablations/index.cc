@@ -1,13 +1,13 @@
 #include "index.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "result/result_file.h"
 
 namespace ttt::ablations {
@@ -15,6 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using result::Comparison;
+using result::fixed;
+using result::joined;
+
+constexpr const char* kLineBreak = "<br>";  // in a cell of Markdown
 
 struct Source {
   fs::path file;  // below the folder of results
@@ -78,15 +82,7 @@ const Source* speaker(const std::vector<Source>& sources, const std::string& abl
 }
 
 std::string interval_text(const Interval& e) {
-  char text[96];
-  std::snprintf(text, sizeof text, "%+.1f %% (%+.1f to %+.1f)", 100 * e.estimate, 100 * e.low, 100 * e.high);
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* separator = "<br>") {
-  std::string out;
-  for (const std::string& part : parts) out.append(out.empty() ? "" : separator).append(part);
-  return out;
+  return fixed("%+.1f %% (%+.1f to %+.1f)", 100 * e.estimate, 100 * e.low, 100 * e.high);
 }
 
 // Of an ablation that tests the measuring: in how many repetitions a difference was shown.
@@ -109,7 +105,7 @@ std::string comparisons_text(const std::vector<const Comparison*>& rows) {
   if (not_measured.size() == rows.size()) return "not measured: " + rows.front()->reason;
   if (!alike.empty()) lines.push_back("no difference shown: " + joined(alike, "; "));
   if (!not_measured.empty()) lines.push_back("not measured: " + joined(not_measured, "; "));
-  return joined(lines);
+  return joined(lines, kLineBreak);
 }
 
 // Epochs to the target of each variant: the least and the most over its seeds.
@@ -119,11 +115,9 @@ std::string trainings_text(const result::ConvergenceRow& row) {
   std::vector<std::string> parts;
   for (const auto& [variant, all] : epochs) {
     const auto [least, most] = std::minmax_element(all.begin(), all.end());
-    char text[160];
-    std::snprintf(text, sizeof text, "%s: %.2f to %.2f epochs (%zu seeds)", variant.c_str(), *least, *most, all.size());
-    parts.emplace_back(text);
+    parts.push_back(fixed("%s: %.2f to %.2f epochs (%zu seeds)", variant.c_str(), *least, *most, all.size()));
   }
-  return joined(parts);
+  return joined(parts, kLineBreak);
 }
 
 std::string finding(const Source& source, const Ablation& ablation) {
@@ -134,9 +128,7 @@ std::string finding(const Source& source, const Ablation& ablation) {
 
 std::string promise_text(const Ablation& a) {
   if (a.promise != Promise::kClose) return promise_name(a.promise);
-  char text[32];
-  std::snprintf(text, sizeof text, "close, %.0e", a.rtol);
-  return text;
+  return fixed("close, %.0e", a.rtol);
 }
 
 std::string claim_text(const Ablation& a) {

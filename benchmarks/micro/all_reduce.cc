@@ -10,6 +10,7 @@
 #include "comm/world.h"
 #include "context_json.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "core/whole_file.h"
 #include "overlap.h"
 #include "result/result_file.h"
@@ -75,7 +76,7 @@ harness::Answer run(
   accepted();
   const auto comm = world.communicator();
   AllReduceTable table(*comm, o.timing);
-  start(std::to_string(world.size()) + (world.size() == 1 ? " rank, " : " ranks, ") + world.library());
+  start(result::counted(world.size(), "rank") + ", " + world.library());
   std::printf("# minBytes %zu maxBytes %zu step: %zu(factor) warmup iters: 1 iters: %d rounds: %d validation: 1\n",
       o.first, o.last, o.factor, o.timing.iterations, o.timing.rounds);
   AllReduceTable::print_header();

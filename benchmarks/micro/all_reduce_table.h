@@ -14,7 +14,7 @@
 
 namespace ttt::micro {
 
-// What every rank sums in place, in as many calls as there are counts of elements.
+// Buffers that every rank sums in place, in as many calls as there are counts of elements.
 struct Buffers {
   std::vector<std::size_t> counts;
   std::vector<float> values;

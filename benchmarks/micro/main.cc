@@ -11,7 +11,7 @@
 
 namespace {
 
-// What the library writes to --benchmark_out, and the rates of all sides. `table`: standard output is for people.
+// Output of the library for --benchmark_out, and the rates of all sides. `table`: standard output is for people.
 class Rates : public benchmark::JSONReporter {
  public:
   explicit Rates(bool table) : table_(table) {}

@@ -1,6 +1,6 @@
-// What a started all-reduce costs a computation beside it, and what it saves. An all-reduce of 16 MiB in four buckets,
-// and arithmetic that stays in the cache, so that it slows down only where its core is taken away. The processor
-// time is that of the whole process, progress thread included, which a busy machine does not disturb.
+// The cost of a started all-reduce for a computation beside it, and what it saves. An all-reduce of 16 MiB in four
+// buckets, and arithmetic that stays in the cache, so that it slows down only where its core is taken away. The
+// processor time is that of the whole process, progress thread included, which a busy machine does not disturb.
 #include "overlap.h"
 
 #include <time.h>

@@ -4,6 +4,7 @@
 #include "app/app.h"
 #include "app/progress.h"
 #include "comm/world.h"
+#include "core/text.h"
 #include "measure/peaks.h"
 #include "run/assemble.h"
 #include "run/launch.h"
@@ -34,7 +35,7 @@ harness::Outcome measure(const RooflineRecipe& recipe, harness::RunContext& cont
     r.built = {
         {"communicator", comm->name()}, {"ranks", comm->size()}, {"threads_per_rank", threads}, {"device", "cpu"}};
   });
-  context.announce(std::to_string(comm->size()) + " ranks of " + std::to_string(threads) + " threads");
+  context.announce(result::counted(comm->size(), "rank") + " of " + result::counted(threads, "thread"));
   harness::StatusLine line({.enabled = world.rank() == 0 && !context.options.quiet});
   context.clock.start_run();
   const auto peaks = roofline::measure_peaks(

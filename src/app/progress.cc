@@ -7,8 +7,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/text.h"
+
 namespace ttt::harness {
 namespace {
+
+using result::fixed;
 
 constexpr double kWindow_s = 30;
 
@@ -24,26 +28,20 @@ std::size_t width_of(std::FILE* stream) {
   return 79;
 }
 
-template <class... Args> std::string format(const char* pattern, Args... args) {
-  char text[160];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
-
 }  // namespace
 
 std::string duration_text(double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) return "?";
   const auto s = static_cast<long long>(std::llround(seconds));
-  if (s >= 3600) return format("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-  return format("%lld:%02lld", s / 60, s % 60);
+  if (s >= 3600) return fixed("%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  return fixed("%lld:%02lld", s / 60, s % 60);
 }
 
 std::string progress_text(const ProgressState& state, double images_per_s, double at_most_s) {
-  std::string text = format("step %lld", static_cast<long long>(state.step));
-  if (state.total_steps > 0) text += format("/%lld", static_cast<long long>(state.total_steps));
-  text += format("  loss %.4g", state.loss);
-  if (images_per_s >= 0) text += format("  %.*f images/s", images_per_s < 100 ? 1 : 0, images_per_s);
+  std::string text = fixed("step %lld", static_cast<long long>(state.step));
+  if (state.total_steps > 0) text += fixed("/%lld", static_cast<long long>(state.total_steps));
+  text += fixed("  loss %.4g", state.loss);
+  if (images_per_s >= 0) text += fixed("  %.*f images/s", images_per_s < 100 ? 1 : 0, images_per_s);
   if (at_most_s >= 0) text += "  at most " + duration_text(at_most_s);
   if (!state.accuracy.empty()) text += "  " + state.accuracy;
   return text;

@@ -61,7 +61,7 @@ Promise promised_ranks() {
 }
 
 struct World::State {
-  int rank = 0, size = 1, local_rank = 0, local_size = 1, nodes = 1, level = 0;
+  int rank = 0, size = 1, local_rank = 0, local_size = 1, node = 0, nodes = 1, level = 0;
   double timeout_s = 0;  // of the environment; 0: not set
   std::shared_ptr<std::mutex> lock = std::make_shared<std::mutex>();
   std::shared_ptr<std::atomic<const char*>> collective = std::make_shared<std::atomic<const char*>>(nullptr);
@@ -110,9 +110,12 @@ World::World(int* argc, char*** argv, const WorldOptions& options) : state_(std:
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, state_->rank, MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &state_->local_rank);
   MPI_Comm_size(node, &state_->local_size);
-  MPI_Comm_free(&node);
   int first_of_node = state_->local_rank == 0;
   MPI_Allreduce(&first_of_node, &state_->nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Exscan(&first_of_node, &state_->node, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (state_->rank == 0) state_->node = 0;  // which MPI leaves undefined
+  MPI_Bcast(&state_->node, 1, MPI_INT, 0, node);
+  MPI_Comm_free(&node);
 }
 
 World::~World() {
@@ -124,6 +127,7 @@ int World::rank() const { return state_->rank; }
 int World::size() const { return state_->size; }
 int World::local_rank() const { return state_->local_rank; }
 int World::local_size() const { return state_->local_size; }
+int World::node() const { return state_->node; }
 int World::nodes() const { return state_->nodes; }
 std::string World::thread_level() const { return level_name(state_->level); }
 

@@ -51,6 +51,7 @@ class World {
   int size() const;
   int local_rank() const;  // among the ranks of this node (those that can share memory)
   int local_size() const;
+  int node() const;  // the number of this node, in the order of the nodes' first ranks
   int nodes() const;
   std::string library() const;       // as MPI names itself, one line
   std::string thread_level() const;  // what MPI granted

@@ -1,7 +1,8 @@
 #include "measure/ending.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "core/text.h"
 
 namespace ttt::ablations {
 
@@ -11,11 +12,10 @@ std::string ending(const result::RunRecord& record) {
   for (const result::Technique& t : all.ranked) width = std::max(width, t.name.size());
   std::string out;
   for (const result::Technique& t : all.ranked) {
-    char numbers[96];
-    std::snprintf(numbers, sizeof numbers, "  %+6.1f %%  (%+.1f to %+.1f)  ", 100 * t.effect.estimate,
-        100 * t.effect.low, 100 * t.effect.high);
-    out += t.name + std::string(width - t.name.size(), ' ') + numbers + result::place_text(t) +
-           (t.disturbed ? "  !\n" : "\n");
+    out += t.name + std::string(width - t.name.size(), ' ') +
+           result::fixed(
+               "  %+6.1f %%  (%+.1f to %+.1f)  ", 100 * t.effect.estimate, 100 * t.effect.low, 100 * t.effect.high) +
+           result::place_text(t) + (t.disturbed ? "  !\n" : "\n");
   }
   for (const auto& remarks : {result::remarks(all, 0), result::advice_remarks(all, 0)})
     for (const auto& [subject, text] : remarks) out += subject + ": " + text + "\n";

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 
+#include "core/text.h"
+
 namespace ttt::ablations {
-namespace {
 
-std::string joined(const std::vector<std::string>& v) {
-  std::string out;
-  for (const std::string& s : v) out += (out.empty() ? "" : "; ") + s;
-  return out;
-}
-
-}  // namespace
+using result::counted;
+using result::joined;
 
 void Judgement::add(const result::Comparison& r) {
   measured_ += r.status == "measured";
@@ -30,15 +26,13 @@ harness::Outcome Judgement::outcome() const {
   std::vector<std::string> proven, disproven;
   for (const result::SelfTest& test : self_tests_)
     (test.holds() || !test.is_proof() ? proven : disproven).push_back(test.ablation + ": " + test.text());
-  if (!broken_.empty()) return {result::Verdict::kIncorrect, joined(broken_)};
-  if (!disproven.empty()) return {result::Verdict::kIncorrect, joined(disproven)};
-  if (measured_ + trainings_ == 0)
-    return {
-        result::Verdict::kNotSupported, "none of the " + std::to_string(not_supported_) + " comparisons can run here"};
-  std::string text = std::to_string(measured_) + " comparisons measured, promises kept";
-  if (trainings_ > 0) text += ", " + std::to_string(trainings_) + " trainings";
+  if (!broken_.empty()) return {result::Verdict::kIncorrect, joined(broken_, "; ")};
+  if (!disproven.empty()) return {result::Verdict::kIncorrect, joined(disproven, "; ")};
+  if (measured_ + trainings_ == 0) return {result::Verdict::kNotSupported, "no comparison can run here"};
+  std::string text = counted(measured_, "comparison") + " measured, promises kept";
+  if (trainings_ > 0) text += ", " + counted(trainings_, "training");
   if (not_supported_ > 0) text += ", " + std::to_string(not_supported_) + " not supported here";
-  if (!proven.empty()) text += "; " + joined(proven);
+  if (!proven.empty()) text += "; " + joined(proven, "; ");
   return {result::Verdict::kPassed, text};
 }
 

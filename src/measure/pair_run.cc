@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "measure/node_use.h"
 #include "measure/train_arm.h"
 #include "settings/fields_json.h"
 
@@ -102,6 +103,24 @@ class SideMeans {
   double weight_ = 0;
 };
 
+// An arm and its nodes, which are looked at around each turn.
+class WatchedArm final : public harness::Arm {
+ public:
+  WatchedArm(Arm& arm, const comm::World& world) : arm_(arm), use_(world) {}
+  std::vector<double> block(int steps) override {
+    use_.begin();
+    std::vector<double> seconds = arm_.block(steps);
+    use_.end();
+    return seconds;
+  }
+  const std::vector<harness::PhaseTimes>& phases() const override { return arm_.phases(); }
+  NodeUse& use() { return use_; }
+
+ private:
+  Arm& arm_;
+  NodeUse use_;
+};
+
 // Why there is nothing to time.
 struct Refused {
   const char* status;
@@ -128,6 +147,7 @@ class PairRun final : public harness::Builder {
         row_.phases[phase] = {sum(s.baseline_s) / static_cast<double>(s.baseline_s.size()),
             sum(s.variant_s) / static_cast<double>(s.variant_s.size())};
       usage_.write(row_.counters);
+      row_.noise = std::move(noise_);
       SideMeans operators;
       operators.add(operators_a, operators_b, 1);
       operators.write(row_.counters);
@@ -151,10 +171,13 @@ class PairRun final : public harness::Builder {
     gate(number == 0 ? limits_.gate_steps : 1);
     double seconds = now_s() - start_s;
     control_->all_reduce_max(&seconds, 1);  // the ranks' clocks differ; they must decide alike
-    return {*a_, *b_, seconds, step_s_};
+    return {watched_a_.emplace(*a_, world_), watched_b_.emplace(*b_, world_), seconds, step_s_};
   }
 
-  void warm() override { a_->start_counting(), b_->start_counting(); }
+  void warm() override {
+    a_->start_counting(), b_->start_counting();
+    watched_a_->use() = watched_b_->use() = NodeUse(world_);
+  }
 
   void measured(std::int64_t rounds) override {
     if (const Difference d = difference(*a_, *b_); pairing_.promise == Promise::kBitwise && d.any) {
@@ -166,6 +189,8 @@ class PairRun final : public harness::Builder {
     const auto weight = static_cast<double>(rounds);
     const Counters usage_a = a_->usage(), usage_b = b_->usage();
     usage_.add(usage_a, usage_b, weight);
+    const Counters noise_a = watched_a_->use().noise(*control_), noise_b = watched_b_->use().noise(*control_);
+    for (const auto& [name, value] : noise_a) noise_[name].push_back({value, noise_b.at(name)});
   }
 
   void told(const harness::Sofar& sofar) override { told_(sofar); }
@@ -199,8 +224,10 @@ class PairRun final : public harness::Builder {
   const std::function<void(const harness::Sofar&)>& told_;
   const std::unique_ptr<comm::Communicator> control_;
   std::unique_ptr<Arm> a_, b_;
+  std::optional<WatchedArm> watched_a_, watched_b_;
   double step_s_ = 0;  // the last one of the gate
   SideMeans usage_;
+  decltype(Comparison::noise) noise_;
   Comparison row_;
 };
 

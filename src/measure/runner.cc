@@ -11,14 +11,18 @@
 #include "core/nearest.h"
 #include "core/parallel.h"
 #include "core/statistics.h"
+#include "core/text.h"
 #include "measure/background_load.h"
 #include "measure/convergence.h"
 #include "measure/pair_run.h"
+#include "result/techniques.h"
 
 namespace ttt::ablations {
 namespace {
 
 using result::Comparison;
+using result::counted;
+using result::fixed;
 
 // The least over ranks: they must all decide alike.
 Capabilities capabilities_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
@@ -61,27 +65,13 @@ Ablation find(const std::vector<Ablation>& all, const std::string& word) {
   throw UsageError("There is no ablation '" + name + "'." + nearest_and(name, known, "'ablate --list' names all."));
 }
 
-std::string counted(std::size_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
-
 // "+-0.9 %" is known from six builds on.
 std::string sofar_text(const harness::Sofar& sofar) {
-  std::vector<double> builds;
-  for (const auto& rounds : result::round_effects(sofar.samples)) builds.push_back(hodges_lehmann(rounds));
-  char text[160];
-  std::snprintf(text, sizeof text, "build %lld/%lld  %+.1f %%", static_cast<long long>(sofar.builds),
-      static_cast<long long>(std::max(sofar.builds, sofar.least)), 100 * std::expm1(hodges_lehmann(builds)));
-  std::string out = text;
-  if (const auto e = result::effect(sofar.samples)) {
-    std::snprintf(text, sizeof text, " +-%.1f", 50 * (e->high - e->low));
-    out += text;
-  }
-  return out;
-}
-
-// Numbered where one comparison is repeated, the first included.
-std::string name_of(const Comparison& row, bool repeated) {
-  return row.ablation + (row.setting.empty() ? "" : ", " + row.setting) + ": " + row.variant +
-         (repeated ? " #" + std::to_string(row.repetition + 1) : "");
+  const double centre = hodges_lehmann(result::build_effects(sofar.samples));
+  std::string text = fixed("build %lld/%lld  %+.1f %%", static_cast<long long>(sofar.builds),
+      static_cast<long long>(std::max(sofar.builds, sofar.least)), 100 * std::expm1(centre));
+  if (const auto e = result::effect(sofar.samples)) text += fixed(" +-%.1f", 50 * (e->high - e->low));
+  return text;
 }
 
 }  // namespace
@@ -132,7 +122,7 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
 
 double limit_s(const Pairing& p, const RunnerConfig& c) { return c.limit_s > 0 ? c.limit_s : p.limit_s; }
 
-// What tests the measuring is not cut short by what the others may take together.
+// Tests of the measuring are not cut short by the others' usual limit.
 double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& c) {
   constexpr double kUsual_s = 1200;
   if (c.budget_s > 0) return c.budget_s;
@@ -151,8 +141,7 @@ void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
     if (p.promise == Promise::kBitwise) p.promise = Promise::kClose, p.rtol = kRounding;
 }
 
-// "4 comparisons of 2 ablations, at most 3 min", and what stands beside these minutes.
-static std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe) {
+std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe) {
   std::int64_t trainings = 0, epochs = 0;
   std::size_t measured = 0;
   double limits_s = 0;
@@ -165,16 +154,17 @@ static std::string plan_text(const Plan& plan, std::size_t ablations, const Abla
     if (a.convergence.change) a.convergence.change(one);
     trainings += n, epochs += n * one.train.epochs;
   }
-  std::string text = counted(measured, "comparison") + " of " + counted(ablations, "ablation") + ", at most " +
-                     std::to_string(static_cast<std::int64_t>(std::ceil(std::min(plan.budget_s, limits_s) / 60))) +
-                     " min (longer where " + counted(static_cast<std::size_t>(recipe.ablate.builds), "build") +
-                     " of each take longer)";
-  if (measured < plan.pairings.size())
-    text += "; " + std::to_string(plan.pairings.size() - measured) + " cannot run here";
+  std::vector<std::string> parts;
+  if (measured > 0)
+    parts.push_back(counted(measured, "comparison") + " of " + counted(ablations - plan.trainings.size(), "ablation") +
+                    fixed(", at most %.0f min", std::ceil(std::min(plan.budget_s, limits_s) / 60)) + " (longer where " +
+                    counted(recipe.ablate.builds, "build") + " of each take longer)");
+  if (const std::size_t refused = plan.pairings.size() - measured; refused > 0)
+    parts.push_back(measured > 0 ? std::to_string(refused) + " cannot run here" : "no comparison can run here");
   if (trainings > 0)
-    text += "; before, and not in these minutes, " + counted(static_cast<std::size_t>(trainings), "training") +
-            " of at most " + std::to_string(epochs) + " epochs in all";
-  return text;
+    parts.push_back((measured > 0 ? "before, and not in these minutes, " : "") + counted(trainings, "training") +
+                    " of at most " + counted(epochs, "epoch") + " in all");
+  return result::joined(parts, "; ");
 }
 
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world) {
@@ -208,7 +198,7 @@ static void set_targets(result::AnyGroup& targets, const std::vector<double>& va
   targets.store(table.fields, next);
 }
 
-// What convergence is compared of, each variant to its target.
+// Trainings of each variant to its target, of the ablations whose convergence is compared.
 static void train_all(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener) {
   const RunnerConfig& c = recipe.ablate;
@@ -263,7 +253,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       const std::string place = "[" + std::to_string(all - left) + "/" + std::to_string(all) + "] ";
       const auto told = [&](const harness::Sofar& sofar) {
         if (listener.now)
-          listener.now(place + name_of(row, p.repetitions > 1) + "  " + sofar_text(sofar) + "  " +
+          listener.now(place + result::row_name(row) + "  " + sofar_text(sofar) + "  " +
                        harness::duration_text(sofar.left_s) + " left at most");
       };
       try {
@@ -276,7 +266,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       }
     }
     if (row.status != "not_supported")  // which the end says, by reason
-      listener.say(name_of(row, p.repetitions > 1) + " against " + row.baseline + ": " +
+      listener.say(result::row_name(row) + " against " + row.baseline + ": " +
                    (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
     listener.row(row);
     if (row.samples.stopped == "interrupted")
@@ -287,12 +277,9 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
 std::string effect_text(const Comparison& c) {
   const auto e = result::effect(c.samples);
   if (!e) return "too few builds for an interval";
-  char text[160];
-  std::snprintf(text, sizeof text, "%+.2f %% (95 %%: %+.2f to %+.2f), %s", 100 * e->estimate, 100 * e->low,
-      100 * e->high, counted(c.samples.builds(), "build").c_str());
-  return text + std::string(c.samples.stopped == "time" ? ", stopped by the time limit: more with "
-                                                          "--set ablate.limit_s and ablate.budget_s"
-                                                        : "");
+  const char* stopped = ", stopped by the time limit: more with --set ablate.limit_s and ablate.budget_s";
+  return fixed("%+.2f %% (95 %%: %+.2f to %+.2f), ", 100 * e->estimate, 100 * e->low, 100 * e->high) +
+         counted(c.samples.builds(), "build") + (c.samples.stopped == "time" ? stopped : "");
 }
 
 }  // namespace ttt::ablations

@@ -89,13 +89,15 @@ std::vector<Ablation> chosen(const RunnerConfig& config);
 double limit_s(const Pairing& pairing, const RunnerConfig& config);
 double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& config);
 
-// What is going to be done.
+// The work ahead.
 struct Plan {
   std::vector<Pairing> pairings;
   std::vector<Ablation> trainings;  // of which convergence is compared
   double budget_s = 0;              // for all pairings
   std::string text;                 // for people: how much, and about how long
 };
+// "4 comparisons of 2 ablations, at most 3 min ...", and what stands beside these minutes.
+std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe);
 Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recipe, const comm::World& world);
 
 // Who is told, as it happens.

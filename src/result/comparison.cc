@@ -24,15 +24,18 @@ template <class Value> std::vector<std::vector<double>> by_round(const PairedSam
   return builds;
 }
 
+std::vector<double> centres(const std::vector<std::vector<double>>& builds) {
+  std::vector<double> out;
+  for (const auto& rounds : builds) out.push_back(hodges_lehmann(rounds));
+  return out;
+}
+
 // Of several builds, over their Hodges-Lehmann estimates; of one, over its rounds. Nothing of numbers that are not
 // finite: no interval holds them.
 std::optional<Interval> over_builds(const std::vector<std::vector<double>>& builds, double confidence) {
   for (const auto& rounds : builds)
     if (!std::all_of(rounds.begin(), rounds.end(), [](double x) { return std::isfinite(x); })) return std::nullopt;
-  if (builds.size() == 1) return signed_rank_interval(builds[0], confidence);
-  std::vector<double> centres;
-  for (const auto& rounds : builds) centres.push_back(hodges_lehmann(rounds));
-  return signed_rank_interval(centres, confidence);
+  return signed_rank_interval(builds.size() == 1 ? builds[0] : centres(builds), confidence);
 }
 
 void check_pairs(const Json& pairs, const std::string& path) {
@@ -58,6 +61,8 @@ std::size_t PairedSamples::rounds() const {
 std::vector<std::vector<double>> round_effects(const PairedSamples& s) {
   return by_round(s, [&](std::size_t i) { return std::log(s.variant_s[i] / s.baseline_s[i]); });
 }
+
+std::vector<double> build_effects(const PairedSamples& s) { return centres(round_effects(s)); }
 
 std::optional<Interval> effect(const PairedSamples& samples) {
   std::optional<Interval> i = over_builds(round_effects(samples), samples.confidence);

@@ -68,6 +68,8 @@ struct PairedSamples {
 // One number for each round, build by build: the mean of log(variant / baseline) over its steps. A round has both
 // orders, so drift of the machine cancels.
 std::vector<std::vector<double>> round_effects(const PairedSamples& samples);
+// One for each build: the Hodges-Lehmann estimate of its rounds' effects.
+std::vector<double> build_effects(const PairedSamples& samples);
 
 // The relative change of the step's time, variant / baseline - 1, with its interval over builds (samples.confidence),
 // each of which is the Hodges-Lehmann estimate of its rounds. Nothing from two to five builds. Of one build, an
@@ -129,6 +131,8 @@ struct Comparison {
   // Means over a step, sums over ranks: {"page_faults": [baseline, variant]}. Absent: not counted. Operators: of the
   // last build.
   Json counters = Json::object();
+  // Of the nodes while a build's steps ran: {"others": [[baseline, variant] of each build]}. Absent: no system tells.
+  std::map<std::string, std::vector<std::array<double, 2>>> noise;
   PairedSamples samples;
 
   template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
@@ -152,6 +156,8 @@ struct Comparison {
     v.optional("known_effect", c.known_effect, "of a self test: what the interval must contain");
     v.template described<Pairs>("phase_s", c.phases, "mean seconds of a step, of baseline and variant");
     v.template later_described<Pairs>("counters", c.counters, "means over a step, sums over ranks");
+    v.optional(
+        "noise", c.noise, "of the nodes while the steps of each build ran, of baseline and variant", at_least(0));
     v("samples", c.samples, "");
   }
   static void check(const Comparison& comparison, const std::string& path);  // throws DataError

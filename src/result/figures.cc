@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 
+#include "core/text.h"
 #include "result/time_factors.h"
 
 namespace ttt::result {
 namespace {
-
-template <class... Args> std::string text_of(const char* pattern, Args... args) {
-  char text[200];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
 
 // Rates of peaks are said in billions.
 constexpr double kGiga = 1e9;
@@ -35,7 +29,7 @@ void add_comparisons(const RunRecord& r, std::vector<Figure>& all) {
   for (const Comparison& c : r.comparisons)
     if (const auto e = effect(c.samples); e && c.status == "measured")
       all.push_back({c.ablation + "." + c.variant + (c.setting.empty() ? "" : "." + c.setting) +
-                         (c.repetition > 0 ? "." + std::to_string(c.repetition) : ""),
+                         (c.repetition > 0 ? "." + std::to_string(c.repetition + 1) : ""),
           100 * e->estimate, "%"});
   for (Figure& f : all)
     std::replace_if(
@@ -64,20 +58,22 @@ std::vector<Figure> figures_of(const RunRecord& r) {
   return all;
 }
 
-std::string figure_line(const Figure& f) { return text_of("FOM %s: %.6g %s", f.name.c_str(), f.value, f.unit.c_str()); }
+std::string figure_line(const Figure& f) { return fixed("FOM %s: %.6g %s", f.name.c_str(), f.value, f.unit.c_str()); }
 
 std::string headline(const RunRecord& r) {
   if (r.reason.starts_with(kInterrupted)) return "INTERRUPTED" + r.reason.substr(kInterrupted.size());
   std::string text = verdict_title(r.verdict);
   if (r.verdict == Verdict::kPassed && reaching_evaluation(r))
-    text += text_of(" in %.1f s", time_factors(r).time_to_target_s);
+    text += fixed(" in %.1f s", time_factors(r).time_to_target_s);
   if (!r.reason.empty()) text += ": " + r.reason;
   if (const auto rate = training_rate(r); rate && verdict_exit_code(r.verdict) == 0)
-    text += text_of("; %.1f images/s", *rate);
+    text += fixed("; %.1f images/s", *rate);
   return text;
 }
 
-std::string report_command(const RunRecord& r) { return r.comparisons.empty() ? "show" : "ablations"; }
+std::string report_command(const RunRecord& r) {
+  return r.comparisons.empty() && r.convergence.empty() ? "show" : "ablations";
+}
 
 std::string grouped_digits(std::int64_t n) {
   std::string digits = std::to_string(n);

@@ -14,16 +14,16 @@ struct Figure {
   std::string unit;  // without blanks; always the same for one name
 };
 
-// What the record says, by the derivations of the reports.
+// The figures of a record, by the derivations of the reports.
 std::vector<Figure> figures_of(const RunRecord& record);
 
-// "FOM time_to_target: 95.2134 s"
+// "FOM time_to_target: 95.1971 s"
 std::string figure_line(const Figure& figure);
 
-// "PASSED in 95.2 s: box AP 0.611 and mask AP 0.535 after 4 epochs; 70.4 images/s"
+// "PASSED in 95.2 s: box AP 0.6114 and mask AP 0.5353 after 4 epochs, ...; 70.2 images/s"
 std::string headline(const RunRecord& record);
 
-// The command of `report` that shows such a record: "show" or "ablations".
+// The command of `report` that shows such a record: "ablations" where something is compared, else "show".
 std::string report_command(const RunRecord& record);
 
 // "1,600"

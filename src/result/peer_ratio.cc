@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {
@@ -63,21 +64,17 @@ std::string peer_answer(const std::vector<PeerRatio>& rows) {
   int faster = 0, slower = 0, unsure = 0, without = 0;
   for (const PeerRatio& r : rows)
     ++(!r.interval ? without : r.interval->low > 1 ? faster : r.interval->high < 1 ? slower : unsure);
-  char text[400];
-  std::snprintf(text, sizeof text,
-      "ours is %.3g times as fast as the fastest peer (geometric mean over %zu operation%s)", geometric_mean(rows),
-      rows.size(), rows.size() == 1 ? "" : "s");
-  std::string answer = text;
-  if (without < static_cast<int>(rows.size())) {
-    std::snprintf(text, sizeof text, ": %d faster, %d slower, %d no difference shown", faster, slower, unsure);
-    answer += text;
-  }
+  std::string answer =
+      fixed("ours is %.3g times as fast as the fastest peer (geometric mean over ", geometric_mean(rows)) +
+      counted(rows.size(), "operation") + ")";
+  if (without < static_cast<int>(rows.size()))
+    answer += fixed(": %d faster, %d slower, %d no difference shown", faster, slower, unsure);
   if (without == 0) return answer + ".";
-  std::snprintf(text, sizeof text,
-      "; %d with no interval: fewer than 4 repetitions. For intervals give micro --benchmark_repetitions=4 "
-      "--benchmark_enable_random_interleaving=true, or micro_all_reduce --rounds 4.",
-      without);
-  return answer + text;
+  return answer + fixed(
+                      "; %d with no interval: fewer than 4 repetitions. For intervals give micro "
+                      "--benchmark_repetitions=4 --benchmark_enable_random_interleaving=true, or micro_all_reduce "
+                      "--rounds 4.",
+                      without);
 }
 
 }  // namespace ttt::result

@@ -2,26 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <tuple>
+
+#include "core/text.h"
 
 namespace ttt::result {
 namespace {
 
 using Kind = Place::Kind;
-
-template <class... Args> std::string format(const char* pattern, Args... args) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& parts, const char* separator = ", ") {
-  std::string out;
-  for (const std::string& part : parts) out.append(out.empty() ? "" : separator).append(part);
-  return out;
-}
 
 std::string setting_text(const std::string& key, const Json& value) {
   return key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
@@ -29,7 +18,7 @@ std::string setting_text(const std::string& key, const Json& value) {
 
 std::string as_options(const std::vector<std::string>& settings) { return "--set " + joined(settings, " --set "); }
 
-// What `side` sets and `other` does not, or otherwise.
+// Settings of `side` that `other` has not, or otherwise.
 std::vector<std::string> own_settings(const SideChange& side, const SideChange& other) {
   std::vector<std::string> own;
   for (const auto& [key, value] : side.sets.items())
@@ -63,14 +52,14 @@ void place_by_built(Technique& t, const Json& run) {
     baseline &= fits(sides[0], *it), variant &= fits(sides[1], *it);
   }
   if (baseline && variant) return;  // not told apart
-  t.baseline.kind = baseline ? Kind::kRecipe : Kind::kElsewhere;
-  t.variant.kind = variant ? Kind::kRecipe : Kind::kElsewhere;
+  t.baseline.kind = baseline ? Kind::kRecipe : Kind::kOther;
+  t.variant.kind = variant ? Kind::kRecipe : Kind::kOther;
 }
 
 Technique technique_of(const Comparison& c, const Interval& effect, std::size_t result, const RunRecord* run) {
   Technique t{.comparison = &c,
       .result = result,
-      .name = c.ablation + ": " + variant_text(c),
+      .name = row_name(c),
       .effect = effect,
       .whole_step = is_whole_step(c),
       .disturbed = is_disturbed(c)};
@@ -104,7 +93,7 @@ void rank(std::vector<Technique>& rows) {
 }
 
 // Both sides are built alike on purpose; where it is not, a row is not measured.
-bool is_self_test(const Comparison& c) { return c.known_effect || (c.status == "measured" && c.built.empty()); }
+bool is_self_test(const Comparison& c) { return c.status == "measured" && (c.known_effect || c.built.empty()); }
 
 // Of an earlier program's, that of a repeated baseline alone, which has its name.
 std::optional<double> truth_of(const Comparison& c) {
@@ -140,6 +129,35 @@ std::vector<const Comparison*> comparisons_of(const std::vector<const Technique*
   return out;
 }
 
+// Of all builds and both sides; empty where it is not recorded.
+std::vector<double> noise_of(const Comparison& c, const char* name) {
+  std::vector<double> values;
+  if (const auto at = c.noise.find(name); at != c.noise.end())
+    for (const auto& sides : at->second) values.insert(values.end(), sides.begin(), sides.end());
+  return values;
+}
+
+double mean(const std::vector<double>& shares) {
+  return shares.empty() ? 0 : sum(shares) / static_cast<double>(shares.size());
+}
+
+double spread(const std::vector<double>& rates) {
+  if (rates.empty()) return 0;
+  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
+  return *most / *least - 1;
+}
+
+// Noise that a comparison may record: how large it was, and what to say and do where that is out of the ordinary.
+struct Noise {
+  const char* name;
+  double (*size)(const std::vector<double>& values);
+  const char *pattern, *remedy;
+};
+constexpr Noise kNoises[] = {
+    {"others", mean, "other processes took %.0f %% of the processors", "End them, or ask for whole nodes. "},
+    {"stolen", mean, "%.0f %% stolen by the host", "Ask for processors that no other machine shares. "},
+    {"clock_mhz", spread, "the clock varied by %.0f %% between builds", "Fix the clock rate, or let it cool down. "}};
+
 // The best that a row says of the recipe; nothing where it says nothing.
 std::optional<Advice> advice_of(const Technique& t) {
   if (!t.whole_step || !t.conditions.empty() || t.disturbed) return std::nullopt;
@@ -172,6 +190,8 @@ std::string variant_text(const Comparison& c) {
   return text;
 }
 
+std::string row_name(const Comparison& c) { return c.ablation + ": " + variant_text(c); }
+
 bool is_disturbed(const Comparison& c) {
   const auto e = measured_effect(c);
   return e && e->high - e->low > 2 * kQuiet;
@@ -184,24 +204,30 @@ std::optional<Interval> measured_effect(const Comparison& c) {
 }
 
 std::string disturbance(const std::vector<const Comparison*>& comparisons) {
-  double differ = 0, preemptions = 0;
+  double differ = 0;
+  std::optional<double> preemptions;
   for (const Comparison* c : comparisons) {
-    std::vector<double> builds;
-    for (const auto& rounds : round_effects(c->samples)) builds.push_back(hodges_lehmann(rounds));
+    const std::vector<double> builds = build_effects(c->samples);
     const auto [least, most] = std::minmax_element(builds.begin(), builds.end());
     differ = std::max(differ, std::expm1(*most - *least));
     if (const auto p = c->counters.find("preemptions"); p != c->counters.end())
-      preemptions = std::max(preemptions, (*p)[1].get<double>());
+      preemptions = std::max({preemptions.value_or(0), (*p)[0].get<double>(), (*p)[1].get<double>()});
   }
-  return format("builds differ by %.0f %%, %.0f preemptions a step: the machine was busy. Repeat when quiet.",
-      100 * differ, preemptions);
+  std::vector<std::string> seen = {fixed("builds differ by %.0f %%", 100 * differ)}, remedies;
+  if (preemptions) seen.push_back(fixed("%.0f preemptions a step", *preemptions));
+  for (const Noise& noise : kNoises) {
+    double most = 0;
+    for (const Comparison* c : comparisons) most = std::max(most, noise.size(noise_of(*c, noise.name)));
+    if (most > kOrdinary) seen.push_back(fixed(noise.pattern, 100 * most)), remedies.emplace_back(noise.remedy);
+  }
+  return joined(seen) + ". " + joined(remedies, "") + "Repeat when quiet.";
 }
 
 std::string SelfTest::text() const {
-  const std::string counts = format("%zu of %zu intervals ", found, intervals);
+  const std::string counts = fixed("%zu of %zu intervals ", found, intervals);
   if (!truth) return counts + "exclude 0";
-  return counts + (*truth == 0 ? "contain 0" : format("contain %+.1f %% and exclude 0", 100 * *truth)) +
-         (is_proof() ? format(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
+  return counts + (*truth == 0 ? "contain 0" : fixed("contain %+.1f %% and exclude 0", 100 * *truth)) +
+         (is_proof() ? fixed(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
 }
 
 Techniques techniques(const std::vector<const RunRecord*>& records) {
@@ -241,15 +267,15 @@ std::string folded_names(const std::vector<const Comparison*>& rows, const std::
   for (const Comparison* c : rows) {
     const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
     const bool all = std::none_of(others.begin(), others.end(), same);
-    sorted.insert(all ? c->ablation : c->ablation + ": " + c->variant);
+    sorted.insert(all ? c->ablation : row_name(*c));
   }
-  return joined({sorted.begin(), sorted.end()});
+  return joined(sorted);
 }
 
 std::string advice_text(const std::vector<Advice>& all) {
   std::vector<std::string> parts;
   for (const Advice& a : all)
-    parts.push_back(as_options(a.settings) + format(" (%+.1f %%", 100 * a.change) +
+    parts.push_back(as_options(a.settings) + fixed(" (%+.1f %%", 100 * a.change) +
                     (a.other_numbers ? ", other numbers: check the accuracy)" : ")"));
   return joined(parts);
 }
@@ -263,9 +289,10 @@ std::string place_text(const Technique& t) {
   const bool baseline_is_yours = t.baseline.kind == Kind::kRecipe;
   switch (t.variant.kind) {
     case Kind::kUnknown: return "not known";
-    case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": " + t.comparison->baseline + " is faster");
+    case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": '" + t.comparison->baseline + "' is faster");
     case Kind::kSettings: return (baseline_is_yours ? "" : "neither is yours: ") + as_options(t.variant.settings);
     case Kind::kElsewhere: return baseline_is_yours ? "only in this ablation" : "neither is yours";
+    case Kind::kOther: return baseline_is_yours ? "not in your recipe" : "neither is yours";
   }
   return "";
 }
@@ -276,7 +303,7 @@ std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
   double widest = 0;
   for (const Technique* t : alike) widest = std::max({widest, -t->effect.low, t->effect.high});
   if (!alike.empty())
-    out.push_back({"no difference shown", format("all intervals within +-%.1f %%: ", 100 * widest) +
+    out.push_back({"no difference shown", fixed("all intervals within +-%.1f %%: ", 100 * widest) +
                                               folded_names(comparisons_of(alike), comparisons_of(shown))});
   for (const NotMeasured& n : all.not_measured)
     if (n.result == result) {

@@ -14,10 +14,11 @@ namespace ttt::result {
 // Where one side of a comparison stands towards the recipe that the comparison was started with.
 struct Place {
   enum class Kind {
-    kUnknown,   // not recorded, and no run tells
-    kRecipe,    // the recipe as it is
-    kSettings,  // other settings alone
-    kElsewhere  // only in the ablation's file, or of a run that was named: not that run's
+    kUnknown,    // not recorded, and no run tells
+    kRecipe,     // the recipe as it is
+    kSettings,   // other settings alone
+    kElsewhere,  // only in the ablation's file
+    kOther       // not what the named run built; whether settings make it is not recorded
   };
   Kind kind = Kind::kUnknown;
   std::vector<std::string> settings = {};  // "model.precision=bf16"
@@ -27,7 +28,7 @@ struct Place {
 struct Technique {
   const Comparison* comparison = nullptr;  // of the record
   std::size_t result = 0;                  // index of the record
-  std::string name;                        // "reducer: bucketed", with the setting where there is one
+  std::string name;                        // see row_name()
   Interval effect;                         // relative change of the time, variant / baseline - 1
   bool whole_step = true;                  // false: of one operation alone
   Place baseline, variant;
@@ -103,15 +104,19 @@ std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result);
 // disturbed; and what the result does not record. In names an ablation stands for its rows where it has no others.
 std::vector<Remark> remarks(const Techniques& all, std::size_t result);
 
-// "in your recipe", "--set model.precision=bf16", "only in this ablation".
+// "in your recipe", "--set model.precision=bf16", "only in this ablation", "not in your recipe".
 std::string place_text(const Technique& technique);
 
-// An interval is disturbed that reaches further than kQuiet, ten times what a comparison asks for. The widest of a
-// quiet machine reached 4.4 %.
+// An interval whose half width is larger is disturbed: ten times the half width that a comparison asks for. On a quiet
+// machine the widest of 46 has 3.6 % (2026-11-23_ablate_e92fd04/all.json of results/). On a busy one 17 of 46 have more
+// than 5 % (2026-11-23_ablate_950afdc/all.json).
 inline constexpr double kQuiet = 0.05;
 bool is_disturbed(const Comparison& comparison);
-// What was seen of it at most, and what to do: "builds differ by 25 %, 260 preemptions a step: the machine was busy.
-// Repeat when quiet." Each has an interval.
+// Noise from which on it is named. Shares are means over builds. The system counts in hundredths of a second, so one
+// build of a tenth of a second may read 10 % of load where there is none.
+inline constexpr double kOrdinary = 0.05;
+// The most that was seen of it, and what to do: "builds differ by 25 %, 260 preemptions a step, other processes took
+// 18 % of the processors. End them, or ask for whole nodes. Repeat when quiet." Each has an interval.
 std::string disturbance(const std::vector<const Comparison*>& comparisons);
 
 // Whether a comparison times whole training steps, or would have; else it timed one operation alone, which has no
@@ -119,7 +124,9 @@ std::string disturbance(const std::vector<const Comparison*>& comparisons);
 bool is_whole_step(const Comparison& comparison);
 // Nothing where no time was taken or the builds are too few.
 std::optional<Interval> measured_effect(const Comparison& comparison);
-// The variant, with the setting under which it ran and the number of its repetition where there are several.
+// The variant, with the setting under which it ran, and the number of its repetition from the second on.
 std::string variant_text(const Comparison& comparison);
+// "reducer: bucketed, 4 images a rank #2"
+std::string row_name(const Comparison& comparison);
 
 }  // namespace ttt::result

@@ -64,7 +64,7 @@ def interrupt(ablate, folder):
     for s in SHORT:
         line += ["--set", s]
     run = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    while "#1" not in run.stderr.readline():
+    while "null: A again against A" not in run.stderr.readline():
         assert run.poll() is None
     run.send_signal(signal.SIGINT)
     run.communicate(timeout=60)
@@ -163,8 +163,7 @@ def converge(ablate, report, folder, data):
     (row,) = result["convergence"]
     assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3
                                                                          for t in row["trainings"]), row
-    said = "not in these minutes, 4 trainings of at most 16 epochs in all"
-    assert said in done.stdout + done.stderr, done
+    assert ", 4 trainings of at most 16 epochs in all, result" in done.stdout, done
     shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
     assert "2 of 2" in shown and "epochs to target" in shown, shown
     done, result, out = measure(
@@ -301,7 +300,13 @@ def null(ablate, report, folder):
         s = row["samples"]
         mean = sum(math.log(v / b) for v, b in zip(s["variant_s"], s["baseline_s"])) / len(s["step"])
         assert abs(mean) < 0.2, mean
-        assert sorted(set(s["build"])) == list(range(max(s["build"]) + 1)) and len(set(s["build"])) >= 8, s["build"]
+        builds = max(s["build"]) + 1
+        assert sorted(set(s["build"])) == list(range(builds)) and builds >= 8, s["build"]
+        # of each build and both sides, a share of the node
+        assert {"others", "stolen"} <= set(row["noise"]) <= {"others", "stolen", "clock_mhz"}, row["noise"]
+        for name, of_build in row["noise"].items():
+            assert len(of_build) == builds and all(len(sides) == 2 for sides in of_build), row["noise"]
+            assert name == "clock_mhz" or all(0 <= x <= 1 for sides in of_build for x in sides), row["noise"]
     ok("null")
 
 

@@ -242,7 +242,7 @@ TEST_F(App, Signal_LeavesReadableResult) {
   }
 }
 
-// What was asked for is no error: it is said once, on stdout.
+// An interruption that was asked for is no error: it is said once, on stdout.
 TEST_F(App, InterruptedRun_SaysSoOnce) {
   const CommandResult r = run_command("timeout --preserve-status -s INT 1 " TTT_TOY_APP
                                       " --quiet --set step_s=0.05 --set steps=10000 --out " +

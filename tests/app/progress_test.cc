@@ -75,7 +75,7 @@ TEST_F(ProgressTest, NewAp_IsPrintedAtOnce) {
       << printed();
 }
 
-// What has no steps says where it is.
+// Work without steps says where it is.
 TEST_F(ProgressTest, StatusLine_LastTextStays) {
   {
     StatusLine line(config(false));

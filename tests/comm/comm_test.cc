@@ -57,6 +57,7 @@ TEST_F(Comm, SaysWhoItIs) {
   EXPECT_EQ(comm_->name(), size_ == 1 ? "single" : "mpi");
   EXPECT_EQ(rank_, test_world().rank());
   EXPECT_EQ(test_world().nodes(), 1);
+  EXPECT_EQ(test_world().node(), 0);
   EXPECT_EQ(test_world().local_rank(), rank_);
   EXPECT_EQ(test_world().local_size(), size_);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "eval/mask_rcnn.h"
+#include "measure/pair_run.h"
 #include "tests/support/message_of.h"
 
 namespace ttt::ablations {
@@ -108,6 +109,18 @@ TEST(Components, AblationsOfOneSlot_NotCombined) {
     designed({replacing("a"), replacing("b")}, "ladder");
   }).find("'a' and 'b' both set the optimizer"),
       std::string::npos);
+}
+
+// Two costs of the same step: 1.05 / 1.02 = 1 + 3 / 102.
+TEST(Design, PlantedCosts_GiveTheTruth) {
+  Pairing p{.baseline = {.name = "A", .planted = 0.02}, .variant = {.name = "B", .planted = 0.05}, .built_alike = true};
+  EXPECT_NEAR(empty_row(p).known_effect.value(), 3. / 102, 1e-15);
+  p.baseline.planted = 0;
+  EXPECT_NEAR(empty_row(p).known_effect.value(), 0.05, 1e-15);
+  p.variant.planted = 0;
+  EXPECT_EQ(empty_row(p).known_effect.value(), 0);
+  p.built_alike = false;
+  EXPECT_FALSE(empty_row(p).known_effect);
 }
 
 }  // namespace

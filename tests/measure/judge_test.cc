@@ -1,4 +1,4 @@
-// What rows say together: how many intervals may miss a known effect, and what is no proof.
+// Verdicts over all rows: how many intervals may miss a known effect, and what is no proof.
 #include "measure/judge.h"
 
 #include <gtest/gtest.h>
@@ -87,14 +87,14 @@ TEST(Judgement, NoInterval_IsAMiss) {
 TEST(Judgement, OnlyMeasuredKnownEffects_AreProofs) {
   Judgement ordinary;
   ordinary.add(row("zero_grad", 0.02));
-  EXPECT_EQ(ordinary.outcome().reason, "1 comparisons measured, promises kept");
+  EXPECT_EQ(ordinary.outcome().reason, "1 comparison measured, promises kept");
   result::Comparison refused = row("nccl", 0);
   refused.status = "not_supported";
   const auto none = judged(kNull, refused, 3, refused, 0);
   EXPECT_EQ(none.verdict, Verdict::kNotSupported);
-  EXPECT_EQ(none.reason, "none of the 3 comparisons can run here");
+  EXPECT_EQ(none.reason, "no comparison can run here");
   EXPECT_EQ(judged(kNull, row("null", 0), 1, refused, 2)
-                .reason.find("1 comparisons measured, promises kept, 2 not supported here"),
+                .reason.find("1 comparison measured, promises kept, 2 not supported here"),
       0u);
 }
 

@@ -38,5 +38,27 @@ TEST(Limits, Proofs_AreNotCutByBudget) {
   EXPECT_EQ(budget_s(both, {}), 1200);
 }
 
+TEST(Limits, Plan_SaysOnlyWhatIsAhead) {
+  AblateRecipe recipe(eval::mask_rcnn());
+  recipe.train.epochs = 3;
+  Ablation trained{.name = "t", .variants = {{.name = "a"}, {.name = "b"}}, .convergence = {.seeds = 2}};
+  Plan plan{.pairings = pairings_of("optimizer"), .budget_s = 1200};
+  ASSERT_EQ(plan.pairings.size(), 2u);
+  const std::string minutes = "at most 2 min (longer where 8 builds of each take longer)";
+  EXPECT_EQ(plan_text(plan, 1, recipe), "2 comparisons of 1 ablation, " + minutes);
+  plan.trainings = {trained};
+  EXPECT_EQ(
+      plan_text(plan, 2, recipe), "2 comparisons of 1 ablation, " + minutes +
+                                      "; before, and not in these minutes, 4 trainings of at most 12 epochs in all");
+  plan.pairings[0].unsupported = "needs a GPU";
+  plan.trainings.clear();
+  EXPECT_EQ(plan_text(plan, 1, recipe),
+      "1 comparison of 1 ablation, at most 1 min (longer where 8 builds of each take longer); 1 cannot run here");
+  plan.pairings[1].unsupported = "needs a GPU";
+  EXPECT_EQ(plan_text(plan, 1, recipe), "no comparison can run here");
+  plan.pairings.clear(), plan.trainings = {trained};
+  EXPECT_EQ(plan_text(plan, 1, recipe), "4 trainings of at most 12 epochs in all");
+}
+
 }  // namespace
 }  // namespace ttt::ablations

@@ -31,6 +31,7 @@ TEST(Comparison, WrongMeasurement_IsRefused) {
   EXPECT_NE(changed("/samples/phase_s/values/forward/variant", Json::array({1})).find("different lengths"),
       std::string::npos);
   EXPECT_NE(changed("/gate", 1).find("comparisons[0].gate"), std::string::npos);
+  EXPECT_NE(changed("/noise/others/2", Json::array({1})).find("noise.others[2]"), std::string::npos);
 }
 
 TEST(Comparison, Effect_NeedsSixBuilds) {
@@ -66,6 +67,9 @@ TEST(Comparison, Interval_IsOverBuilds) {
   const auto e = effect(s);
   EXPECT_NEAR(e->low, 0, 1e-12);  // of six, the interval is the whole range
   EXPECT_NEAR(e->high, 0.05, 1e-12);
+  ASSERT_EQ(build_effects(s).size(), 6u);
+  for (std::size_t b = 0; b < 6; ++b)
+    EXPECT_NEAR(build_effects(s)[b], std::log1p(0.01 * static_cast<double>(b)), 1e-12);
   std::fill(s.build.begin(), s.build.end(), 0);
   EXPECT_GT(effect(s)->low, 0.015);
 }

@@ -1,8 +1,9 @@
-// What the last lines of a program say of its record, worked out by hand from toy_record.h.
+// Last lines of a program about its record, worked out by hand from toy_record.h.
 #include "result/figures.h"
 
 #include <gtest/gtest.h>
 
+#include "result/techniques.h"
 #include "tests/support/toy_record.h"
 
 namespace ttt::result {
@@ -39,6 +40,24 @@ TEST(Figures, Ablation_SaysChanges) {
   r.comparisons[0].setting = "4 images a rank";
   r.comparisons[0].variant = "bucketed: 2 MiB";
   EXPECT_EQ(lines(r), std::vector<std::string>{"FOM reducer.bucketed__2_MiB.4_images_a_rank: 25 %"});
+}
+
+// The number that people see, and the whole name.
+TEST(Figures, Repetition_NumberedAsForPeople) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons[0].repetition = 1;
+  EXPECT_EQ(lines(r), std::vector<std::string>{"FOM reducer.bucketed.2: 25 %"});
+  EXPECT_TRUE(row_name(r.comparisons[0]).ends_with(" #2"));
+  r.comparisons[0].setting = std::string(300, 'x');
+  EXPECT_EQ(lines(r)[0].size(), std::string("FOM reducer.bucketed..2: 25 %").size() + 300);
+}
+
+TEST(Figures, Command_AblationsWhereSomethingIsCompared) {
+  EXPECT_EQ(report_command(test::toy_record()), "show");
+  EXPECT_EQ(report_command(test::toy_ablation()), "ablations");
+  RunRecord trainings = test::toy_record();
+  trainings.convergence = {{.ablation = "initialisation"}};
+  EXPECT_EQ(report_command(trainings), "ablations");
 }
 
 TEST(Figures, PeaksAndChecks_BestAndCounts) {

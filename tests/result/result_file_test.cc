@@ -10,6 +10,8 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
+#include "result/figures.h"
+#include "result/techniques.h"
 #include "tests/support/message_of.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
@@ -39,6 +41,34 @@ TEST(ResultFile, Written_LeavesNothingElse) {
   }
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"a.json"});
   EXPECT_EQ(to_json(read_result(folder / "a.json")), to_json(record));
+}
+
+const fs::path kResults = fs::path(TTT_SOURCE_DIR) / "results";
+
+// The example of docs/fom.md is what a published result says.
+TEST(ResultFile, PublishedRun_SaysDocumentedLines) {
+  const RunRecord record = read_result(kResults / "xeon-avx512-2cores/2026-11-21_ttt_maskrcnn_6fedf12611/1.json");
+  std::string lines = "    " + headline(record) + "\n";
+  for (const Figure& f : figures_of(record)) lines += "    " + figure_line(f) + "\n";
+  EXPECT_NE(read_text(fs::path(TTT_SOURCE_DIR) / "docs/fom.md").find(lines), std::string::npos) << lines;
+}
+
+// The numbers beside kQuiet.
+TEST(ResultFile, PublishedComparisons_DisturbedOnBusyMachine) {
+  const auto half_widths = [](const char* file) {
+    std::vector<double> widths;
+    for (const Comparison& c : read_result(kResults / file).comparisons)
+      if (const auto e = measured_effect(c)) widths.push_back((e->high - e->low) / 2);
+    std::sort(widths.rbegin(), widths.rend());
+    return widths;
+  };
+  const auto quiet = half_widths("epyc-avx512-2cores/2026-11-23_ablate_e92fd04/all.json"),
+             busy = half_widths("xeon-avx512-2cores/2026-11-23_ablate_950afdc/all.json");
+  ASSERT_EQ(quiet.size(), 46u);
+  ASSERT_EQ(busy.size(), 46u);
+  EXPECT_NEAR(quiet[0], 0.036, 0.0005);
+  EXPECT_GT(busy[16], kQuiet);
+  EXPECT_LT(busy[17], kQuiet);
 }
 
 // The command that results/README.md gives, by tools that we did not write.

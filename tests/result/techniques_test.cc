@@ -69,7 +69,7 @@ TEST(Techniques, Ranking_IsTotal) {
 TEST(Techniques, Sides_TellWhatRecipeHas) {
   const Json none = Json::object(), bf16 = {{"model.precision", "bf16"}}, blocking = {{"kind", "blocking"}};
   EXPECT_EQ(place_text(only_row(with_sides(row("p", 0.7), none, bf16))), "--set model.precision=bf16");
-  EXPECT_EQ(place_text(only_row(with_sides(row("r", 1.1), blocking, none))), "in your recipe: blocking is faster");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 1.1), blocking, none))), "in your recipe: 'blocking' is faster");
   EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, none))), "in your recipe");
   EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, {{"kind", "flat"}}))),
       "neither is yours: --set kind=flat");
@@ -87,9 +87,17 @@ TEST(Techniques, Advice_OnlyWhatRecipeLacks) {
   const Json none = Json::object(), on = {{"x", "on"}};
   RunRecord record;
   record.comparisons = {with_sides(row("a", 0.7), none, on), with_sides(row("b", 1.25), {{"y", "off"}}, none),
-      with_sides(row("c", 0.5), {{"n", 2}}, {{"n", 2}, {"z", 1}}), with_sides(row("d", 0.5), {{"u", 1}}, none)};
+      with_sides(row("c", 0.5), {{"n", 2}}, {{"n", 2}, {"z", 1}}), with_sides(row("d", 0.5), {{"u", 1}}, none),
+      with_sides(row("disturbed", 0.5, 0.4), none, on), with_sides(row("operation", 0.5), none, on)};
   record.comparisons[0].promise = "other_work";
-  const auto remarks = advice_remarks(techniques({&record}), 0);
+  record.comparisons[5].phases = Json::object();
+  const Techniques all = techniques({&record});
+  ASSERT_EQ(all.ranked.size(), 6u);
+  for (const Technique& t : all.ranked) {
+    EXPECT_EQ(t.disturbed, t.comparison->ablation == "disturbed");
+    EXPECT_EQ(t.whole_step, t.comparison->ablation != "operation");
+  }
+  const auto remarks = advice_remarks(all, 0);
   ASSERT_EQ(remarks.size(), 1u);
   EXPECT_EQ(remarks[0].text, "--set x=on (-30.0 %, other numbers: check the accuracy), --set y=off (-20.0 %)");
 }
@@ -98,8 +106,14 @@ TEST(Techniques, EarlierFile_RunTellsByBuilt) {
   RunRecord ablation, run;
   ablation.comparisons = {row("reducer", 1.1)};
   ablation.comparisons[0].built = {{"reducer", {{{"kind", "blocking"}}, {{"kind", "bucketed"}}}}};
-  run.built = {{"reducer", {{"kind", "bucketed"}, {"bytes", 1}}}};
-  EXPECT_EQ(place_text(techniques({&ablation, &run}).ranked[0]), "in your recipe: blocking is faster");
+  const auto placed = [&](const char* kind) {
+    run.built = {{"reducer", {{"kind", kind}, {"bytes", 1}}}};
+    return place_text(techniques({&ablation, &run}).ranked[0]);
+  };
+  EXPECT_EQ(placed("bucketed"), "in your recipe: 'blocking' is faster");
+  // by which settings it would be, such a file does not say
+  EXPECT_EQ(placed("blocking"), "not in your recipe");
+  EXPECT_EQ(placed("flat"), "neither is yours");
 }
 
 TEST(Techniques, SelfTests_CountTheirTruth) {
@@ -113,9 +127,62 @@ TEST(Techniques, SelfTests_CountTheirTruth) {
   EXPECT_TRUE(test.holds());
 }
 
+TEST(Techniques, SelfTest_OnlyWhereMeasured) {
+  RunRecord record;
+  record.comparisons = std::vector(8, row("null", 1));
+  for (Comparison& c : record.comparisons) c.known_effect = 0, c.status = "not_supported", c.reason = "needs a GPU";
+  EXPECT_TRUE(techniques({&record}).self_tests.empty());
+  ASSERT_EQ(techniques({&record}).not_measured.size(), 1u);
+  EXPECT_EQ(techniques({&record}).not_measured[0].comparisons.size(), 8u);
+  record.comparisons[0].status = "measured";
+  EXPECT_EQ(techniques({&record}).self_tests.at(0).intervals, 1u);
+}
+
+TEST(Techniques, FoldedNames_KeepSettingAndRepetition) {
+  Comparison plain = row("a", 1), set = plain, again = plain, other = row("b", 1);
+  set.setting = "4 images a rank", again.repetition = 2;
+  EXPECT_EQ(folded_names({&plain, &set, &again, &other}, {&plain}),
+      "a: bucketed, a: bucketed #3, a: bucketed, 4 images a rank, b");
+}
+
 TEST(Techniques, WideInterval_IsDisturbed) {
   EXPECT_FALSE(is_disturbed(row("a", 1, 0.001)));
   EXPECT_TRUE(is_disturbed(row("a", 1, 0.4)));
+}
+
+// Two builds of which one is a tenth slower.
+Comparison uneven() {
+  Comparison c = row("a", 1);
+  for (std::size_t i = 0; i < c.samples.size(); ++i) c.samples.variant_s[i] *= c.samples.build[i] == 0 ? 1.1 : 1;
+  c.noise.clear();
+  return c;
+}
+
+TEST(Disturbance, Counter_NamedWhereRecorded) {
+  Comparison c = uneven();
+  EXPECT_EQ(disturbance({&c}), "builds differ by 10 %. Repeat when quiet.");
+  c.counters["preemptions"] = {260, 12};
+  EXPECT_EQ(disturbance({&c}), "builds differ by 10 %, 260 preemptions a step. Repeat when quiet.");
+}
+
+TEST(Disturbance, Noise_NamedBeyondTheOrdinary) {
+  Comparison c = uneven();
+  const auto said = [&](const char* name, double baseline, double variant) {
+    c.noise = {{name, {{baseline, baseline}, {variant, variant}}}};
+    return disturbance({&c});
+  };
+  EXPECT_EQ(said("others", 0, 0.36),
+      "builds differ by 10 %, other processes took 18 % of the processors. "
+      "End them, or ask for whole nodes. Repeat when quiet.");
+  EXPECT_EQ(said("stolen", 0.07, 0.07),
+      "builds differ by 10 %, 7 % stolen by the host. "
+      "Ask for processors that no other machine shares. Repeat when quiet.");
+  EXPECT_EQ(said("clock_mhz", 2500, 2800),
+      "builds differ by 10 %, the clock varied by 12 % between builds. "
+      "Fix the clock rate, or let it cool down. Repeat when quiet.");
+  for (const char* quiet : {"others", "stolen"})
+    EXPECT_EQ(said(quiet, 0.05, 0.05), "builds differ by 10 %. Repeat when quiet.");
+  EXPECT_EQ(said("clock_mhz", 2500, 2600), "builds differ by 10 %. Repeat when quiet.");
 }
 
 }  // namespace

@@ -59,7 +59,9 @@ def refuses_mutations(validator, result):
         "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image",
         "health.profile"
     }
-    since_1 = {"setting", "design", "factors", "counters"}  # of a comparison: absent from results of earlier programs
+    # of a comparison: absent from results of earlier programs
+    since_1 = {"setting", "design", "factors", "counters", "noise"}
+    keyed = (("phase_s", ), ("counters", ), ("noise", ), ("samples", "phase_s", "values"))  # of a comparison
     node_free = {
         "cpu", "cpu_model", "cpu_features", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes",
         "kernel", "os"
@@ -70,7 +72,7 @@ def refuses_mutations(validator, result):
     for path in paths(result):
         name = ".".join(map(str, path))
         open_map = path[:2] in (("provenance", "environment"), ("provenance", "libraries")) or (
-            path[0] == "comparisons" and path[2:-1] in (("phase_s", ), ("counters", ), ("samples", "phase_s", "values"))
+            path[0] == "comparisons" and path[2:-1] in keyed
         ) or "slowed_by" in path[:-1] or named_by_the_workload(path)
         optional_here = name in optional or path[:3] == (
             "health", "gpus", "ranks") and len(path) == 5 and path[-1] in gpu_free or path[0] == "comparisons" and len(

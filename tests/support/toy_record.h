@@ -1,6 +1,7 @@
 // A run record with a value in every field; times are multiples of 1/8, so that sums are exact.
 #pragma once
 
+#include <array>
 #include <cmath>
 
 #include "result/provenance.h"
@@ -193,7 +194,7 @@ inline result::RunRecord toy_ablation() {
   r.target.reset();
   r.steps.truncate(0);
   r.accuracy.clear();
-  r.reason = "1 comparisons measured, promises kept, 1 not supported here";
+  r.reason = "1 comparison measured, promises kept, 1 not supported here";
   result::Comparison c{.ablation = "reducer",
       .question = "What is overlap worth?",
       .expectation = "Little.",
@@ -206,6 +207,8 @@ inline result::RunRecord toy_ablation() {
   for (const auto& [phase, sides] : c.phases.items())
     c.samples.phases[phase] = {
         std::vector<double>(7, sides[0].get<double>()), std::vector<double>(7, sides[1].get<double>())};
+  c.noise = {
+      {"clock_mhz", std::vector(7, std::array{2600.0, 2600.0})}, {"others", std::vector(7, std::array{0.0, 0.03125})}};
   c.samples.warmup_turns = 2;
   c.samples.stopped = "precise";
   for (std::int64_t i = 0; i < 28; ++i) {

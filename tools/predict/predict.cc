@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "app/tool.h"
+#include "core/text.h"
 #include "core/whole_file.h"
 #include "data/collate.h"
 #include "data/png.h"
@@ -173,7 +174,7 @@ class Program {
   // The exit code is that of the last image that could not be read.
   harness::Answer run(const Start& start) {
     const std::vector<std::int64_t> ids = image_ids(arguments_.images);
-    start(std::to_string(ids.size()) + (ids.size() == 1 ? " image" : " images") + ", weights " + arguments_.weights);
+    start(result::counted(ids.size(), "image") + ", weights " + arguments_.weights);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       try {
         predict(arguments_.images[i], ids[i]);

@@ -1,22 +1,17 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "core/statistics.h"
+#include "core/text.h"
 #include "tools/preflight/judge.h"
 
 namespace ttt::preflight {
 namespace {
 
 using result::Check;
+using result::fixed;
 using result::Json;
-
-template <class... Args> std::string fixed(const char* pattern, Args... args) {
-  char text[160];
-  std::snprintf(text, sizeof text, pattern, args...);
-  return text;
-}
 
 Check shards(const Cluster& c, const std::vector<Json>& facts_of_rank, bool generated, const Settings& s) {
   Check check{.name = "shards", .status = "ok"};

@@ -1,9 +1,10 @@
+#include "core/text.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
 
 static Variant workers(std::int64_t n, std::int64_t prefetch) {
-  return {.name = std::to_string(n) + (n == 1 ? " worker" : " workers") + " prefetch " + std::to_string(prefetch),
+  return {.name = result::counted(n, "worker") + " prefetch " + std::to_string(prefetch),
       .change = [n, prefetch](train::Recipe& r) {
         r.data.workers = n, r.data.prefetch = prefetch;
         r.train.global_batch = 0, r.train.images_per_rank = 2;  // blocks are long here, so steps are short

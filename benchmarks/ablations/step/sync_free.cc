@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/rng.h"
+#include "core/text.h"
 #include "measure/ablation.h"
 #include "models/mask_rcnn/config.h"
 
@@ -67,7 +68,7 @@ void use_classical_sampler(Components& c) {
 void fixed(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "static"; }
 void over_positives(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }
 Setting images(std::int64_t n) {
-  return {.name = std::to_string(n) + (n == 1 ? " image" : " images") + " a rank",
+  return {.name = result::counted(n, "image") + " a rank",
       .change = [n](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = n; }};
 }
 

@@ -1,0 +1,76 @@
+#include "measure/node_use.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace ttt::ablations {
+
+std::optional<ProcessorTimes> processor_times(std::istream& stat) {
+  std::string name;
+  double user = 0, nice = 0, system = 0, idle = 0, io_wait = 0, irq = 0, soft_irq = 0, stolen = 0;
+  // guests' time, which follows, is within user and nice
+  if (!(stat >> name >> user >> nice >> system >> idle >> io_wait >> irq >> soft_irq >> stolen) || name != "cpu")
+    return std::nullopt;
+  const double busy = user + nice + system + irq + soft_irq, tick_s = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  return ProcessorTimes{tick_s * (busy + idle + io_wait + stolen), tick_s * busy, tick_s * stolen};
+}
+
+std::optional<double> clock_mhz() {
+  const int here = ::sched_getcpu();
+  std::ifstream frequency("/sys/devices/system/cpu/cpu" + std::to_string(here) + "/cpufreq/scaling_cur_freq");
+  if (double khz = 0; frequency >> khz) return 1e-3 * khz;
+  std::ifstream information("/proc/cpuinfo");
+  int processor = -1;
+  for (std::string line; std::getline(information, line);) {
+    const std::size_t colon = line.find(':');
+    if (line.starts_with("processor")) processor = std::stoi(line.substr(colon + 1));
+    else if (line.starts_with("cpu MHz") && processor == here) return std::stod(line.substr(colon + 1));
+  }
+  return std::nullopt;
+}
+
+NodeUse::Moment NodeUse::now() const {
+  Moment m{.node = {}, .own_s = Usage::now().cpu_s};
+  if (world_->local_rank() > 0) return m;
+  std::ifstream stat("/proc/stat");
+  m.node = processor_times(stat).value_or(ProcessorTimes{});
+  return m;
+}
+
+void NodeUse::end() {
+  const Moment after = now();
+  sum_.node.all_s += after.node.all_s - before_.node.all_s;
+  sum_.node.busy_s += after.node.busy_s - before_.node.busy_s;
+  sum_.node.stolen_s += after.node.stolen_s - before_.node.stolen_s;
+  sum_.own_s += after.own_s - before_.own_s;
+  if (world_->local_rank() == 0 && !clock_mhz_) clock_mhz_ = clock_mhz();
+}
+
+Counters NodeUse::noise(comm::Communicator& control) const {
+  struct Node {
+    double all_s, busy_s, stolen_s, own_s, clock_mhz;
+  };
+  constexpr std::size_t kNumbers = sizeof(Node) / sizeof(double);
+  std::vector<Node> nodes(static_cast<std::size_t>(world_->nodes()));
+  nodes[static_cast<std::size_t>(world_->node())] = {
+      sum_.node.all_s, sum_.node.busy_s, sum_.node.stolen_s, sum_.own_s, clock_mhz_.value_or(0)};
+  control.all_reduce_sum(&nodes[0].all_s, kNumbers * nodes.size());
+  Counters out;
+  for (const Node& n : nodes) {
+    if (n.all_s > 0) {
+      out["others"] = std::max(out["others"], std::clamp((n.busy_s - n.own_s) / n.all_s, 0.0, 1.0));
+      out["stolen"] = std::max(out["stolen"], n.stolen_s / n.all_s);
+    }
+    if (n.clock_mhz > 0) {
+      const auto slowest = out.emplace("clock_mhz", n.clock_mhz).first;
+      slowest->second = std::min(slowest->second, n.clock_mhz);
+    }
+  }
+  return out;
+}
+
+}  // namespace ttt::ablations
