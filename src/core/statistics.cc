@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -201,6 +202,53 @@ double rank_sum_p(const std::vector<double>& a, const std::vector<double>& b) {
   const double variance = n * m / 12 * (n + m + 1 - ranks.tie_term / ((n + m) * (n + m - 1)));
   const double distance = std::max(0.0, std::abs(u - n * m / 2) - 0.5);
   return variance > 0 ? std::min(1.0, std::erfc(distance / std::sqrt(2 * variance))) : 1;
+}
+
+namespace {
+
+// P(|T| < t) of Student's t.
+double student_t_within(double t, int degrees) {
+  const double angle = std::atan(t / std::sqrt(degrees)), c = std::cos(angle);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? c : 1, series = degrees == 1 ? 0 : term;
+  for (int k = odd ? 3 : 2; k < degrees; k += 2) {
+    term *= c * c * (k - 1) / k;
+    series += term;
+  }
+  return odd ? (angle + std::sin(angle) * series) * 2 / std::numbers::pi : std::sin(angle) * series;
+}
+
+}  // namespace
+
+double student_t_quantile(double q, int degrees) {
+  if (!(q > 0.5 && q < 1) || degrees < 1) throw std::invalid_argument("student_t_quantile of q outside (0.5, 1)");
+  double low = 0, high = 1;
+  while (student_t_within(high, degrees) < 2 * q - 1) high *= 2;
+  for (double middle; (middle = low + (high - low) / 2) > low && middle < high;)
+    (student_t_within(middle, degrees) < 2 * q - 1 ? low : high) = middle;
+  return high;
+}
+
+std::optional<LineCrossing> line_crossing(
+    const std::vector<double>& x, const std::vector<double>& y, double level, double confidence) {
+  if (x.size() != y.size()) throw std::invalid_argument("line_crossing of x and y of different lengths");
+  if (x.size() < 3) return std::nullopt;
+  const auto n = static_cast<double>(x.size());
+  const double x_mean = sum(x) / n, y_mean = sum(y) / n;
+  double xx = 0, xy = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double dx = x[i] - x_mean, dy = y[i] - y_mean;
+    xx += dx * dx, xy += dx * dy, yy += dy * dy;
+  }
+  if (xx <= 0) return std::nullopt;
+  const double slope = xy / xx, variance = std::max(0.0, yy - slope * xy) / (n - 2);
+  const double t = student_t_quantile((1 + confidence) / 2, static_cast<int>(x.size()) - 2);
+  // With d = x - x_mean the interval is where (y_mean + slope d - level)^2 <= t^2 variance (1 / n + d^2 / xx).
+  const double noise = t * t * variance, a = slope * slope - noise / xx, above = level - y_mean;
+  if (slope <= 0 || a <= 0) return std::nullopt;
+  const double middle = slope * above / a;
+  const double half = std::sqrt(std::max(0.0, middle * middle - (above * above - noise / n) / a));
+  return LineCrossing{{x_mean + above / slope, x_mean + middle - half, x_mean + middle + half}, std::sqrt(variance)};
 }
 
 }  // namespace ttt

@@ -49,6 +49,21 @@ std::optional<Interval> signed_rank_interval(const std::vector<double>& samples,
 // says. Nothing where no interval has 95 %: fewer than four each.
 std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const std::vector<double>& b);
 
+// Student's t with so many degrees of freedom (at least 1): the value that it exceeds with the probability 1 - q, for q
+// in (0.5, 1). By the finite series of the distribution (Abramowitz and Stegun 26.7.3 and 26.7.4).
+double student_t_quantile(double q, int degrees);
+
+// Where the least-squares line through the points (x, y) meets `level`. The interval is Fieller's: all x at which the
+// line's own 95 % interval holds `level` (Fieller 1954). The noise of y is estimated from the distances to the line, so
+// it takes three points at least. Nothing where fewer are given, or where the slope is not shown to be positive: the
+// interval would have no end.
+struct LineCrossing {
+  Interval x;
+  double noise = 0;  // standard deviation of one y around the line
+};
+std::optional<LineCrossing> line_crossing(
+    const std::vector<double>& x, const std::vector<double>& y, double level, double confidence = 0.95);
+
 // The Mann-Whitney test of two independent samples: how often samples of one distribution lie as far apart, two-sided.
 // Exact up to 50 samples in all, ties included (all splits of the pooled ranks); beyond, the normal approximation with
 // corrections for ties and continuity. Throws std::invalid_argument where a sample is empty.

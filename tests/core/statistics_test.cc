@@ -207,6 +207,47 @@ TEST(Statistics, RankSumP_EqualsScipys) {
   }
 }
 
+// Quantiles of Student's t and crossings of lines, against scipy.
+TEST(Statistics, TAndLineCrossing_EqualScipys) {
+  EXPECT_THROW(student_t_quantile(0.5, 3), std::invalid_argument);
+  EXPECT_FALSE(line_crossing({1, 2}, {1, 2}, 1.5));
+  EXPECT_FALSE(line_crossing({1, 2, 3, 4}, {4, 3, 2, 1}, 2)) << "a falling line meets no target";
+  EXPECT_FALSE(line_crossing({1, 2, 3, 4}, {1, 5, 0, 4}, 2)) << "a slope of noise has no end";
+  EXPECT_FALSE(line_crossing({2, 2, 2}, {1, 2, 3}, 2));
+  TTT_NEED_PYTHON("scipy");
+  TempFolder folder;
+  Stream random(random_bits(1, Purpose::kTest, 9));
+  std::ostringstream input;
+  input << std::hexfloat;
+  int lines = 0;
+  for (const double q : {0.6, 0.9, 0.975, 0.9995})
+    for (const int degrees : {1, 2, 3, 4, 7, 30, 101}) {
+      input << "t " << q << " " << static_cast<double>(degrees) << " " << student_t_quantile(q, degrees) << "\n";
+      ++lines;
+    }
+  for (const int n : {3, 5, 12, 40})
+    for (const double noise : {0.001, 0.02})
+      for (const double confidence : {0.8, 0.95}) {
+        std::vector<double> x, y;
+        for (int i = 0; i < n; ++i)
+          x.push_back(random.uniform(0.5, 1.5)), y.push_back(0.1 + 0.3 * x.back() + noise * random.uniform(-1, 1));
+        const double level = 0.45;  // within the points, and behind them
+        const auto at = line_crossing(x, y, level, confidence);
+        if (!at) continue;
+        input << "line " << confidence << " " << level;
+        for (const double v : {at->x.estimate, at->x.low, at->x.high, at->noise}) input << " " << v;
+        for (const double v : x) input << " " << v;
+        for (const double v : y) input << " " << v;
+        input << "\n";
+        ++lines;
+      }
+  EXPECT_GE(lines, 28 + 14);
+  test::write_text(folder / "input", input.str());
+  const auto oracle = test::run_command(
+      test::python() + " " TTT_SOURCE_DIR "/tests/core/line_oracle.py < " + (folder / "input").string());
+  EXPECT_EQ(oracle.output, std::to_string(lines) + "\n");
+}
+
 // How often the interval misses the truth, at the sizes where the normal approximation serves: as many of 2,000 as it
 // says, give or take four deviations.
 TEST(Statistics, LargeIntervals_CoverAsStated) {
