@@ -21,12 +21,15 @@ int main(int argc, char** argv) {
   return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) -> ttt::harness::Answer {
     start("seed " + std::to_string(settings.seed) + ", result " + out);
     ttt::data::make_shapes(settings, out);
+    const auto pack = [&](const std::string& split) {
+      return ttt::harness::beside(argv[0], "pack_coco") + " --images " + out + "/" + split + " --annotations " + out +
+             "/instances_" + split + ".json --split " + split + " --out shards";
+    };
     return {.sentence = ttt::result::grouped_digits(settings.train) + " + " +
                         ttt::result::grouped_digits(settings.val) + " images, " + std::to_string(settings.classes) +
                         " kinds of shapes",
         .figures = {{"images", static_cast<double>(settings.train + settings.val), "images"}},
         .files = {out},
-        .next = ttt::harness::beside(argv[0], "pack_coco") + " --images " + out + "/train --annotations " + out +
-                "/instances_train.json --split train --out shards"};
+        .next = pack("train") + " && " + pack("val")};
   });
 }

@@ -1,8 +1,10 @@
 // pack_coco: a folder of COCO images and an instances JSON into shards.
+#include <set>
 #include <thread>
 
 #include "app/progress.h"
 #include "app/tool.h"
+#include "data/manifest.h"
 #include "data/pack.h"
 #include "result/provenance.h"
 
@@ -39,6 +41,8 @@ int main(int argc, char** argv) {
     start(settings.annotations + " as split '" + settings.split + "', result " + settings.out);
     const ttt::data::PackResult r = ttt::data::pack(settings);
     line.finish();
+    std::set<std::string> splits;
+    for (const ttt::data::ManifestEntry& e : ttt::data::read_manifest(settings.out)) splits.insert(e.split);
     char text[200];
     std::snprintf(text, sizeof text,
         "%lld images (%lld left out), %lld annotations (%lld clipped, %lld skipped), %.1f MB in %lld shards",
@@ -51,6 +55,8 @@ int main(int argc, char** argv) {
             {"annotations", static_cast<double>(r.annotations), "annotations"},
             {"shards", static_cast<double>(r.shards), "files"}},
         .files = {settings.out},
-        .next = ttt::harness::beside(argv[0], "ttt_maskrcnn") + " --data " + settings.out};
+        .next = splits.contains("train") && splits.contains("val")
+                    ? ttt::harness::beside(argv[0], "ttt_maskrcnn") + " --data " + settings.out
+                    : ""};
   });
 }

@@ -222,8 +222,8 @@ void keep_only(std::vector<NamedRun>& runs, const std::vector<std::string>& only
     std::erase_if(run.record.comparisons, is_left_out), std::erase_if(run.record.convergence, is_left_out);
   for (const std::string& name : only)
     if (!known.contains(name))
-      throw UsageError("'" + name + "' is no file, and no ablation of these results. The nearest is '" +
-                       nearest(name, {known.begin(), known.end()}) + "'.");
+      throw UsageError("'" + name + "' is no file, and no ablation of these results." +
+                       nearest_and(name, {known.begin(), known.end()}, "without a name the report shows all."));
 }
 
 }  // namespace
@@ -258,11 +258,9 @@ static std::function<int()> declare_ablations(CLI::App& command) {
     AblationOptions options;
   };
   const auto a = std::make_shared<Arguments>();
-  command
-      .add_option("files", a->files,
-          "Result files of ablate. Names of ablations after them: the details of these. A result of a training says "
-          "what is in your recipe, where a file of an earlier program does not")
-      ->required();
+  add_files(command, *a,
+      "Result files of ablate. Names of ablations after them: the details of these. A result of a training says "
+      "what is in your recipe, where a file of an earlier program does not");
   command.add_flag("--details", a->options.details, "Every comparison: builds, pairs, promise, cause, counters");
   add_output_options(command, a->output);
   command.footer(
@@ -277,7 +275,7 @@ static std::function<int()> declare_ablations(CLI::App& command) {
     a->options.only.assign(names, a->files.end());
     a->files.erase(names, a->files.end());
     if (a->files.empty()) throw UsageError("'" + a->options.only[0] + "' is no file. Name a result of ablate first.");
-    const Runs all = read_all(a->files);
+    const Runs all = read_runs(*a);
     if (!all.runs.empty()) print(ablations(all.runs, a->options), a->output);
     return all.exit_code;
   };

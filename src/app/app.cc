@@ -30,6 +30,7 @@ struct Failure {
   std::string reason;
   int exit_code = 1;
   bool agreed = false;  // all ranks throw it at the same place, and it names what it is about
+  bool interrupted = false;
   bool refuses() const { return exit_code >= 2 && exit_code <= 4; }  // usage, data, not supported
 };
 
@@ -47,9 +48,11 @@ Failure current_failure() {
     return {Verdict::kNotSupported, e.what(), e.exit_code()};
   } catch (const Incorrect& e) {
     return {Verdict::kIncorrect, e.what(), e.exit_code(), true};
-  } catch (const Interrupted& e) { return {Verdict::kFailed, e.what(), e.exit_code(), true}; } catch (const Error& e) {
-    return {Verdict::kFailed, e.what(), e.exit_code()};
-  } catch (const std::bad_alloc&) { return {Verdict::kFailed, out_of_memory(""), 1}; } catch (const std::exception& e) {
+  } catch (const Interrupted& e) {
+    return {Verdict::kFailed, e.what(), e.exit_code(), true, true};
+  } catch (const Error& e) { return {Verdict::kFailed, e.what(), e.exit_code()}; } catch (const std::bad_alloc&) {
+    return {Verdict::kFailed, out_of_memory(""), 1};
+  } catch (const std::exception& e) {
     // LibTorch's allocator throws an exception of its own: "... DefaultCPUAllocator: can't allocate memory: you tried
     // to allocate 8 bytes. ..."
     const std::string what = first_line(e.what());
@@ -214,7 +217,8 @@ class Session {
   }
 
   // By the rank that wrote the result. What an error says stands on stderr already.
-  void end(const std::vector<result::Figure>& more, bool said = false) const {
+  void end(const std::vector<result::Figure>& more, bool said = false) {
+    if (!announced_) announce("");
     const result::RunRecord record = recorder_.snapshot();
     Answer answer{.sentence = said ? "" : result::headline(record),
         .figures = result::figures_of(record),
@@ -253,7 +257,7 @@ class Session {
     const bool refused = failure.refuses() && !clock_.running();
     if (refused) recorder_.discard_journal();
     if (launch_.rank != 0 && another_spoke_meanwhile(refused)) return failure.exit_code;
-    const bool asked = failure.exit_code == kInterruptedCode && launch_.rank == 0;  // no error: the last lines say it
+    const bool asked = failure.interrupted && launch_.rank == 0;  // no error: the last lines say it
     if (!asked) say(failure.reason);
     if (refused) withdraw();
     else if (!out_.empty()) write_failure(failure, !asked);
@@ -294,7 +298,11 @@ class Session {
       // A rank that writes just now must not be ended by our abort in the middle of it.
       if (write()) end({}, said);
       else sleep_s(launch_.grace_s);
-    } catch (const std::exception& e) { say(e.what()); }
+    } catch (const std::exception& e) {
+      if (!said) say(failure.reason);
+      say(e.what());
+      print_end({.verdict = failure.verdict});
+    }
   }
 
   // "Rank 2 (after step 39): ", where the failure may be this rank's alone.
@@ -348,7 +356,10 @@ class Session {
         recorder_.finish(Verdict::kFailed, reason);
         if (write()) end({}, true);
       }
-    } catch (const std::exception& e) { say(e.what()); }
+    } catch (const std::exception& e) {
+      say(e.what());
+      print_end({.verdict = Verdict::kFailed});
+    }
     end_ranks(1);
   }
 
@@ -357,8 +368,7 @@ class Session {
     std::_Exit(code);
   }
 
-  static constexpr double kWritingLimit = 10;   // seconds
-  static constexpr int kInterruptedCode = 130;  // of core/error.h
+  static constexpr double kWritingLimit = 10;  // seconds
   const std::vector<std::string> command_;
   const AppCore& app_;
   const Launch& launch_;

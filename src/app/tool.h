@@ -14,7 +14,8 @@ namespace ttt {
 std::string explain_usage(
     const CLI::App& app, const CLI::ParseError& error, const std::string& positional = "--help lists all arguments.");
 
-// Says the first line, once the input is accepted: "1,600 + 200 images into shapes".
+// Says the first line, once the input is accepted: "1,600 + 200 images into shapes". What is refused before it prints
+// one line on stderr only.
 using Start = std::function<void(const std::string& what)>;
 
 // Parses the flags, then runs `run` and prints how it ended. --help and --version print and return 0. Errors go to

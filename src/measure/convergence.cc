@@ -17,7 +17,14 @@ result::Training train_once(
   const result::Metrics target = run.parts.target;
   train::Trainer trainer(
       run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
-  const train::Ending ending = trainer.run();
+  const auto train = [&] {
+    try {
+      return trainer.run();
+    } catch (const Interrupted&) {  // whose remedy is a checkpoint, which a comparison has not
+      throw Interrupted(kInterrupted);
+    }
+  };
+  const train::Ending ending = train();
   const result::Evaluation last = recorder.snapshot().accuracy.back();
   double seconds = last.wall_s;
   run.control->broadcast(&seconds, sizeof seconds, 0);

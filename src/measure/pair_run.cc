@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "measure/node_use.h"
@@ -70,6 +71,12 @@ std::unique_ptr<Arm> make_arm(const Pairing& pairing, const Variant& variant, co
   return arm(bench);
 }
 
+// A folder that the ablation made for itself: its name says nothing, and on another machine it is another one.
+bool is_scratch(const Json& value) {
+  return value.is_string() &&
+         value.get_ref<const std::string&>().starts_with(std::filesystem::temp_directory_path().string() + "/");
+}
+
 result::SideChange side_change(
     const Pairing& pairing, const Variant& variant, train::Recipe recipe, const comm::World& world) {
   train::Recipe set = recipe;
@@ -80,7 +87,7 @@ result::SideChange side_change(
   result::SideChange out{.replaces = components.replaced(), .alone = pairing.setting.arm || variant.arm};
   resolve(recipe, world), resolve(set, world);
   for (const Json& change : result::fields_changed(result::field_table(recipe), result::field_table(set)))
-    out.sets[change["key"].get<std::string>()] = change["value"];
+    out.sets[change["key"].get<std::string>()] = is_scratch(change["value"]) ? Json("DIR") : change["value"];
   return out;
 }
 

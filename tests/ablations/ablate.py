@@ -57,22 +57,27 @@ def check_row(row, built):
         assert 0.3 < total / (sum(steps) / n) < 3, (total, sum(steps) / n)
 
 
-def interrupt(ablate, folder):
-    """What was measured before a signal is in the result."""
-    out = folder + "/interrupted.json"
-    line = [ablate, "null", "--out", out]
-    for s in SHORT:
-        line += ["--set", s]
-    run = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-    while "null: A again against A" not in run.stderr.readline():
-        assert run.poll() is None
-    run.send_signal(signal.SIGINT)
-    run.communicate(timeout=60)
-    with open(out) as f:
-        result = json.load(f)
-    assert run.returncode == 130 and result["verdict"] == "failed" and len(
-        result["comparisons"]) >= 1, (run.returncode, result["verdict"])
-    ok("interrupted, rows kept:", len(result["comparisons"]))
+def interrupt(ablate, folder, data):
+    """What was measured before a signal is in the result, and the sentence promises no more."""
+    endless = ["--data", data, "--set", "ablate.targets=[1,1]", "--set", "train.epochs=1000"]
+    for asked, said, kept in (["null"], "null: A again against A", "comparisons"), (
+        ["initialisation=kaiming_uniform", *endless], "initialisation: ", "convergence"):
+        out = f"{folder}/interrupted_{kept}.json"
+        line = [ablate, *asked, "--out", out]
+        for s in SHORT:
+            line += ["--set", s]
+        run = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while said not in run.stderr.readline():
+            assert run.poll() is None
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        stdout, _ = run.communicate(timeout=60)
+        with open(out) as f:
+            result = json.load(f)
+        assert run.returncode == 130 and result["verdict"] == "failed" and len(
+            result[kept]) >= 1, (run.returncode, result["verdict"])
+        assert "What was measured until then is in the result." in stdout and "checkpoint" not in stdout, stdout
+    ok("interrupted, rows kept")
 
 
 def small_data(ablate, folder):
@@ -111,6 +116,10 @@ def everything(ablate, folder, data):
         "cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"
     }, refused
     assert all(r["reason"] for r in result["comparisons"] if r["status"] == "not_supported")
+    # the folder that it made for itself is not what a reader should set
+    folders = [r["against_recipe"]["variant"]["sets"].get("train.telemetry.folder") for r in result["comparisons"]
+               if r["ablation"] == "telemetry"]
+    assert folders and set(folders) == {"DIR"}, folders
     ok("everything on two ranks,", len(result["comparisons"]), "rows")
 
 
@@ -227,7 +236,7 @@ def two_ranks(ablate, report, folder):
     with open(folder + "/torn.json", "w") as f:
         f.write(open(out).read()[:2000])
     both = sh(report, "ablations", folder + "/torn.json", out)
-    assert both.returncode == 3 and "torn.json" in both.stderr and "flat_async" in both.stdout, both
+    assert both.returncode == 3 and "torn.json" in both.stderr and "reducer" in both.stdout, both
     ok("two ranks, bitwise, report, a torn file among good ones")
 
 
@@ -336,7 +345,7 @@ def main():
         converge(ablate, report, folder, data)
         broken_promises(ablate, report, folder)
         null(ablate, report, folder)
-        interrupt(ablate, folder)
+        interrupt(ablate, folder, data)
     return 0
 
 

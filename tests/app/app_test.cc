@@ -206,6 +206,22 @@ TEST_F(App, VanishedFolder_ResultIsSavedElsewhere) {
   EXPECT_EQ(result::read_result(saved).verdict, Verdict::kPassed);
 }
 
+// Neither the result's folder nor the one for what cannot be saved there exists.
+TEST_F(App, UnsavedFailure_StillEndsInVerdict) {
+  const CommandResult r = run_command("TMPDIR=/nowhere " TTT_TOY_APP " --quiet --set mode=lost --out " +
+                                      out().string() + " 2>&1 >" + (folder_ / "../lost.out").string());
+  EXPECT_NE(r.status, 0);
+  EXPECT_NE(r.output.find("toy: A number is wrong."), std::string::npos) << r.output;
+  expect_framed(test::read_text(folder_ / "../lost.out"), "incorrect");
+  fs::remove(folder_ / "../lost.out");
+}
+
+TEST_F(App, EarlyFailure_HasBothEnds) {
+  const CommandResult r = toy("--quiet --set mode=early");
+  EXPECT_EQ(r.status, 1);
+  expect_framed(r.output.substr(r.output.find("TTT output")), "failed");
+}
+
 // Starts the toy, sends `signals` 0.7 s apart once it runs, returns its exit code (128 + n for a signal).
 int signal_toy(const std::vector<std::string>& arguments, const fs::path& journal, const std::vector<int>& signals) {
   const pid_t child = ::fork();

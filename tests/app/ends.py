@@ -47,6 +47,7 @@ class Ends:
         assert len(set(self.names)) == len(self.names), said
         self.verdict = sn.evaluate(sn.extractsingle(r"^TTT verdict: (\w+)$", self.file, 1))
         self.results = sn.evaluate(sn.extractall(r"^TTT result: (.*)$", self.file, 1))
+        self.next = sn.evaluate(sn.extractall(r"^TTT next: (.*)$", self.file, 1))
         print(f"ok: {name}: {self.verdict}, {len(self.names)} figures", flush=True)
 
     def figure(self, name, unit):
@@ -72,13 +73,17 @@ def result(path):
 def check_data(folder, bin):
     made = Ends(folder, bin, "make_shapes", "--out", "drawn", "--train", "16", "--val", "8", "--size", "64")
     made.is_near("images", "images", 24)
+    subprocess.run(made.next[0], shell=True, cwd=folder, capture_output=True, check=True)
     for split, images in (("train", 16), ("val", 8)):
         truth = result(f"{folder}/drawn/instances_{split}.json")
         packed = Ends(folder, bin, "pack_coco", "--quiet", "--images", f"drawn/{split}", "--annotations",
-                      f"drawn/instances_{split}.json", "--split", split, "--out", "shards")
+                      f"drawn/instances_{split}.json", "--split", split, "--out", "packed")
         packed.is_near("images", "images", images)
         packed.is_near("annotations", "annotations", len(truth["annotations"]))
-        assert packed.results == ["shards"]
+        assert packed.results == ["packed"]
+        # Nothing can be trained with one split.
+        assert packed.next == ([f"{bin}/ttt_maskrcnn --data packed"] if split == "val" else []), packed.next
+    assert result(f"{folder}/packed/shards.json") == result(f"{folder}/shards/shards.json"), "as make_shapes says"
     with open(f"{folder}/none.json", "w") as f:
         f.write("[]")
     judged = Ends(folder, bin, "coco_eval", "drawn/instances_val.json", "none.json", "--iou", "bbox,segm", "--out",
@@ -112,7 +117,7 @@ def check_training(folder, bin):
         assert f", {part}" in run.lines[0], (part, run.lines[0])
     title = f"PASSED in {file['clocks']['init_s'] + evaluation['wall_s']:.1f} s: "
     assert run.lines[1].startswith(title) and " after 1 epoch, " in run.lines[1], run.lines[1]
-    (command,) = (l.removeprefix("TTT next: ") for l in run.lines if l.startswith("TTT next: "))
+    (command,) = run.next
     shown = subprocess.run(command.split(), cwd=folder, capture_output=True, text=True, check=True).stdout
     assert "time to target" in shown, "the next command works as it is printed"
 

@@ -26,7 +26,7 @@ struct Recipe {
   template <class Self, class Visitor> static void fields(Self& s, Visitor&& v) {
     v("mode", s.mode, "what to do",
         one_of({"pass", "not_converged", "throw", "nan", "unsupported", "bug", "all_throw", "hang", "kill",
-            "remove_folder", "slow", "witness", "give_up", "refuse"}));
+            "remove_folder", "lost", "early", "slow", "witness", "give_up", "refuse"}));
     v("seed", s.seed, "seed", between(0, 1e9));
     v("steps", s.steps, "steps to run", between(0, 1e6));
     v("rank", s.rank, "the rank that does it", between(0, 64));
@@ -80,6 +80,7 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     r.target = test::kToyTarget, r.steps.name_losses(test::kToyLosses), r.data = {{"train_images", 64}};
   });
   if (recipe.mode == "refuse") throw UsageError("There is no ablation 'nosuch'. Name one that --list shows.");
+  if (recipe.mode == "early") throw std::logic_error("nothing was said yet");
   context.announce("a toy's data");
   context.clock.start_run();
   const harness::Witness::Scope knows(
@@ -99,8 +100,9 @@ harness::Outcome run(const Recipe& recipe, harness::RunContext& context) {
     if (recipe.mode == "unsupported" && mine) throw NotSupported("No GPU here. Use --device cpu.");
     if (recipe.mode == "bug" && mine) throw std::logic_error("first line\nframe 0\nframe 1");
     if (recipe.mode == "kill" && mine) ::kill(::getpid(), SIGKILL);
-    if (recipe.mode == "remove_folder" && mine)
+    if ((recipe.mode == "remove_folder" || recipe.mode == "lost") && mine)
       std::filesystem::remove_all(std::filesystem::path(context.options.out).parent_path());
+    if (recipe.mode == "lost" && mine) throw Incorrect("A number is wrong.");
     // A collective that waits for a rank that is gone. Bounded, so that a broken test leaves nothing behind.
     if (recipe.mode == "give_up" && mine)
       std::thread([&] { context.give_up("No rank has made progress. Look at rank 7."); }).detach();

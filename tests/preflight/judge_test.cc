@@ -166,6 +166,9 @@ TEST_F(Judge, Gpus_AreCountedAndFaultsNamed) {
 
 TEST_F(Judge, EveryRank_NeedsItsOwnGpu) {
   EXPECT_CHECK(node_check("gpu_binding"), "not_used", "With device=cpu no rank needs one.");
+  settings.gpus_per_node = 1;
+  EXPECT_CHECK(node_check("gpu_binding"), "failed", "Ranks 0, 1, 2, 3, 4, 5, 6, 7 would have no GPU: ");
+  settings.gpus_per_node = 0;
   gpu(0, Json::array({{{"name", "GPU X"}}}));
   EXPECT_CHECK(node_check("gpu_binding"), "warning", "Ranks 0, 1, 2, 3, 4, 5, 6, 7 would have no GPU: no CUDA driver.");
   settings.gpus_per_node = 1;

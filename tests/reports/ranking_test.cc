@@ -9,6 +9,7 @@
 #include "reports/ablations.h"
 #include "result/result_file.h"
 #include "tests/reports/lines.h"
+#include "tests/support/message_of.h"
 
 namespace ttt::reports {
 namespace {
@@ -37,7 +38,7 @@ TEST(Ranking, SelfTest_IsOneLine) {
 TEST(Ranking, SeveralResults_OneTableWithLetters) {
   const NamedRun run = published("all.json");
   const std::string text = render_text(ablations({run, {"other.json", run.record}}), 140);
-  EXPECT_NE(text.find("A: 1 x AMD EPYC"), std::string::npos);
+  EXPECT_NE(text.find("A: AMD EPYC, 2 cores, "), std::string::npos);
   EXPECT_TRUE(test::line_with(text, "precision: bf16").starts_with("precision: bf16 A -34.1 %"));
 }
 
@@ -46,8 +47,15 @@ TEST(Ranking, Plot_ShowsEndsEstimateAndZero) {
   EXPECT_EQ(interval_plot({0.5, 0.25, 1}, -1, 1, 9), "    |-*--");
 }
 
-TEST(Ranking, UnknownName_NearestIsNamed) {
-  EXPECT_THROW(ablations({published("null.json")}, {.only = {"nul"}}), UsageError);
+TEST(Ranking, UnknownName_NearNameOrRemedy) {
+  const auto said = [](const std::string& name) {
+    return test::message_of<UsageError>([&] { ablations({published("null.json")}, {.only = {name}}); });
+  };
+  EXPECT_EQ(said("nul"),
+      "'nul' is no file, and no ablation of these results. The nearest is 'null'; "
+      "without a name the report shows all.");
+  EXPECT_EQ(said("zero_grad"),
+      "'zero_grad' is no file, and no ablation of these results. Without a name the report shows all.");
 }
 
 }  // namespace

@@ -296,11 +296,12 @@ Check gpu_binding(const Cluster& c, const Settings& s) {
         c.rank(without[0]).value("gpu", Json::object()).value("reason", "The CUDA driver finds no GPU.");
     const bool all = without.size() == ids.size(),
                none = c.node(0).value("gpus", Json::object()).value("devices", Json::array()).empty();
-    // a run on CPUs may be meant
-    check.status = all && none ? "not_used" : all && s.gpus_per_node == 0 ? "warning" : "failed";
+    // a run on CPUs may be meant, where none was asked for
+    const bool on_cpus = all && none && s.gpus_per_node == 0;
+    check.status = on_cpus ? "not_used" : all && s.gpus_per_node == 0 ? "warning" : "failed";
     check.facts["reason"] = reason;
-    check.sentence = all && none ? "With device=cpu no rank needs one."
-                                 : capital(c.names(without)) + " would have no GPU: " + reason;
+    check.sentence =
+        on_cpus ? "With device=cpu no rank needs one." : capital(c.names(without)) + " would have no GPU: " + reason;
     return check;
   }
   if (const auto pairs = sharing_pairs(c, [&](int a, int b) { return ids[a] == ids[b]; }); !pairs.empty()) {
