@@ -21,7 +21,7 @@ void compute() {
   float sum = 0;
   for (int round = 0; round < 20000; ++round)
     for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i] + static_cast<float>(round);
-  static volatile float kept;
+  [[maybe_unused]] static volatile float kept;
   kept = sum;
 }
 

@@ -76,10 +76,13 @@ std::string report_command(const RunRecord& r) {
 }
 
 std::string grouped_digits(std::int64_t n) {
-  std::string digits = std::to_string(n);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (n < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
+  const std::string digits = std::to_string(n);
+  std::string grouped;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > (n < 0 ? 1u : 0u) && (digits.size() - i) % 3 == 0) grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
 }
 
 }  // namespace ttt::result
