@@ -157,7 +157,8 @@ std::string apart_text(const NamedRun& first, const NamedRun& run) {
 Document accuracy(const std::vector<NamedRun>& runs, const AccuracyOptions& options) {
   Document d;
   for (const NamedRun& run : runs) {
-    d.push_back(Heading{run.name + ": " + std::string(result::verdict_name(run.record.verdict))});
+    d.push_back(Heading{
+        run.name + ": " + std::string(result::verdict_name(run.record.verdict)) + " on " + machine_text(run.record)});
     if (run.record.accuracy.empty()) d.push_back(Paragraph{"No evaluation took place."});
     else d.push_back(evaluations(run.record));
   }
@@ -185,7 +186,7 @@ static std::function<int()> declare_accuracy(CLI::App& command) {
     AccuracyOptions options;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Result files of runs; seeds of one recipe are taken together")->required();
+  add_files(command, *a, "Result files of runs; seeds of one recipe are taken together");
   command
       .add_option("--ap", a->options.thresholds,
           "AP (0 to 1) whose first reaching is asked for, beside the target; repeat it for several")
@@ -196,7 +197,7 @@ static std::function<int()> declare_accuracy(CLI::App& command) {
   add_output_options(command, a->output);
   command.footer("Example: report accuracy seed*.json --ap 0.3 --interpolate");
   return [a] {
-    const Runs all = read_all(a->files);
+    const Runs all = read_runs(*a);
     if (!all.runs.empty()) print(accuracy(all.runs, a->options), a->output);
     return all.exit_code;
   };

@@ -70,6 +70,15 @@ void add_output_options(CLI::App& command, Output& output) {
   command.add_option("--folder", output.folder, "Write each table as a CSV file into this folder")->excludes(format);
 }
 
+CLI::Option* add_files(CLI::App& command, FilesArguments& a, const std::string& what) {
+  CLI::Option* files = command.add_option("files", a.files, what)->required();
+  command
+      .add_option("--label", a.labels,
+          "What to call the machine: NAME, or FILE=NAME or FOLDER=NAME for the results of one; repeat it for several")
+      ->allow_extra_args(false);
+  return files;
+}
+
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw Error("Cannot write to standard output. Free the disk or the pipe that it goes to.");
@@ -90,15 +99,24 @@ void name_left_out(const Inputs& inputs) {
     std::fprintf(stderr, "report: left out '%s': %s\n", l.name.c_str(), l.reason.c_str());
 }
 
-Runs read_all(const std::vector<std::string>& files) {
-  Runs all;
-  for (const std::string& file : files) {
-    try {
-      all.runs.push_back({file, result::read_result(file)});
-    } catch (const Error& e) {
-      std::fprintf(stderr, "report: left out '%s': %s\n", file.c_str(), e.what());
-      all.exit_code = e.exit_code();
-    }
+Inputs read_files(const FilesArguments& a) {
+  Inputs all = read_inputs(a.files);
+  name_left_out(all);
+  std::vector<NamedRun*> runs;
+  for (ResultFile& r : all.results) runs.push_back(&r.run);
+  label_machines(runs, a.labels);
+  return all;
+}
+
+Runs read_runs(const FilesArguments& a) {
+  Inputs inputs = read_files(a);
+  Runs all{.exit_code = inputs.exit_code()};
+  for (ResultFile& r : inputs.results) all.runs.push_back(std::move(r.run));
+  for (const BenchInput& b : inputs.benches) {
+    if (std::find(a.files.begin(), a.files.end(), b.file.name) == a.files.end()) continue;  // of a folder
+    std::fprintf(
+        stderr, "report: left out '%s': It holds micro-benchmarks. 'report bench' prints them.\n", b.file.name.c_str());
+    all.exit_code = std::max(all.exit_code, 2);
   }
   return all;
 }
@@ -115,9 +133,9 @@ void leave_out(Runs& all, std::string (*reason)(const NamedRun&)) {
 
 NamedLog read_log(const std::string& file) { return {file, result::parse_mllog(result::read_text(file))}; }
 
-Mixed read_mixed(const std::vector<std::string>& files) {
+Mixed read_mixed(const FilesArguments& a) {
   Mixed all;
-  for (const std::string& file : files) {
+  for (const std::string& file : a.files) {
     try {
       const std::string text = result::read_text(file);
       if (text.find(result::kMllogToken) != std::string::npos && text.find_first_not_of(" \t\r\n") != text.find('{')) {
@@ -134,6 +152,9 @@ Mixed read_mixed(const std::vector<std::string>& files) {
       all.exit_code = e.exit_code();
     }
   }
+  std::vector<NamedRun*> runs;
+  for (NamedRun& run : all.inputs.runs) runs.push_back(&run);
+  label_machines(runs, a.labels);
   return all;
 }
 

@@ -34,21 +34,27 @@ struct Output {
   std::string folder;     // for a CSV file of each table; empty: standard output
 };
 void add_output_options(CLI::App& command, Output& output);
+
+// The files of a command, and what their machines are called.
 struct FilesArguments {
-  std::vector<std::string> files;
+  std::vector<std::string> files, labels;
   Output output;
 };
+// The files (`what` they are), which is returned, and --label.
+CLI::Option* add_files(CLI::App& command, FilesArguments& a, const std::string& what);
 
 void print(const std::string& text);
 // Throws UsageError where tables of other columns would have to share one CSV.
 void print(const Document& document, const Output& output);
 
-// A file that cannot be read is named on stderr, and the others are reported: the exit code tells.
+// A file that cannot be read is named on stderr, and the others are reported: the exit code tells. All that follow give
+// the machines their labels, and throw as read_inputs and label_machines do.
 struct Runs {
   std::vector<NamedRun> runs;
   int exit_code = 0;
 };
-Runs read_all(const std::vector<std::string>& files);
+Runs read_runs(const FilesArguments& a);
+Inputs read_files(const FilesArguments& a);
 // Names on stderr the runs for which `reason` gives one, and takes them out.
 void leave_out(Runs& all, std::string (*reason)(const NamedRun&));
 // The same where logs and published results may stand among the results of runs.
@@ -56,7 +62,7 @@ struct Mixed {
   ScoreInputs inputs;
   int exit_code = 0;
 };
-Mixed read_mixed(const std::vector<std::string>& files);
+Mixed read_mixed(const FilesArguments& a);
 // MLPerf logs alone; a file without one log line is one too: what to make of it is the rules' to say.
 NamedLog read_log(const std::string& file);
 void name_left_out(const Inputs& inputs);

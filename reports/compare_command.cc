@@ -13,11 +13,9 @@
 namespace ttt::reports {
 namespace {
 
-struct CompareArguments {
-  std::vector<std::string> files;
+struct CompareArguments : FilesArguments {
   GroupOptions options;
   std::string gate;
-  Output output;
 
   // One list of paths for each group. Without `--` every path is one, a folder with all that it holds.
   std::vector<std::vector<std::string>> groups() const {
@@ -68,6 +66,10 @@ int compare_in_groups(CompareArguments& a) {
     files.push_back(std::move(inputs.results));
   }
   name_shared(files);
+  std::vector<NamedRun*> runs;
+  for (std::vector<ResultFile>& of_group : files)
+    for (ResultFile& r : of_group) runs.push_back(&r.run);
+  label_machines(runs, a.labels);
   std::vector<Group> groups;
   for (std::vector<ResultFile>& of_group : files) {
     groups.push_back({letters(groups.size()), {}});
@@ -90,7 +92,7 @@ Document side_by_side(const std::vector<NamedRun>& runs, const GroupOptions& opt
 }
 
 int compare_pairs(const CompareArguments& a) {
-  const Mixed all = read_mixed(a.files);
+  const Mixed all = read_mixed(a);
   const bool others = !all.inputs.logs.empty() || !all.inputs.published.empty();
   Document d;
   if (!others || all.inputs.runs.size() > 1) d = side_by_side(all.inputs.runs, a.options);
@@ -104,11 +106,9 @@ int compare_pairs(const CompareArguments& a) {
 
 std::function<int()> declare_compare(CLI::App& command) {
   const auto a = std::make_shared<CompareArguments>();
-  command
-      .add_option("files", a->files,
-          "Result files; the first is what the others are compared with. Groups of files and folders stand between "
-          "--. MLPerf logs and results/published/*.json stand beside single files in a table")
-      ->required();
+  add_files(command, *a,
+      "Result files; the first is what the others are compared with. Groups of files and folders stand between --. "
+      "MLPerf logs and results/published/*.json stand beside single files in a table");
   command.add_option("--row", a->options.row, "Keys by whose values rows are made")->capture_default_str();
   command.add_option("--col", a->options.col, "Keys whose values are compared")->capture_default_str();
   command.add_option(

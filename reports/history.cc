@@ -140,24 +140,19 @@ Document history(const std::vector<NamedRun>& runs, const std::string& metric) {
 }
 
 static std::function<int()> declare_history(CLI::App& command) {
-  struct Arguments {
-    std::vector<std::string> files;
+  struct Arguments : FilesArguments {
     std::string metric = "time to target";
-    Output output;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Folders of result files, and files")->required();
+  add_files(command, *a, "Folders of result files, and files");
   command.add_option("--metric", a->metric, "What to follow: time to target, images/s, step time, ...")
       ->capture_default_str();
   add_output_options(command, a->output);
   command.footer("Example: report history results --metric 'step time'");
   return [a] {
-    Inputs inputs = read_inputs(a->files);
-    name_left_out(inputs);
-    std::vector<NamedRun> runs;
-    for (ResultFile& r : inputs.results) runs.push_back(std::move(r.run));
-    print(history(runs, a->metric), a->output);
-    return inputs.exit_code();
+    const Runs all = read_runs(*a);
+    print(history(all.runs, a->metric), a->output);
+    return all.exit_code;
   };
 }
 

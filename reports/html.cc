@@ -308,17 +308,13 @@ std::string html_page(const Inputs& inputs) {
 }
 
 static std::function<int()> declare_html(CLI::App& command) {
-  struct Arguments {
-    std::vector<std::string> files;
+  struct Arguments : FilesArguments {
     std::string out;
     bool force = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command
-      .add_option("files", a->files,
-          "Files of any mix, and folders of them: results of runs and of ablate, output of micro "
-          "--benchmark_format=json")
-      ->required();
+  add_files(command, *a,
+      "Files of any mix, and folders of them: results of runs and of ablate, output of micro --benchmark_format=json");
   command.add_option("--out", a->out, "Page to write")->required();
   command.add_flag("--force", a->force, "Replace it where it exists");
   command.footer(
@@ -328,8 +324,7 @@ static std::function<int()> declare_html(CLI::App& command) {
       "A file that was truncated or edited is left out; the page and stderr say so, and the exit code is not 0.\n\n"
       "Example: report html results micro.json --out page.html");
   return [a] {
-    const Inputs all = read_inputs(a->files);
-    name_left_out(all);
+    const Inputs all = read_files(*a);
     write_page(a->out, html_page(all), a->force);
     return all.exit_code();
   };

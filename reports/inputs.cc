@@ -84,14 +84,15 @@ Inputs read_inputs(const std::vector<std::string>& paths) {
   return all;
 }
 
-void label_machines(std::vector<NamedRun>& runs, const std::vector<std::string>& labels) {
+void label_machines(const std::vector<NamedRun*>& runs, const std::vector<std::string>& labels) {
   for (const std::string& label : labels) {
     const std::size_t equals = label.find('=');
     const std::string path = equals == std::string::npos ? "" : label.substr(0, equals);
     bool found = false;
-    for (NamedRun& run : runs) {
-      if (!path.empty() && run.name != path && !run.name.starts_with(path.ends_with('/') ? path : path + "/")) continue;
-      run.record.system["label"] = equals == std::string::npos ? label : label.substr(equals + 1);
+    for (NamedRun* run : runs) {
+      if (!path.empty() && run->name != path && !run->name.starts_with(path.ends_with('/') ? path : path + "/"))
+        continue;
+      run->record.system["label"] = equals == std::string::npos ? label : label.substr(equals + 1);
       found = true;
     }
     if (!found)

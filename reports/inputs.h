@@ -43,6 +43,6 @@ Inputs read_inputs(const std::vector<std::string>& paths);
 
 // Gives machines names of the user's: "TEXT" for all runs, "FILE=TEXT" or "FOLDER=TEXT" for some. Throws UsageError for
 // a file or a folder that is none of the runs'.
-void label_machines(std::vector<NamedRun>& runs, const std::vector<std::string>& labels);
+void label_machines(const std::vector<NamedRun*>& runs, const std::vector<std::string>& labels);
 
 }  // namespace ttt::reports

@@ -168,26 +168,15 @@ Table table_of(const std::vector<Machine>& machines) {
 }
 
 std::function<int()> declare_machines(CLI::App& command) {
-  struct Arguments : FilesArguments {
-    std::vector<std::string> labels;
-  };
-  const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Result files of two or more machines, and folders of them")->required();
-  command
-      .add_option("--label", a->labels,
-          "FILE=NAME or FOLDER=NAME: what to call the machine whose results these are; repeat it for several")
-      ->allow_extra_args(false);
+  const auto a = std::make_shared<FilesArguments>();
+  add_files(command, *a, "Result files of two or more machines, and folders of them");
   add_output_options(command, a->output);
   command.footer(
       "Example: report machines results\n         report machines mine theirs --label \"mine=EPYC 7B13, 2 cores\"");
   return [a] {
-    const Inputs all = read_inputs(a->files);
-    name_left_out(all);
-    std::vector<NamedRun> runs;
-    for (const ResultFile& r : all.results) runs.push_back(r.run);
-    label_machines(runs, a->labels);
-    print(machines(runs), a->output);
-    return all.exit_code();
+    const Runs all = read_runs(*a);
+    print(machines(all.runs), a->output);
+    return all.exit_code;
   };
 }
 

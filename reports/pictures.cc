@@ -197,24 +197,20 @@ std::vector<Picture> pictures(const std::vector<NamedRun>& runs) {
 }
 
 static std::function<int()> declare_pictures(CLI::App& command) {
-  struct Arguments {
-    std::vector<std::string> files;
+  struct Arguments : FilesArguments {
     std::string out;
     bool force = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Results of runs to a target and of ablate, and folders of them")->required();
+  add_files(command, *a, "Results of runs to a target and of ablate, and folders of them");
   command.add_option("--out", a->out, "Folder for time_to_target.svg and techniques.svg")->required();
   command.add_flag("--force", a->force, "Replace them where they exist");
   command.footer("Example: report pictures results --out docs/pictures --force");
   return [a] {
-    const Inputs all = read_inputs(a->files);
-    name_left_out(all);
-    std::vector<NamedRun> runs;
-    for (const ResultFile& r : all.results) runs.push_back(r.run);
+    const Runs all = read_runs(*a);
     std::filesystem::create_directories(a->out);
-    for (const Picture& p : pictures(runs)) write_page(a->out + "/" + p.name + ".svg", p.svg, a->force);
-    return all.exit_code();
+    for (const Picture& p : pictures(all.runs)) write_page(a->out + "/" + p.name + ".svg", p.svg, a->force);
+    return all.exit_code;
   };
 }
 

@@ -52,7 +52,7 @@ std::string counts_text(const Ranking& ranking, std::size_t i) {
   for (const auto& n : ranking.all.not_measured) none += n.result == i ? n.comparisons.size() : 0;
   std::string text;
   for (const auto& [n, what] :
-      {std::pair{faster, "faster"}, {slower, "slower"}, {alike, "no difference shown"}, {none, "not measured"}})
+      {std::pair{faster, "faster"}, {slower, "slower"}, {alike, "no difference shown"}, {none, "not run"}})
     if (n > 0) text += (text.empty() ? ": " : ", ") + std::to_string(n) + " " + what;
   return text;
 }

@@ -26,19 +26,12 @@ std::string text_at(const Json& object, const char* key, const std::string& miss
   return it->is_string() ? it->get<std::string>() : plain_text(*it);
 }
 
-std::string processor_text(const result::RunRecord& r) {
-  if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
-  const auto nodes = r.system.find("nodes");
-  if (nodes == r.system.end() || !nodes->is_array() || nodes->empty()) return "-";
-  return std::to_string(nodes->size()) + " x " + text_at((*nodes)[0], "cpu");
-}
-
 std::string ranks_text(const result::RunRecord& r) {
   const std::string ranks = text_at(r.system, "world_size");
   return ranks + (ranks == "1" ? " rank" : " ranks");
 }
 
-std::string system_text(const result::RunRecord& r) { return processor_text(r) + ", " + ranks_text(r); }
+std::string system_text(const result::RunRecord& r) { return machine_text(r) + ", " + ranks_text(r); }
 
 std::string machine_text(const result::RunRecord& r) {
   if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;

@@ -14,10 +14,8 @@ std::string plain_text(const result::Json& value, bool nested = false);
 // A member as text; `missing` where it is not there.
 std::string text_at(const result::Json& object, const char* key, const std::string& missing = "-");
 
-// "2 x Intel(R) Xeon(R) Processor": nodes and their processor
-std::string processor_text(const result::RunRecord& record);
 std::string ranks_text(const result::RunRecord& record);   // "2 ranks"
-std::string system_text(const result::RunRecord& record);  // processor and ranks
+std::string system_text(const result::RunRecord& record);  // machine and ranks
 // "AMD EPYC, 2 cores": the label that the user gave, or nodes, processor, cores of a node and GPUs.
 std::string machine_text(const result::RunRecord& record);
 std::string commit_text(const result::RunRecord& record);  // ten digits, and whether the tree had changes

@@ -20,6 +20,7 @@ using result::RunRecord;
 struct Size {
   std::int64_t ranks = 0, nodes = 0, global_batch = 0;  // nodes: 0 where unknown
   std::int64_t with_target = 0;
+  std::string machine;                   // of its first run
   std::vector<double> images_per_s;      // of training, one number for each run
   std::vector<double> time_to_target_s;  // of the runs that reached their target
   std::vector<double> epochs, epoch_s;   // of those of them that know the number of training images
@@ -76,6 +77,7 @@ std::map<std::int64_t, Size> by_ranks(const std::vector<NamedRun>& runs) {
       throw UsageError("Runs with " + std::to_string(ranks) + " ranks have global batches of " +
                        std::to_string(s.global_batch) + " and " + std::to_string(batch) + " ('" + run.name +
                        "'). Name runs of one of them.");
+    if (s.machine.empty()) s.machine = machine_text(r);
     s.ranks = ranks, s.global_batch = batch, s.nodes = std::max(s.nodes, nodes_of(r));
     s.images_per_s.push_back(training_rate(r).value_or(0));
     const TimeFactors f = time_factors(r);
@@ -178,7 +180,7 @@ Document scaling(const std::vector<NamedRun>& runs, const std::vector<std::strin
   const std::map<std::int64_t, Size> sizes = by_ranks(runs);
   Document d = {Heading{kind_of(sizes)},
       Paragraph{precision_text(sizes) + " Ratios are to " + std::to_string(sizes.begin()->first) +
-                (sizes.begin()->first == 1 ? " rank." : " ranks.")}};
+                (sizes.begin()->first == 1 ? " rank of " : " ranks of ") + sizes.begin()->second.machine + "."}};
   d.push_back(throughput(sizes));
   if (std::any_of(sizes.begin(), sizes.end(), [](const auto& s) { return !s.second.time_to_target_s.empty(); })) {
     d.push_back(Heading{"Time to target"});
@@ -197,17 +199,15 @@ static std::function<int()> declare_scaling(CLI::App& command) {
     std::vector<std::string> allowed;
   };
   const auto a = std::make_shared<Arguments>();
-  command
-      .add_option("files", a->files,
-          "Result files of runs with different numbers of ranks, several seeds of each where there are any")
-      ->required();
+  add_files(
+      command, *a, "Result files of runs with different numbers of ranks, several seeds of each where there are any");
   command
       .add_option("--allow", a->allowed, "Key of a recipe that may differ (train.schedule.lr); repeat it for several")
       ->allow_extra_args(false);
   add_output_options(command, a->output);
   command.footer("Example: report scaling 1_rank.json 2_ranks.json 4_ranks.json --allow train.schedule.lr");
   return [a] {
-    const Runs all = read_all(a->files);
+    const Runs all = read_runs(*a);
     print(scaling(all.runs, a->allowed), a->output);
     return all.exit_code;
   };

@@ -218,11 +218,9 @@ Document beside_published(const ScoreInputs& in) {
 
 static std::function<int()> declare_score(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command
-      .add_option("files", a->files,
-          "Results of runs to a target, or MLPerf logs, five or more of each system; results/published/*.json "
-          "stands beside them")
-      ->required();
+  add_files(command, *a,
+      "Results of runs to a target, or MLPerf logs, five or more of each system; results/published/*.json stands "
+      "beside them");
   add_output_options(command, a->output);
   command.footer(
       "The score is MLPerf's: the mean time to target of five runs without the fastest and the slowest. One of the "
@@ -236,7 +234,7 @@ static std::function<int()> declare_score(CLI::App& command) {
       "         report score result_*.txt\n"
       "         report score mine/*.json results/published/mlperf_v3.0_maskrcnn.json");
   return [a] {
-    const Mixed all = read_mixed(a->files);
+    const Mixed all = read_mixed(*a);
     print(score(all.inputs), a->output);
     return all.exit_code;
   };

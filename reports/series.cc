@@ -39,7 +39,7 @@ std::string apart_text(const RunRecord& a, const RunRecord& b) {
   const auto both = [](const char* key, const std::string& x, const std::string& y) {
     return std::string(key) + ": " + x + " against " + y;
   };
-  if (processor_text(a) != processor_text(b)) return both("system.nodes", processor_text(a), processor_text(b));
+  if (machine_text(a) != machine_text(b)) return both("system.nodes", machine_text(a), machine_text(b));
   const std::string ranks_a = text_at(a.system, "world_size"), ranks_b = text_at(b.system, "world_size");
   if (ranks_a != ranks_b) return both("system.world_size", ranks_a, ranks_b);
   if (commit_text(a) != commit_text(b)) return both("provenance.commit", commit_text(a), commit_text(b));

@@ -40,8 +40,8 @@ std::string counted(const Json& object, const char* key, const std::string& noun
 void add_verdict(const RunRecord& r, Document& d) {
   d.push_back(Heading{result::verdict_title(r.verdict) + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
-                        counted(r.system, "world_size", "rank") + " on " + counted(r.system, "nodes", "node") +
-                        ", started " + text_at(r.provenance, "started_at") + "."});
+                        counted(r.system, "world_size", "rank") + " on " + machine_text(r) + ", started " +
+                        text_at(r.provenance, "started_at") + "."});
 }
 
 void add_factors(const RunRecord& r, Document& d) {
@@ -277,16 +277,14 @@ Document show_run(const RunRecord& record) {
 }
 
 static std::function<int()> declare_show(CLI::App& command) {
-  struct Arguments {
-    std::string file;
-    Output output;
-  };
-  const auto a = std::make_shared<Arguments>();
-  command.add_option("file", a->file, "Result file of a run")->required();
+  const auto a = std::make_shared<FilesArguments>();
+  add_files(command, *a, "Result file of a run")->expected(1);
   add_output_options(command, a->output);
   command.footer("Example: report show results/run.json");
   return [a] {
-    print(show_run(result::read_result(a->file)), a->output);
+    NamedRun run{a->files[0], result::read_result(a->files[0])};
+    label_machines({&run}, a->labels);
+    print(show_run(run.record), a->output);
     return 0;
   };
 }

@@ -137,7 +137,7 @@ Table identity(const std::vector<Side>& sides) {
     for (const NamedRun* run : side.runs) {
       const RunRecord& r = run->record;
       const Values row = {run->name, std::string(result::verdict_name(r.verdict)), text_at(r.system, "world_size"),
-          processor_text(r), text_at(r.provenance, "commit").substr(0, 10),
+          machine_text(r), text_at(r.provenance, "commit").substr(0, 10),
           r.recipe.name + (side.runs.size() == 1 ? " " + r.recipe.sha256.substr(0, 12) : "")};
       for (std::size_t c = 0; c < row.size(); ++c)
         if (std::find(columns[c].begin(), columns[c].end(), row[c]) == columns[c].end()) columns[c].push_back(row[c]);

@@ -238,11 +238,11 @@ Document telemetry(const std::vector<NamedRun>& runs) {
 
 static std::function<int()> declare_telemetry(CLI::App& command) {
   const auto a = std::make_shared<FilesArguments>();
-  command.add_option("files", a->files, "Result files of runs with train.telemetry.folder")->required();
+  add_files(command, *a, "Result files of runs with train.telemetry.folder");
   add_output_options(command, a->output);
   command.footer("Example: report telemetry run.json");
   return [a] {
-    Runs all = read_all(a->files);
+    Runs all = read_runs(*a);
     leave_out(all, why_no_telemetry);
     if (!all.runs.empty()) print(telemetry(all.runs), a->output);
     return all.exit_code;

@@ -201,7 +201,7 @@ static std::function<int()> declare_timeline(CLI::App& command) {
     bool force = false;
   };
   const auto a = std::make_shared<Arguments>();
-  command.add_option("files", a->files, "Result files of runs with train.trace_steps")->required();
+  add_files(command, *a, "Result files of runs with train.trace_steps");
   command.add_option("--out", a->out,
       "Write the spans of all files there, in Chrome's trace event format: open it in ui.perfetto.dev "
       "or chrome://tracing");
@@ -213,7 +213,7 @@ static std::function<int()> declare_timeline(CLI::App& command) {
       throw UsageError(
           "--format and --width are of the printed report; --out writes a file for trace viewers in its one format. "
           "Leave out either.");
-    Runs all = read_all(a->files);
+    Runs all = read_runs(*a);
     leave_out(all, why_no_trace);
     if (all.runs.empty()) return all.exit_code;
     if (a->out.empty()) {

@@ -318,11 +318,12 @@ TEST(Machines, Published_XeonIsFasterByRuns) {
 
 TEST(Machines, Labels_NameFilesFoldersAndAll) {
   std::vector<NamedRun> runs = {{"a/1.json", on(kAlpha)}, {"a/b/2.json", on(kAlpha)}, {"c.json", on(kAlpha)}};
-  label_machines(runs, {"all", "a=folder", "c.json=file"});
+  const std::vector<NamedRun*> pointers = {&runs[0], &runs[1], &runs[2]};
+  label_machines(pointers, {"all", "a=folder", "c.json=file"});
   EXPECT_EQ(runs[0].record.system["label"], "folder");
   EXPECT_EQ(runs[1].record.system["label"], "folder");
   EXPECT_EQ(runs[2].record.system["label"], "file");
-  EXPECT_THROW(label_machines(runs, {"x=y"}), UsageError);
+  EXPECT_THROW(label_machines(pointers, {"x=y"}), UsageError);
 }
 
 }  // namespace

@@ -120,6 +120,36 @@ TEST_F(ReportProgram, Refusals_OneSentenceAndRemedy) {
   expect(base + "cut.json " + base + "cut.json", 2, "report --help");
 }
 
+// Whatever names a machine takes the user's name of it.
+TEST_F(ReportProgram, Label_NamesMachineInEveryReport) {
+  const std::string results = TTT_SOURCE_DIR "/results/", mine = results + "xeon-avx512-2cores",
+                    runs = mine + "/2026-11-21_ttt_maskrcnn_6fedf12611/", page = (folder_ / "p").string(),
+                    other = results + "epyc-avx512-2cores/2026-11-25_ttt_maskrcnn_56d4b83/";
+  const std::string label = " --width 200 --label '" + mine + "=Rack 7'";
+  for (const std::string& command :
+      {"show " + runs + "1.json", "compare " + runs + "1.json " + other + "1.json", "compare " + runs + " -- " + other,
+          "compare " + runs + "1.json " + results + "published/mlperf_v3.0_maskrcnn.json",
+          "machines " + runs + " " + other, "history " + runs, "score " + runs + "1.json " + runs + "2.json",
+          "accuracy " + runs + "1.json", "ablations " + mine + "/2026-11-22_ablate_90efab6"}) {
+    const auto r = report(command + label);
+    EXPECT_NE(r.output.find("Rack 7"), std::string::npos) << command << "\n" << r.output;
+  }
+  RunRecord small = toy_record();
+  small.system["world_size"] = 1, small.built["global_batch"] = 2;
+  RunRecord large = small;
+  large.system["world_size"] = 2;
+  result::write_result(folder_ / "1.json", small), result::write_result(folder_ / "2.json", large);
+  EXPECT_NE(report("scaling " + (folder_ / "1.json").string() + " " + (folder_ / "2.json").string() + " --label X9")
+                .output.find("1 rank of X9."),
+      std::string::npos);
+  const std::string as_page = " --label '" + mine + "=Rack 7' --out " + page;
+  ASSERT_EQ(report("html " + runs + as_page + ".html").status, 0);
+  ASSERT_EQ(report("pictures " + runs + " " + other + as_page).status, 0);
+  for (const std::string& file : {page + ".html", page + "/time_to_target.svg"})
+    EXPECT_NE(test::read_text(file).find("Rack 7"), std::string::npos) << file;
+  EXPECT_EQ(report("machines " + runs + " " + other + " --label elsewhere=X").status, 2);
+}
+
 TEST_F(ReportProgram, EveryCommandHasAnExample) {
   const std::string all = report("--help").output;
   for (const char* command : {"show", "ablations", "compare", "machines", "score", "bench", "html", "scaling",
@@ -142,6 +172,7 @@ TEST_F(ReportProgram, RunWithoutTrace_TimelineContinues) {
   result::write_result(base + "none.json", toy_record());
   result::write_result(base + "ended.json", ended);
   result::write_result(base + "first.json", traced);
+  traced.run_id = "another";
   result::write_result(base + "second.json", traced);
   const auto r = report("timeline --width 300 " + base + "none.json " + base + "ended.json " + base + "first.json " +
                         base + "second.json");

@@ -112,7 +112,7 @@ TEST(Metrics, GpusAreShownWithTheirEnergy) {
   EXPECT_EQ(render_text(show_run(r), 200).find("Toy GPU"), std::string::npos);
   r.health.gpus = test::toy_gpus();
   std::string text = render_text(show_run(r), 200);
-  EXPECT_EQ(line_with(text, "Toy GPU"),
+  EXPECT_EQ(line_with(text, "  Toy GPU"),
       "0 Toy GPU 512 (300 to 700) W 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB "
       "heat (hardware) in 25 % of the looks");
   EXPECT_EQ(line_with(text, "energy per image"), "energy per image 400 J");
@@ -120,7 +120,7 @@ TEST(Metrics, GpusAreShownWithTheirEnergy) {
   // What the driver did not tell is not zero.
   r.health.gpus->energy_j.reset(), r.health.gpus->ranks[0].power_w.reset(), r.health.gpus->ranks[0].slowed_by.clear();
   text = render_text(show_run(r), 200);
-  EXPECT_EQ(line_with(text, "Toy GPU"),
+  EXPECT_EQ(line_with(text, "  Toy GPU"),
       "0 Toy GPU - 1950 (1845 to 1980) MHz 97 (90 to 100) % 61 (40 to 67) C 40 (1 to 50) GB nothing");
   EXPECT_EQ(text.find("energy"), std::string::npos);
 }
