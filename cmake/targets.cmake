@@ -55,6 +55,17 @@ elseif(TTT_SANITIZE MATCHES "thread")
   list(APPEND ttt_test_environment TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/sanitizers/tsan.supp)
 endif()
 
+# ttt_mpi_environment(variable ranks): the environment of a test of so many ranks, beside ttt_test_environment. The
+# search for leaks stops all threads of an ending process, and now and then crashes in it ("Tracer caught signal 11")
+# where eight processes share two cores. Fewer ranks run the same code.
+function(ttt_mpi_environment variable ranks)
+  set(environment ${ttt_mpi_test_environment})
+  if(environment AND ranks GREATER 3)
+    string(APPEND environment ":detect_leaks=0")
+  endif()
+  set(${variable} ${environment} PARENT_SCOPE)
+endfunction()
+
 # ttt_time_limit(variable): multiplies a test's limit in seconds by 6 with sanitizers. A program takes two to four times
 # as long with them, and scripts/test gives it only the cores that other tests leave.
 function(ttt_time_limit variable)
@@ -115,12 +126,7 @@ function(ttt_test name)
   set(command $<TARGET_FILE:${name}> ${arg_ARGS})
   if(arg_RANKS)
     set(command ${MPIEXEC_EXECUTABLE} --oversubscribe --timeout ${arg_TIMEOUT} -n ${arg_RANKS} ${command})
-    set(environment ${ttt_mpi_test_environment})
-    # The search for leaks stops all threads of an ending process, and now and then crashes in it ("Tracer caught signal
-    # 11") where eight processes share two cores. Fewer ranks run the same code.
-    if(environment AND arg_RANKS GREATER 3)
-      string(APPEND environment ":detect_leaks=0")
-    endif()
+    ttt_mpi_environment(environment ${arg_RANKS})
   endif()
   add_test(NAME ${name} COMMAND ${command})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
