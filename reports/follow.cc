@@ -165,7 +165,8 @@ Remaining remaining(const RunRecord& r) {
   Remaining left;
   const double images = train_images_of(r), batch = static_cast<double>(global_batch_of(r));
   const double epochs = setting(r, "/train/epochs"), max_steps = setting(r, "/train/max_steps"),
-               interval = setting(r, "/train/eval_every_epochs");
+               rare = setting(r, "/train/eval_every_epochs"), near = setting(r, "/train/eval_near_every_epochs"),
+               interval = near > 0 ? std::min(rare, near) : rare;  // the estimate is "at most"
   if (images <= 0 || batch <= 0 || epochs <= 0) return left;
   const bool wrap = r.recipe.settings.value(Json::json_pointer("/data/last_batch"), std::string()) == "wrap";
   const double per_epoch = wrap ? std::ceil(images / batch) : std::floor(images / batch);

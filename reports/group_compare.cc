@@ -49,7 +49,7 @@ static void add_mixtures(const Grid& g, const std::vector<std::string>& ignored,
 // The metric of the first line: what was asked for, else the first of these that all columns have.
 static std::string leading_metric(const Grid& g, const std::string& asked) {
   if (!asked.empty()) return asked;
-  for (const char* metric : {"time to target", "baseline step", "step time"})
+  for (const char* metric : {"time to crossing", "time to target", "baseline step", "step time"})
     if (g.has_everywhere(metric)) return metric;
   for (const Line& line : g.lines)
     if (line.everywhere()) return line.metric;

@@ -91,13 +91,15 @@ Named named(const Inputs& inputs) {
 
 Document overview(const std::vector<NamedRun>& runs) {
   if (runs.empty()) return {};
-  Table t{.header = {"result", "system", "time to target", "epochs to target", "images/s of a step", "verdict"},
+  Table t{.header = {"result", "system", "time to target", "epochs to target", "epochs to crossing",
+              "images/s of a step", "verdict"},
       .right = {false, false, true, true, true, false}};
   for (const NamedRun& run : runs) {
     const TimeFactors f = time_factors(run.record);
     const std::vector<double> rates = step_rates(run.record);
     t.rows.push_back({run.name, system_text(run.record), f.reached ? seconds(f.time_to_target_s) : Cell("not reached"),
         f.reached && f.epochs > 0 ? number("%.2f", f.epochs) : Cell("-"),
+        f.crossing ? number("%.2f", f.crossing->epochs.estimate) : Cell("-"),
         rates.empty() ? Cell("-") : number("%.2f", median(rates)),
         std::string(result::verdict_name(run.record.verdict))});
   }

@@ -203,13 +203,22 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   const auto member = [](double TimeFactors::*value) {
     return [value](const RunRecord& r) { return time_factors(r).*value; };
   };
+  const auto crosses = [](const RunRecord* r) { return time_factors(*r).crossing.has_value(); };
+  const bool crossing =
+      std::all_of(a.passed.begin(), a.passed.end(), crosses) && std::all_of(b.passed.begin(), b.passed.end(), crosses);
+  const std::string what = crossing ? "time to crossing" : "time to target";
   std::vector<Factor> speed;
-  if (const Factor* f = add(speed, "time to target", member(&TimeFactors::time_to_target_s))) pair.speed = *f;
-  pair.work = "time to target, " + std::to_string(a.passed.size()) + " runs against " + std::to_string(b.passed.size());
+  if (const Factor* f =
+          add(speed, what, member(crossing ? &TimeFactors::time_to_crossing_s : &TimeFactors::time_to_target_s)))
+    pair.speed = *f;
+  pair.work = what + ", " + std::to_string(a.passed.size()) + " runs against " + std::to_string(b.passed.size());
   for (const RunRecord* r : a.passed) pair.days_of_first.insert(day_of(*r));
   for (const RunRecord* r : b.passed) pair.days_of_other.insert(day_of(*r));
   if (!pair.names.empty()) pair.by_baselines = speed_by_baselines(a, b, pair.names);
-  add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
+  if (crossing)
+    add(pair.factors, "epochs to crossing",
+        [](const RunRecord& r) { return time_factors(r).crossing->epochs.estimate; });
+  else add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
   add(pair.factors, "time per epoch", member(&TimeFactors::epoch_s));
   add(pair.factors, "evaluation", member(&TimeFactors::evaluation_s));
   add(pair.factors, "start-up", member(&TimeFactors::startup_s));

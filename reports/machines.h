@@ -15,7 +15,7 @@ namespace ttt::reports {
 
 // How many times as fast, as much or as few the first of two machines is: above 1 in its favour.
 struct Factor {
-  std::string name;  // "time to target", "backward", "memory_copy"
+  std::string name;  // "time to crossing", "backward", "memory_copy"
   Interval times;
   bool is_interval = false;  // of 95 %; else the ends are the least and the greatest single ratio
   double share = 0;          // of a phase: of the sum of the changes of all phases

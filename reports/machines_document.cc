@@ -32,9 +32,9 @@ std::string answer(const Machine& a, const Machine& b, const MachinePair& pair) 
 std::string disagreement(const Machine& a, const Machine& b, const MachinePair& pair) {
   const auto apart = [](const Interval& x, const Interval& y) { return x.low > y.high || y.low > x.high; };
   if (!pair.by_baselines || !apart(pair.speed->times, pair.by_baselines->times)) return "";
-  const std::string both = "Two kinds of work disagree. By time to target " + speed_text(a.name, b.name, *pair.speed) +
-                           "; by " + std::to_string(pair.names.size()) + " baselines of ablations " +
-                           speed_text(a.name, b.name, *pair.by_baselines) + ". ";
+  const std::string both = "Two kinds of work disagree. By " + pair.speed->name + " " +
+                           speed_text(a.name, b.name, *pair.speed) + "; by " + std::to_string(pair.names.size()) +
+                           " baselines of ablations " + speed_text(a.name, b.name, *pair.by_baselines) + ". ";
   const auto epoch = std::find_if(
       pair.factors.begin(), pair.factors.end(), [](const Factor& f) { return f.name == "time per epoch"; });
   if (epoch != pair.factors.end() && !apart(epoch->times, pair.by_baselines->times))
@@ -60,7 +60,7 @@ void add_reasons(const std::string& to, const MachinePair& pair, std::vector<std
     if (f.share >= 0.05 && is_shown(*pair.speed))
       phases.push_back(spaced(f.name) + fixed(" %.0f %% (%.2fx)", 100 * f.share, f.times.estimate));
   for (const Factor& f : pair.peaks) (is_shown(f) ? peaks : alike).push_back(times_text(f));
-  add("Factors of time to target", factors);
+  add("Factors of " + (pair.speed ? pair.speed->name : "time"), factors);
   add("Of the difference of a step's time", phases);
   add("Largest differences", peaks);
   add("No difference shown", alike);

@@ -28,6 +28,16 @@ std::string target_text(const result::Metrics& target) {
   return "Target: " + text + " in one evaluation.";
 }
 
+std::string crossing_text(const result::Crossing& c) {
+  const std::string met =
+      result::metric_title(c.metric) + " met the target at " + fixed("%.2f epochs", c.epochs.estimate);
+  if (!c.has_interval)
+    return "Between the last evaluation below and the next one, " + met +
+           ". An interval takes evaluations that are closer together: train.eval_near_every_epochs.";
+  return "The trend of " + met + fixed(" (%.2f to %.2f, 95 %% interval), ", c.epochs.low, c.epochs.high) +
+         fixed("through %d evaluations that scatter by %.3f.", c.evaluations, c.noise);
+}
+
 double epochs_of(const result::RunRecord& r, const result::Evaluation& e) {
   const double images = train_images_of(r);
   return images > 0 ? static_cast<double>(e.images) / images : static_cast<double>(e.epoch);

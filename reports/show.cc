@@ -52,6 +52,8 @@ void add_factors(const RunRecord& r, Document& d) {
   const auto add = [&](Label name, double s) { t.add(name, {seconds(s), share(s)}); };
   if (f.epochs > 0) {
     t.add(f.reached ? Label("epochs to target") : Label("epochs trained"), {number("%.2f", f.epochs), ""});
+    t.add(f.reached ? Label("samples to target") : Label("samples trained"),
+        {number("%.0f", std::round(f.epochs * train_images_of(r))), ""});
     t.add("x time per epoch", {seconds(f.epoch_s), ""});
   }
   const bool sampled = r.steps.size() > 0 || !r.accuracy.empty();  // without any sample these are unknown, not zero
@@ -63,10 +65,12 @@ void add_factors(const RunRecord& r, Document& d) {
   add("+ start-up", f.startup_s);
   add_sampled("+ unaccounted", f.unaccounted_s);
   add(f.reached ? Label("= time to target") : Label("= time without target"), f.time_to_target_s);
+  if (f.crossing) add("time to crossing", f.time_to_crossing_s);
   add("+ after the run", f.after_s);
   add("= total by the clock", f.total_s);
   d.push_back(Heading{f.reached ? "Time to target" : "Time (the target was not reached)"});
   d.push_back(std::move(t));
+  if (f.crossing) d.push_back(Paragraph{crossing_text(*f.crossing)});
   if (sampled && !f.adds_up())
     d.push_back(
         Paragraph{"The factors do not add up to the clock: " + seconds(f.unaccounted_s).text + " (" +

@@ -56,7 +56,8 @@ void train_to_target(const Ablation& ablation, const train::Recipe& recipe, cons
       .expectation = ablation.expectation,
       .baseline = ablation.variants[0].name,
       .target = base.workload->target(base.train.targets),
-      .eval_every_epochs = base.train.eval_every_epochs};
+      .eval_every_epochs =
+          base.train.eval_near_every_epochs > 0 ? base.train.eval_near_every_epochs : base.train.eval_every_epochs};
   for (std::int64_t i = 0; i < ablation.convergence.seeds; ++i)
     for (const Variant& variant : ablation.variants) {
       train::Recipe one = base;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "core/text.h"
 #include "result/time_factors.h"
@@ -17,7 +18,14 @@ void add_training(const RunRecord& r, std::vector<Figure>& all) {
   if (r.verdict == Verdict::kPassed && reaching_evaluation(r)) {
     const TimeFactors f = time_factors(r);
     all.push_back({"time_to_target", f.time_to_target_s, "s"});
-    if (f.epochs > 0) all.push_back({"epochs_to_target", f.epochs, "epochs"});
+    if (f.epochs > 0) {
+      all.push_back({"epochs_to_target", f.epochs, "epochs"});
+      all.push_back({"samples_to_target", std::round(f.epochs * train_images_of(r)), "images"});
+    }
+    if (f.crossing) {
+      all.push_back({"time_to_crossing", f.time_to_crossing_s, "s"});
+      all.push_back({"epochs_to_crossing", f.crossing->epochs.estimate, "epochs"});
+    }
   }
   if (const auto rate = training_rate(r)) all.push_back({"images_per_second", *rate, "images/s"});
   if (r.accuracy.empty() || !r.target) return;

@@ -55,6 +55,8 @@ TimeFactors time_factors(const RunRecord& r) {
   if (train_images_of(r) > 0 && images > 0) {
     f.epochs = images / train_images_of(r);
     f.epoch_s = f.training_s / f.epochs;
+    f.crossing = crossing(r);
+    if (f.crossing) f.time_to_crossing_s = f.time_to_target_s + (f.crossing->epochs.estimate - f.epochs) * f.epoch_s;
   }
   return f;
 }

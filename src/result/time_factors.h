@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "result/crossing.h"
 #include "result/run_record.h"
 
 namespace ttt::result {
@@ -23,6 +24,9 @@ struct TimeFactors {
   double total_s = 0;
   double time_to_target_s = 0;
   double unaccounted_s = 0;
+  // Between evaluations (result/crossing.h). Nothing where the target was not reached or no crossing is known.
+  std::optional<Crossing> crossing;
+  double time_to_crossing_s = 0;  // time to target, with the training between the two added or taken off
 
   // Beyond this the sum does not explain the total: see METRICS.md for the reason of the bound.
   bool adds_up() const;

@@ -40,6 +40,10 @@ struct TrainSettings : TrainConfig {
     v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit",
         between(0, 1e9));
     v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", between(1e-3, 1e6));
+    v("eval_near_every_epochs", s.eval_near_every_epochs,
+        "epochs between evaluations near the target, which tell between epochs when it was met; 0: as far from it",
+        between(0, 1e6));
+    v("eval_near", s.eval_near, "share of each target from which on the accuracy is near it", between(0, 1));
     v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", between(1, 4096));
     v("eval_overlap", s.eval_overlap,
         "training continues while a thread of rank 0 computes AP from an evaluation's detections; a run that has "

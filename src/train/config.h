@@ -19,6 +19,7 @@ struct TrainConfig {
   std::int64_t epochs = 26;
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
+  double eval_near_every_epochs = 0, eval_near = 0.7;
   bool eval_overlap = false;
   result::AnyGroup targets;  // the workload's
   bool copy_stream = true;

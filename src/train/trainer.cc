@@ -31,8 +31,8 @@ Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = config.epochs * steps_per_epoch;
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
-  eval_interval_ =
-      std::max<std::int64_t>(1, std::llround(config.eval_every_epochs * static_cast<double>(steps_per_epoch)));
+  evaluations_ =
+      EvaluationPlan::of(config.eval_every_epochs, config.eval_near_every_epochs, config.eval_near, steps_per_epoch);
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
   if (loop_.step() > total_steps_)
     throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " +
@@ -183,7 +183,7 @@ std::optional<Ending> Trainer::evaluate_where_due() {
 
 bool Trainer::evaluation_is_due() const {
   const std::int64_t step = loop_.step();
-  return config_.max_steps == 0 && step > 0 && (step % eval_interval_ == 0 || step == total_steps_) &&
+  return config_.max_steps == 0 && step > 0 && (evaluations_.due(step, last_, parts_.target) || step == total_steps_) &&
          !(last_ && last_->step == step);
 }
 

@@ -10,6 +10,7 @@
 #include "comm/communicator.h"
 #include "result/run_recorder.h"
 #include "train/config.h"
+#include "train/evaluation_plan.h"
 #include "train/listener.h"
 #include "train/step_loop.h"
 
@@ -82,7 +83,8 @@ class Trainer {
   comm::Communicator& control_;
   Observer observer_;
   StepLoop loop_;
-  std::int64_t steps_per_epoch_ = 0, total_steps_ = 0, eval_interval_ = 0;
+  std::int64_t steps_per_epoch_ = 0, total_steps_ = 0;
+  EvaluationPlan evaluations_;
   std::int64_t images_ = 0;
   std::vector<result::StepSample> open_;  // steps taken whose losses are not on the host yet
   std::optional<OpenEvaluation> evaluation_;

@@ -92,6 +92,7 @@ TEST(ClosedRules, EachIsBrokenByItself) {
       {"quality_target", [](Recipe& r) { r.train.targets.as<eval::DetectionTargets>().target_box_ap = 0.376; }},
       {"quality_target", [](Recipe& r) { r.train.targets.as<eval::DetectionTargets>().target_mask_ap = 0.35; }},
       {"evaluation", [](Recipe& r) { r.train.eval_every_epochs = 0.5; }},
+      {"evaluation", [](Recipe& r) { r.train.eval_near_every_epochs = 0.5; }},
       {"evaluation", [](Recipe& r) { r.train.max_steps = 10; }},
       {"gradients", [](Recipe& r) { r.train.reducer.kind = "none"; }},
       {"seed", [](Recipe& r) { r.mlperf.draw_seed = false; }},

@@ -229,11 +229,11 @@ TEST(Gate, MissingNumbers_FailOrRefuse) {
   groups[1].runs[0].record.verdict = result::Verdict::kNotConverged;
   const GroupComparison missing = compare_groups(groups, {.gate = 0.03});
   EXPECT_FALSE(missing.passed);
-  EXPECT_NE(first_line(missing.document).find(" 1 of 4 runs of B has no time to target and does not count."),
+  EXPECT_NE(first_line(missing.document).find(" 1 of 4 runs of B has no time to crossing and does not count."),
       std::string::npos)
       << first_line(missing.document);
   EXPECT_EQ(
-      std::get<Paragraph>(missing.document[1]).text, "Gate of 3 %: failed. 1 of 4 runs of B has no time to target.");
+      std::get<Paragraph>(missing.document[1]).text, "Gate of 3 %: failed. 1 of 4 runs of B has no time to crossing.");
   EXPECT_NE(test::message_of([&] {
     compare_groups(groups, {.filter = ".unit:evaluation", .metric = "step time"});
   }).find("No run has the metric 'step time'. There are: evaluation."),

@@ -120,10 +120,10 @@ TEST(Machines, Trained_OrderFactorsAndCause) {
   for (const Made& m : {kGamma, kAlpha, kBeta})
     for (NamedRun& run : trained(m, 5)) runs.push_back(std::move(run));
   const MachineFacts facts = machine_facts(runs);
-  expect_known(facts, "time to target, 5 runs against 5");
+  expect_known(facts, "time to crossing, 5 runs against 5");
   EXPECT_TRUE(facts.pairs[0].speed->is_interval);
   for (const MachinePair& pair : facts.pairs) {
-    EXPECT_EQ(pair.factors[0].name, "epochs to target");
+    EXPECT_EQ(pair.factors[0].name, "epochs to crossing");
     EXPECT_DOUBLE_EQ(pair.factors[0].times.estimate, 1);
   }
   std::reverse(runs.begin(), runs.end());
@@ -148,7 +148,7 @@ TEST(Machines, FewRuns_RangeInsteadOfInterval) {
   runs.insert(runs.end(), others.begin(), others.end());
   const MachineFacts facts = machine_facts(runs);
   EXPECT_FALSE(facts.pairs[0].speed->is_interval);
-  EXPECT_NE(facts.answers[0].find("least to greatest ratio), by time to target, 3 runs against 1"), std::string::npos)
+  EXPECT_NE(facts.answers[0].find("least to greatest ratio), by time to crossing, 3 runs against 1"), std::string::npos)
       << facts.answers[0];
 }
 
@@ -198,9 +198,9 @@ TEST(Machines, WorksDisagree_IsSaidFirst) {
   const std::vector<NamedRun> runs = contradiction();
   const Document d = machines(runs);
   EXPECT_TRUE(std::get<Paragraph>(d[0]).text.starts_with("Alpha is 2.00 times as fast as Beta ("));
-  EXPECT_NE(std::get<Paragraph>(d[0]).text.find("by time to target, 5 runs against 5"), std::string::npos);
+  EXPECT_NE(std::get<Paragraph>(d[0]).text.find("by time to crossing, 5 runs against 5"), std::string::npos);
   const std::string caution = std::get<Paragraph>(d[1]).text;
-  for (const char* part : {"! Two kinds of work disagree. By time to target Alpha is 2.00 times as fast as Beta (",
+  for (const char* part : {"! Two kinds of work disagree. By time to crossing Alpha is 2.00 times as fast as Beta (",
            "by 8 baselines of ablations Beta is 2.00 times as fast as Alpha (", "another host, or a busy one",
            "Alpha trained on 2026-03-01 and timed baselines on 2026-03-02", "Run ttt_maskrcnn and ablate --all again"})
     EXPECT_NE(caution.find(part), std::string::npos) << part << " in: " << caution;
@@ -289,8 +289,8 @@ TEST(Machines, CommonRanks_AreCompared) {
       facts.cautions.end());
 }
 
-// numpy over the files: medians of time to target 139.36 and 95.197 s; the geometric mean of the 20 whole steps of both
-// files all.json 1.373, the other way. README: bf16 34.1 % (32.6 to 35.7).
+// numpy.interp over the files: medians of time to crossing 134.115 and 87.771 s. The geometric mean of the 20 whole
+// steps of both files all.json is 1.373, the other way. README: bf16 34.1 % (32.6 to 35.7).
 TEST(Machines, Published_XeonIsFasterByRuns) {
   std::vector<NamedRun> runs;
   const Inputs inputs =
@@ -304,7 +304,7 @@ TEST(Machines, Published_XeonIsFasterByRuns) {
   EXPECT_EQ(facts.machines[1].passed.size(), 5u);
   const MachinePair& pair = facts.pairs[0];
   ASSERT_TRUE(pair.speed && pair.by_baselines);
-  EXPECT_NEAR(pair.speed->times.estimate, 139.36 / 95.197, 0.01);
+  EXPECT_NEAR(pair.speed->times.estimate, 134.115 / 87.771, 0.01);
   EXPECT_NEAR(1 / pair.by_baselines->times.estimate, 1.373, 0.02);
   EXPECT_FALSE(facts.disagreements.empty());
   EXPECT_NEAR(facts.machines[1].bf16->estimate, -0.341, 0.0005);

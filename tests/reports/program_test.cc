@@ -64,7 +64,7 @@ TEST_F(ReportProgram, Gate_ExitCodeTells) {
   const std::string a = (folder_ / "a").string(), b = (folder_ / "b").string();
   const auto failed = report("compare " + a + "/*.json -- " + b + "/*.json --gate 3%");
   EXPECT_EQ(failed.status, 1) << failed.output;
-  EXPECT_TRUE(failed.output.starts_with("A is 1.25 times as fast as B (time to target 8.000 s -> 10.000 s, 95 % "))
+  EXPECT_TRUE(failed.output.starts_with("A is 1.26 times as fast as B (time to crossing 7.667 s -> 9.667 s, 95 % "))
       << failed.output;
   EXPECT_NE(failed.output.find("Gate of 3 %: failed."), std::string::npos);
   EXPECT_EQ(report("compare " + a + " " + b + " --gate 30%").status, 0);

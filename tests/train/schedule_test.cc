@@ -3,6 +3,7 @@
 #include "eval/mask_rcnn.h"
 #include "run/recipe.h"
 #include "tests/support/message_of.h"
+#include "train/evaluation_plan.h"
 #include "train/schedules/step_decay.h"
 
 namespace ttt::train {
@@ -17,6 +18,26 @@ TEST(Schedule, WarmUp_ThenHoldThenDecay) {
   EXPECT_DOUBLE_EQ(s.lr(20), 0.1);
   EXPECT_DOUBLE_EQ(s.lr(21), 0.05);
   EXPECT_DOUBLE_EQ(s.lr(31), 0.025);
+}
+
+// 10 steps an epoch: every 5 steps, and every second one once both metrics have 0.6 of 0.5.
+TEST(EvaluationPlan, OftenNearTheTarget) {
+  const result::Metrics target = {{"bbox_ap", 0.5}, {"segm_ap", 0.5}};
+  const auto due = [&](const EvaluationPlan& plan, const std::optional<result::Evaluation>& last) {
+    std::string steps;
+    for (int step = 1; step <= 10; ++step)
+      if (plan.due(step, last, target)) steps += std::to_string(step) + " ";
+    return steps;
+  };
+  const auto evaluated = [](double box, double mask) {
+    return result::Evaluation{.metrics = {{"bbox.AP", box}, {"segm.AP", mask}}};
+  };
+  const EvaluationPlan plan = EvaluationPlan::of(0.5, 0.2, 0.6, 10);
+  EXPECT_EQ(due(plan, std::nullopt), "5 10 ");
+  EXPECT_EQ(due(plan, evaluated(0.4, 0.29)), "5 10 ");
+  EXPECT_EQ(due(plan, evaluated(0.4, 0.31)), "2 4 5 6 8 10 ");
+  EXPECT_EQ(due(EvaluationPlan::of(0.5, 0, 0.6, 10), evaluated(0.4, 0.4)), "5 10 ");
+  EXPECT_EQ(EvaluationPlan::of(0.001, 0, 1, 10).every, 1);
 }
 
 TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
