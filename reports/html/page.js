@@ -200,13 +200,15 @@ function curve(svg, width, plot) {
   return bottom + 2 * LINE + 10;
 }
 
-const PAPER = 1000;  // pixels at most that are made as wide as a sheet, for letters that can be read
+const PAPER = 1200;  // pixels that are made as wide as a sheet, for letters that can be read; two plots share it
 const KINDS = { curve, stack, violin, forest, caterpillar };
 const PLOTS = JSON.parse(document.getElementById("plots").textContent);
 
-// At the width that the plot has now; one in a closed fold is drawn when the fold opens.
-function draw(box, most) {
-  const width = Math.min(Math.round(box.clientWidth), most);
+// At the width that the plot has now, or on paper, whatever the window's; one in a closed fold is drawn when the fold
+// opens.
+function draw(box, printed) {
+  const alone = box.closest("figure").matches(".forest, :only-child");
+  const width = box.clientWidth && printed ? PAPER / (alone ? 1 : 2) : Math.round(box.clientWidth);
   if (!width || box.dataset.width === String(width)) return;
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), plot = PLOTS[box.dataset.plot];
   svg.setAttribute("font-family", "system-ui, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif");
@@ -215,7 +217,7 @@ function draw(box, most) {
   box.dataset.width = width;
 }
 
-function drawAll(most = Infinity) { document.querySelectorAll("[data-plot]").forEach((box) => draw(box, most)); }
+function drawAll(printed = false) { document.querySelectorAll("[data-plot]").forEach((box) => draw(box, printed)); }
 
 function save(blob, name) {
   const link = document.createElement("a");
@@ -347,7 +349,7 @@ async function start() {
   drawAll();
   document.querySelectorAll("figure").forEach(offerSvg);
   addEventListener("resize", () => drawAll());
-  addEventListener("beforeprint", () => drawAll(PAPER));
+  addEventListener("beforeprint", () => drawAll(true));
   addEventListener("afterprint", () => drawAll());
   document.addEventListener("toggle", () => drawAll(), true);
   document.getElementById("filter").addEventListener("input", (e) => filterBy(e.target.value));

@@ -372,6 +372,22 @@ TEST(Browser, OpenPage_CutsNothing) {
           << width;
 }
 
+// The folds are closed. The narrow layout of the plots would take five sheets.
+TEST(Browser, Printed_ThreeSheets) {
+  TTT_NEED_CHROMIUM();
+  TempFolder folder;
+  test::write_text(folder / "page.html", html_page(published()));
+  const auto printed =
+      test::run_command("timeout 90 " + test::chromium() +
+                        " --headless=new --no-sandbox --disable-gpu --user-data-dir=" + (folder / "profile").string() +
+                        " --no-pdf-header-footer --print-to-pdf=" + (folder / "page.pdf").string() + " file://" +
+                        (folder / "page.html").string() + " 2>&1");
+  ASSERT_EQ(printed.status, 0) << printed.output;
+  const std::string pdf = test::read_text(folder / "page.pdf"), mark = "/Count ";
+  ASSERT_NE(pdf.find(mark), std::string::npos);
+  EXPECT_LE(std::stoi(pdf.substr(pdf.find(mark) + mark.size(), 4)), 3);
+}
+
 TEST(Browser, SvgOfAPlot_StandsAlone) {
   TTT_NEED_CHROMIUM();
   const std::string answer = in_frame(html_page(inputs()), 1000,
