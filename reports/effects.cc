@@ -124,16 +124,16 @@ class EffectTable {
     std::vector<std::string> lines;
     for (const bool whole_steps : {true, false}) {
       std::vector<const Comparison*> alike, different;
-      double widest = 0;
+      std::vector<const Technique*> marks;
       for (const EffectRow& row : rows_) {
         if (row.first().whole_step != whole_steps) continue;
         (row.is_alike() ? alike : different).push_back(row.first().comparison);
         for (const Technique* t : row.marks)
-          if (t && row.is_alike()) widest = std::max({widest, -t->effect.low, t->effect.high});
+          if (t && row.is_alike()) marks.push_back(t);
       }
       if (alike.empty()) continue;
       lines.push_back(std::string("No difference shown in a") + (whole_steps ? " training step" : "n operation alone") +
-                      fixed(", all intervals within %.1f %%: ", 100 * widest) + folded_names(alike, different) + ".");
+                      ", " + widths_text(marks) + ": " + folded_names(alike, different) + ".");
     }
     std::map<std::string, std::vector<const Comparison*>> by_reason;
     for (const result::NotMeasured& n : all_.not_measured)

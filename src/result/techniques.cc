@@ -272,6 +272,17 @@ std::string folded_names(const std::vector<const Comparison*>& rows, const std::
   return joined(sorted);
 }
 
+std::string widths_text(const std::vector<const Technique*>& alike) {
+  double widest = 0;
+  std::size_t disturbed = 0;
+  for (const Technique* t : alike)
+    if (t->disturbed) ++disturbed;
+    else widest = std::max({widest, -t->effect.low, t->effect.high});
+  if (disturbed == alike.size()) return "all disturbed";
+  return (disturbed > 0 ? "intervals but for disturbed ones" : "all intervals") +
+         fixed(" within +-%.1f %%", 100 * widest);
+}
+
 std::string advice_text(const std::vector<Advice>& all) {
   std::vector<std::string> parts;
   for (const Advice& a : all)
@@ -300,11 +311,9 @@ std::string place_text(const Technique& t) {
 std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
   std::vector<Remark> out;
   const auto shown = rows_of(all.ranked, result), alike = rows_of(all.alike, result);
-  double widest = 0;
-  for (const Technique* t : alike) widest = std::max({widest, -t->effect.low, t->effect.high});
   if (!alike.empty())
-    out.push_back({"no difference shown", fixed("all intervals within +-%.1f %%: ", 100 * widest) +
-                                              folded_names(comparisons_of(alike), comparisons_of(shown))});
+    out.push_back({"no difference shown",
+        widths_text(alike) + ": " + folded_names(comparisons_of(alike), comparisons_of(shown))});
   for (const NotMeasured& n : all.not_measured)
     if (n.result == result) {
       auto others = comparisons_of(shown);

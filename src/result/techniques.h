@@ -93,6 +93,8 @@ std::string advice_text(const std::vector<Advice>& all);
 
 // Names of rows: an ablation stands for its rows where none of `others` is of it.
 std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others);
+// "all intervals within +-2.1 %" of rows without a shown difference; disturbed ones are wide, and do not count.
+std::string widths_text(const std::vector<const Technique*>& alike);
 
 // One line about several rows: what it is about, and what there is to say.
 struct Remark {

@@ -185,5 +185,14 @@ TEST(Disturbance, Noise_NamedBeyondTheOrdinary) {
   EXPECT_EQ(said("clock_mhz", 2500, 2600), "builds differ by 10 %. Repeat when quiet.");
 }
 
+TEST(Techniques, Widths_LeaveOutDisturbed) {
+  Technique quiet, other, wide;
+  quiet.effect = {0, -0.01, 0.021}, other.effect = {0, -0.005, 0.005}, wide.effect = {0, -1.5, 0.5};
+  wide.disturbed = true;
+  EXPECT_EQ(widths_text({&quiet, &other}), "all intervals within +-2.1 %");
+  EXPECT_EQ(widths_text({&quiet, &wide}), "intervals but for disturbed ones within +-2.1 %");
+  EXPECT_EQ(widths_text({&wide}), "all disturbed");
+}
+
 }  // namespace
 }  // namespace ttt::result
