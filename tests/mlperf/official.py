@@ -355,7 +355,8 @@ KEEPS = [
     "data.last_batch=wrap", "model.rpn.post_nms_train=1000", "train.schedule.decay_steps=144000,192000",
     "train.target_box_ap=0.377", "train.target_mask_ap=0.339", "train.optimizer.bias_lr_factor=2",
     "train.optimizer.decay_bias=false", "mlperf.draw_seed=true", "mlperf.division=closed",
-    "mlperf.organisation=example", "mlperf.platform=two ranks", "train.eval_overlap=true"
+    "mlperf.organisation=example", "mlperf.platform=two ranks", "train.eval_overlap=true",
+    "train.eval_near_every_epochs=0"
 ]
 
 
