@@ -47,9 +47,10 @@ Settings settings_of(const RunRecord& r) {
 
 Settings defaults_of(const RunRecord& r) {
   Settings defaults = settings_of(r);
-  for (const Json& c : r.recipe.changes)
-    if (const auto known = defaults.find(text_at(c, "key")); known != defaults.end() && c.contains("default"))
-      known->second = c.at("default");
+  for (const Json* changes : {&r.recipe.changes, &r.recipe.against_defaults})
+    for (const Json& c : *changes)
+      if (const auto known = defaults.find(text_at(c, "key")); known != defaults.end() && c.contains("default"))
+        known->second = c.at("default");
   return defaults;
 }
 

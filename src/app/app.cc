@@ -168,6 +168,7 @@ class Session {
       r.recipe.name = options_.recipe.empty() ? app_.recipe : options_.recipe;
       r.recipe.settings = result::fields_json(table_);
       r.recipe.changes = result::fields_changed(base_, table_);
+      r.recipe.against_defaults = result::fields_changed(app_.defaults, table_);
       r.recipe.sha256 = result::fields_sha256(table_);
     });
     const std::vector<std::string> nodes = launch_.gather(result::dump(result::json_of(result::this_node()), -1));

@@ -159,14 +159,14 @@ struct Clocks {
   }
 };
 
-struct SettingChange {  // of RecipeRecord::changes
+struct SettingChange {  // of RecipeRecord::changes and against_defaults
   std::string key;
   std::optional<Anything> before;
   Anything value;
 
   template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
     v("key", c.key, "");
-    v.optional("default", c.before, "of the recipe; absent where it has no such key");
+    v.optional("default", c.before, "what it was set against; absent where that has no such key");
     v("value", c.value, "");
   }
 };
@@ -175,13 +175,18 @@ struct SettingChange {  // of RecipeRecord::changes
 struct RecipeRecord {
   std::string name;                // of the recipe: a file's name or "default"
   Json settings = Json::object();  // fields_json()
-  Json changes = Json::array();    // fields_changed() against the program's defaults
+  Json changes = Json::array();    // fields_changed() by the command line, against the recipe
   std::string sha256;              // fields_sha256()
+  // fields_changed() by recipe and command line, against the program's defaults. A program without such a key behaved
+  // as the default does. Empty in results of programs that did not record it.
+  Json against_defaults = Json::array();
 
   template <class Self, class Visitor> static void fields(Self& r, Visitor&& v) {
     v("name", r.name, "a file's name or default");
     v("sha256", r.sha256, "of the settings", matching(kSha256Pattern));
-    v.template described<std::vector<SettingChange>>("changes", r.changes, "against the program's defaults");
+    v.template described<std::vector<SettingChange>>("changes", r.changes, "by the command line, against the recipe");
+    v.template later_described<std::vector<SettingChange>>(
+        "against_defaults", r.against_defaults, "by recipe and command line, against the program's defaults");
     v("settings", r.settings, "as they were resolved");
   }
 };

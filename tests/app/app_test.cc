@@ -165,7 +165,10 @@ TEST_F(App, EmbeddedRecipe_IsReadByName) {
   EXPECT_EQ(record().recipe.name, "quick");
   EXPECT_EQ(record().recipe.settings.at("steps"), 2);
   // What the command line changed, not what the recipe says.
-  EXPECT_EQ(record().recipe.changes, result::Json::parse(R"([{"key": "seed", "default": 1, "value": 3}])"));
+  const std::string seed = R"({"key": "seed", "default": 1, "value": 3})";
+  EXPECT_EQ(record().recipe.changes, result::Json::parse("[" + seed + "]"));
+  EXPECT_EQ(record().recipe.against_defaults,
+      result::Json::parse("[" + seed + R"(, {"key": "steps", "default": 8, "value": 2}])"));
 }
 
 TEST_F(App, HelpAndVersionEndWithZero) {

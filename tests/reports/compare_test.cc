@@ -66,6 +66,16 @@ TEST(Compare, AbsentKeys_HaveTheirDefaults) {
       "! B was made before 3 keys existed (data.transform, data.workers, \u2026): their defaults are assumed.");
 }
 
+// A's recipe itself sets a key that B's program did not have: B ran with the program's default of it.
+TEST(Compare, AbsentRecipeKey_ProgramsDefault) {
+  std::vector<NamedRun> runs = two_runs();
+  for (NamedRun& run : runs) run.record.recipe.changes = result::Json::array();
+  runs[0].record.recipe.settings["train"]["eval_near"] = 0.25;
+  runs[0].record.recipe.against_defaults = {{{"key", "train.eval_near"}, {"default", 0}, {"value", 0.25}}};
+  const std::string text = render_text(compare(runs), 200);
+  EXPECT_EQ(line_with(text, "differ in"), "! A and B differ in train.eval_near: 0.25 against 0.") << text;
+}
+
 // Older programs wrote 0 for what they chose themselves; what they built tells.
 TEST(Compare, ChosenSettings_AreWhatWasBuilt) {
   std::vector<NamedRun> runs = two_runs();

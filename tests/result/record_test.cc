@@ -66,8 +66,8 @@ TEST(RunRecord, MissingOrWrongMember_IsNamed) {
 // Calls `with` for every number, word and list of a result that is declared, not described by a part itself.
 void for_each_value(
     const Json& node, const Json::json_pointer& at, const std::function<void(Json::json_pointer)>& with) {
-  static const std::set<std::string> kFree = {
-      "provenance", "system", "settings", "changes", "built", "data", "facts", "value", "changed", "ranks"};
+  static const std::set<std::string> kFree = {"provenance", "system", "settings", "changes", "against_defaults",
+      "built", "data", "facts", "value", "changed", "ranks"};
   if (node.is_object())
     for (const auto& [key, child] : node.items())
       if (!kFree.contains(key) && key != "schema_version") for_each_value(child, at / key, with);

@@ -57,7 +57,7 @@ def refuses_mutations(validator, result):
         "libraries.libfoo.runtime", "default", "convergence", "interrupted", "resumes", "checkpoints", "clocks.lost_s",
         "events", "mlperf", "clocks.mlperf_s", "clocks.dawnbench_s", "injected", "health", "health.replica_checks",
         "health.stragglers", "health.watchdog", "health.gpus", "health.gpus.energy_j", "health.gpus.joules_per_image",
-        "health.profile"
+        "health.profile", "recipe.against_defaults"
     }
     # of a comparison: absent from results of earlier programs
     since_1 = {"setting", "design", "factors", "counters", "noise"}
