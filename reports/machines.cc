@@ -203,7 +203,7 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   const auto member = [](double TimeFactors::*value) {
     return [value](const RunRecord& r) { return time_factors(r).*value; };
   };
-  const auto crosses = [](const RunRecord* r) { return time_factors(*r).crossing.has_value(); };
+  const auto crosses = [](const RunRecord* r) { return epochs_to_crossing(*r) > 0; };
   const bool crossing =
       std::all_of(a.passed.begin(), a.passed.end(), crosses) && std::all_of(b.passed.begin(), b.passed.end(), crosses);
   const std::string what = crossing ? "time to crossing" : "time to target";
@@ -215,9 +215,7 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   for (const RunRecord* r : a.passed) pair.days_of_first.insert(day_of(*r));
   for (const RunRecord* r : b.passed) pair.days_of_other.insert(day_of(*r));
   if (!pair.names.empty()) pair.by_baselines = speed_by_baselines(a, b, pair.names);
-  if (crossing)
-    add(pair.factors, "epochs to crossing",
-        [](const RunRecord& r) { return time_factors(r).crossing->epochs.estimate; });
+  if (crossing) add(pair.factors, "epochs to crossing", epochs_to_crossing);
   else add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
   add(pair.factors, "time per epoch", member(&TimeFactors::epoch_s));
   add(pair.factors, "evaluation", member(&TimeFactors::evaluation_s));

@@ -28,6 +28,11 @@ std::string target_text(const result::Metrics& target) {
   return "Target: " + text + " in one evaluation.";
 }
 
+double epochs_to_crossing(const result::RunRecord& r) {
+  const TimeFactors f = time_factors(r);
+  return f.crossing ? f.crossing->epochs.estimate : 0;
+}
+
 std::string crossing_text(const result::Crossing& c) {
   const std::string met =
       result::metric_title(c.metric) + " met the target at " + fixed("%.2f epochs", c.epochs.estimate);

@@ -36,6 +36,7 @@ std::vector<double> step_rates(const result::RunRecord& record);
 double epochs_of(const result::RunRecord& record, const result::Evaluation& evaluation);
 // The run's metrics that stand for it: of each group the first `of_group`, and those without a group.
 std::vector<std::string> headline_metrics(const result::RunRecord& record, std::size_t of_group = 1);
+double epochs_to_crossing(const result::RunRecord& record);  // 0 where it is not known
 // "The trend of mask AP met the target at 3.66 epochs (3.58 to 3.74, 95 % interval, through 16 evaluations that scatter
 // by 0.012)."
 std::string crossing_text(const result::Crossing& crossing);

@@ -20,14 +20,7 @@ double median_or_none(const std::vector<double>& values) { return values.empty()
 
 constexpr RunMetric kRunMetrics[] = {
     {.name = "epochs to target", .label = "epochs [to target]", .form = "%.2f", .value = factor<&TimeFactors::epochs>},
-    {.name = "epochs to crossing",
-        .label = "epochs to crossing",
-        .form = "%.3f",
-        .value =
-            [](const RunRecord& r) {
-              const TimeFactors f = time_factors(r);
-              return f.crossing ? f.crossing->epochs.estimate : 0;
-            }},
+    {.name = "epochs to crossing", .label = "epochs to crossing", .form = "%.3f", .value = epochs_to_crossing},
     {.name = "time per epoch", .label = "x time per epoch [s]", .form = "%.3f", .value = factor<&TimeFactors::epoch_s>},
     {.name = "training", .label = "= training [s]", .form = "%.3f", .value = factor<&TimeFactors::training_s>},
     {.name = "evaluation", .label = "evaluation [s]", .form = "%.3f", .value = factor<&TimeFactors::evaluation_s>},

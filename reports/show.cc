@@ -29,11 +29,10 @@ Json member_or_empty(const Json& object, const char* key) {
   return it == object.end() ? Json::array() : *it;
 }
 
-// "2 ranks" of a number or a list; what is missing is not taken for 0 or 1.
+// "2 ranks"; what is missing is not taken for 0 or 1.
 std::string counted(const Json& object, const char* key, const std::string& noun) {
   const auto it = object.find(key);
   if (it != object.end() && it->is_number_integer()) return counted(it->get<std::int64_t>(), noun);
-  if (it != object.end() && it->is_array() && !it->empty()) return counted(it->size(), noun);
   return "an unknown number of " + noun + "s";
 }
 
@@ -52,8 +51,7 @@ void add_factors(const RunRecord& r, Document& d) {
   const auto add = [&](Label name, double s) { t.add(name, {seconds(s), share(s)}); };
   if (f.epochs > 0) {
     t.add(f.reached ? Label("epochs to target") : Label("epochs trained"), {number("%.2f", f.epochs), ""});
-    t.add(f.reached ? Label("samples to target") : Label("samples trained"),
-        {number("%.0f", std::round(f.epochs * train_images_of(r))), ""});
+    t.add(f.reached ? Label("samples to target") : Label("samples trained"), {number("%.0f", f.images), ""});
     t.add("x time per epoch", {seconds(f.epoch_s), ""});
   }
   const bool sampled = r.steps.size() > 0 || !r.accuracy.empty();  // without any sample these are unknown, not zero

@@ -21,7 +21,7 @@ result::Training train_once(
     try {
       return trainer.run();
     } catch (const Interrupted&) {  // whose remedy is a checkpoint, which a comparison has not
-      throw Interrupted(kInterrupted);
+      throw Interrupted(kInterruptedSentence);
     }
   };
   const train::Ending ending = train();

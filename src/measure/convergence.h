@@ -7,7 +7,7 @@
 namespace ttt::ablations {
 
 // How a measurement ends after a signal.
-inline constexpr const char* kInterrupted = "Interrupted. What was measured until then is in the result.";
+inline constexpr const char* kInterruptedSentence = "Interrupted. What was measured until then is in the result.";
 
 // From the recipe's seed on, so many; every variant with each, in turns, so that a machine that drifts costs all alike.
 // Each training ends at the target of the ablation's recipe or at its last epoch. Collective. Throws Interrupted after

@@ -269,7 +269,7 @@ void run_plan(const Plan& plan, const AblateRecipe& recipe, const comm::World& w
       listener.say(result::row_name(row) + " against " + row.baseline + ": " +
                    (row.status == "measured" ? effect_text(row) : row.status + ", " + row.reason));
     listener.row(row);
-    if (row.samples.stopped == "interrupted") throw Interrupted(kInterrupted);
+    if (row.samples.stopped == "interrupted") throw Interrupted(kInterruptedSentence);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "result/time_factors.h"  // of which a crossing is one: reaching_evaluation, train_images_of
+#include "result/time_factors.h"
 
 namespace ttt::result {
 namespace {

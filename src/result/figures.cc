@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 
 #include "core/text.h"
 #include "result/time_factors.h"
@@ -20,7 +19,7 @@ void add_training(const RunRecord& r, std::vector<Figure>& all) {
     all.push_back({"time_to_target", f.time_to_target_s, "s"});
     if (f.epochs > 0) {
       all.push_back({"epochs_to_target", f.epochs, "epochs"});
-      all.push_back({"samples_to_target", std::round(f.epochs * train_images_of(r)), "images"});
+      all.push_back({"samples_to_target", f.images, "images"});
     }
     if (f.crossing) {
       all.push_back({"time_to_crossing", f.time_to_crossing_s, "s"});

@@ -33,11 +33,10 @@ TimeFactors time_factors(const RunRecord& r) {
   const std::optional<Evaluation> end = reaching_evaluation(r);
   f.reached = end.has_value();
   std::vector<double> steps, evaluations;
-  double images = 0;
   for (std::size_t i = 0; i < r.steps.size(); ++i) {
     if (end && r.steps.step[i] >= end->step) continue;
     steps.push_back(r.steps.step_s[i]);
-    images += static_cast<double>(r.steps.images[i]);
+    f.images += static_cast<double>(r.steps.images[i]);
   }
   for (const Evaluation& e : r.accuracy)
     if (!end || e.step <= end->step) evaluations.push_back(e.duration_s);
@@ -52,8 +51,8 @@ TimeFactors time_factors(const RunRecord& r) {
   f.time_to_target_s = r.clocks.init_s + (end ? end->wall_s : r.clocks.run_s);
   f.after_s = f.total_s - f.time_to_target_s;
   f.unaccounted_s = f.time_to_target_s - (f.startup_s + f.training_s + f.evaluation_s + f.checkpoint_s + f.lost_s);
-  if (train_images_of(r) > 0 && images > 0) {
-    f.epochs = images / train_images_of(r);
+  if (train_images_of(r) > 0 && f.images > 0) {
+    f.epochs = f.images / train_images_of(r);
     f.epoch_s = f.training_s / f.epochs;
     f.crossing = crossing(r);
     if (f.crossing) f.time_to_crossing_s = f.time_to_target_s + (f.crossing->epochs.estimate - f.epochs) * f.epoch_s;

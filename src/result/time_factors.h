@@ -13,6 +13,7 @@ namespace ttt::result {
 // of one by the other.
 struct TimeFactors {
   bool reached = false;   // factors up to the evaluation that reached the target; else of the whole run
+  double images = 0;      // of the steps
   double epochs = 0;      // passes over the training images; 0 where their number is unknown
   double epoch_s = 0;     // training_s / epochs; 0 where unknown
   double startup_s = 0;   // clocks.init_s

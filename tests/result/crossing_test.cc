@@ -67,7 +67,8 @@ TEST(Crossing, WhatIsNotKnown_IsNothing) {
 
 // The noise and the slope of the published default runs (deviation 0.013, 0.08 an epoch near four epochs), evaluated
 // eight times an epoch. A run ends at an evaluation that the noise favoured. That may cost the interval some of its
-// 95 %: 90 % of 400 are required. One run's estimate is required to be within 2 %.
+// 95 %: 90 % of 400 are required. One run's estimate is to have a deviation of 2 %. The mean of 400 then has 0.1 %, and
+// a bias of five of these is seen.
 TEST(Crossing, NoisyRuns_IntervalHoldsTheTruth) {
   Stream random(random_bits(1, Purpose::kTest, 21));
   const auto noise = [&] {
@@ -92,7 +93,7 @@ TEST(Crossing, NoisyRuns_IntervalHoldsTheTruth) {
   EXPECT_GE(held, known * 90 / 100);
   const auto deviation = [&](double s, double b) { return std::sqrt(s / known - (b / known) * (b / known)); };
   EXPECT_LT(deviation(squares, bias), 0.02);
-  EXPECT_LT(std::abs(bias / known), 0.015);
+  EXPECT_LT(std::abs(bias / known), 0.005);
   EXPECT_LT(deviation(squares, bias), deviation(rule_squares, rule_bias));
 }
 
