@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/statistics.h"
@@ -24,7 +25,8 @@ using result::Json;
 
 // Okabe and Ito's palette, which colour-blind readers tell apart.
 constexpr std::array<const char*, 6> kPalette = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
-constexpr double kWidth = 1040, kRowHeight = 26, kEffectWidth = 165;
+constexpr double kWidth = 1040, kRowHeight = 26, kEffectWidth = 165, kLine = 14;
+constexpr std::size_t kNameLetters = 26, kHeadLetters = 20;  // of a machine on one line, at a bar and over a column
 constexpr const char *kMuted = "#666666", *kTitle = "font-size='16' font-weight='bold'";
 
 // An SVG that grows by elements. Coordinates are pixels from the upper left corner.
@@ -59,6 +61,17 @@ class Drawing {
   template <class... Args> void add(const char* pattern, Args... args) { body_ += fixed(pattern, args...) + "\n"; }
   std::string body_;
 };
+
+// On lines of at most so many letters, but for a word that has more.
+std::vector<std::string> wrapped(const std::string& name, std::size_t letters) {
+  std::vector<std::string> lines = {""};
+  std::istringstream words(name);
+  for (std::string word; words >> word;) {
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > letters) lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
 
 // Values to pixels.
 struct Axis {
@@ -118,7 +131,10 @@ Picture time_picture(const std::vector<Machine>& machines) {
   std::set<std::size_t> shown;  // parts that are not 0
   double y = kTop + 8;
   for (const Machine& m : machines) {
-    d.text(kLeft - 10, y + 18, "end", "#000000", m.name);
+    const std::vector<std::string> names = wrapped(m.name, kNameLetters);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      d.text(kLeft - 10, y + 18 + kLine * (static_cast<double>(i) - 0.5 * static_cast<double>(names.size() - 1)), "end",
+          "#000000", names[i]);
     double x = 0;
     for (std::size_t i = 0; !m.passed.empty() && i < std::size(kParts); ++i) {
       const double s = median(of_runs(m, kParts[i].member));
@@ -175,9 +191,13 @@ Picture technique_picture(const Json& forest) {
   draw_grid(d, axis, kTop, bottom, "%+.0f %%");
   d.text(axis.at(0) - 8, kTop - 22, "end", kMuted, "← faster");
   d.text(axis.at(0) + 8, kTop - 22, "start", kMuted, "slower →");
-  for (std::size_t m = 0; m < machines.size(); ++m)
-    d.text(axis.right + 24 + kEffectWidth * static_cast<double>(m), kTop - 6, "start", kPalette[m % kPalette.size()],
-        machines[m].get<std::string>(), "font-weight='bold'");
+  for (std::size_t m = 0; m < machines.size(); ++m) {
+    const std::vector<std::string> names = wrapped(machines[m].get<std::string>(), kHeadLetters);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      d.text(axis.right + 24 + kEffectWidth * static_cast<double>(m),
+          kTop - 6 - kLine * static_cast<double>(names.size() - 1 - i), "start", kPalette[m % kPalette.size()],
+          names[i], "font-weight='bold'");
+  }
   for (std::size_t i = 0; i < rows.size(); ++i)
     draw_row(d, rows[i], axis, kTop + kRowHeight * (static_cast<double>(i) + 0.5));
   return {"techniques", d.svg(title, bottom + 16)};

@@ -72,11 +72,11 @@ const mark = (svg, i, x, y, more = {}) => MARKS[i % MARKS.length](svg, x, y, { f
 function legend(svg, width, entries) {
   let x = 4, y = LINE;
   for (const { name, sample } of entries) {
-    const size = 24 + textWidth(name);
+    const lines = wrap(name, width - 28), size = 24 + widest(lines);
     if (x > 4 && x + size > width) x = 4, y += LINE + 3;
     sample(x + 8, y - 4);
-    write(svg, x + 20, y, name);
-    x += size + 12;
+    lines.forEach((text, i) => write(svg, x + 20, y + i * LINE, text));
+    x += size + 12, y += (lines.length - 1) * LINE;
   }
   return entries.length ? y + 8 : 0;
 }
@@ -86,7 +86,8 @@ function drawRows(svg, width, plot, { names, columns = [], band, domain, log, fo
   const LEAST = 220, wide = columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
   const beside = Math.min(0.36 * width, widest(names)) + 16, narrow = beside + wide.reduce((a, b) => a + b, 14 + ends) + LEAST > width;
   const sizes = narrow ? [] : wide, left = narrow ? 12 : beside, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
-  const x = scaleOf(domain, [left, right], { log }), first = top + 2 * LINE + 8, grid = add(svg, "g", {});
+  const titles = sizes.map((size, k) => wrap(columns[k].title, size - 18)), rise = LINE * Math.max(0, ...titles.map((t) => t.length - 2));
+  const x = scaleOf(domain, [left, right], { log }), first = top + rise + 2 * LINE + 8, grid = add(svg, "g", {});
   let y = first;
   names.forEach((name, i) => {
     const texts = narrow ? [...wrap(name, width - 24), ...columns.filter((c) => c.texts[i]).flatMap((c) => wrap(`${c.title ? c.title + ": " : ""}${c.texts[i]}`, width - 24))] : wrap(name, left - 12);
@@ -100,7 +101,10 @@ function drawRows(svg, width, plot, { names, columns = [], band, domain, log, fo
     y += height;
   });
   let at = right + 14 + ends;
-  sizes.forEach((size, k) => { write(svg, at, first - 6, columns[k].title, { "font-weight": 600, fill: columns[k].color || "var(--text)" }); at += size; });
+  sizes.forEach((size, k) => {
+    titles[k].forEach((t, l) => write(svg, at, first - 6 - LINE * (titles[k].length - 1 - l), t, { "font-weight": 600, fill: columns[k].color || "var(--text)" }));
+    at += size;
+  });
   axisX(grid, x, plot.x, first - 6, first - 6 - LINE, first, y, format);
   return { height: y + 6, x, first, grid };
 }
