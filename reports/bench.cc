@@ -125,8 +125,8 @@ Table peers_of(const std::vector<result::PeerRatio>& rows) {
   Table t{.header = {"operation", "ours", "peer", "ours / peer", "95 % interval", "fastest peer"},
       .right = {false, true, true, true, true}};
   for (const result::PeerRatio& r : rows)
-    t.rows.push_back({r.operation, {prefixed(r.ours) + "/s", r.ours, r.unit},
-        {prefixed(r.theirs) + "/s", r.theirs, r.unit}, number("%.3g", r.ratio),
+    t.rows.push_back({r.operation, {prefixed(r.ours) + " " + r.unit, r.ours, r.unit},
+        {prefixed(r.theirs) + " " + r.unit, r.theirs, r.unit}, number("%.3g", r.ratio),
         r.interval
             ? Cell(fixed("%.3g to %.3g", r.interval->low, r.interval->high), r.interval->low, r.interval->high, "")
             : Cell("-"),
@@ -163,6 +163,11 @@ BenchFile bench_from_json(const Json& document, const std::string& name) {
     }
   }
   return file;
+}
+
+std::string bench_answer(const BenchFile& file) {
+  const std::vector<result::PeerRatio> ratios = ratios_of(file);
+  return ratios.empty() ? "" : peer_answer(ratios);
 }
 
 Document bench(const std::vector<BenchFile>& files) {

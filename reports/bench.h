@@ -31,6 +31,9 @@ bool is_bench(const result::Json& document);
 // Throws DataError naming the benchmark and the member that is missing or wrong.
 BenchFile bench_from_json(const result::Json& document, const std::string& name);
 
+// How many times as fast ours is as the fastest peer, in one sentence. "" where the file has no peer.
+std::string bench_answer(const BenchFile& file);
+
 // One block for each file: medians over repetitions, counters in columns.
 Document bench(const std::vector<BenchFile>& files);
 

@@ -36,6 +36,23 @@ void write_markdown(const Table& t, std::string& out) {
 
 }  // namespace
 
+Table on_its_side(const Table& t) {
+  const std::vector<std::string>& names = t.header.names();
+  const auto cell = [](const Row& row, std::size_t column) { return column < row.size() ? row[column] : Cell(""); };
+  Table side{.header = {}, .right = {false}};
+  side.header.add_data(names[0]);
+  for (const Row& row : t.rows) side.header.add_data(cell(row, 0).text);
+  bool numbers = true;
+  for (std::size_t c = 1; c < names.size(); ++c) {
+    numbers = numbers && t.is_right(c);
+    Row line = {names[c]};
+    for (const Row& row : t.rows) line.push_back(cell(row, c));
+    side.rows.push_back(std::move(line));
+  }
+  side.right.resize(side.header.names().size(), numbers);
+  return side;
+}
+
 std::string printable(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

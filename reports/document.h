@@ -65,6 +65,9 @@ struct Table {
 using Block = std::variant<Heading, Paragraph, Table>;
 using Document = std::vector<Block>;
 
+// The same table with a column for each row and a row for each column but the first, which names both.
+Table on_its_side(const Table& table);
+
 // At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_' and
 // ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control
 // characters of a result's texts become '?': a file must not steer the terminal. `coloured`: with ECMA-48's codes.

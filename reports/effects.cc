@@ -78,21 +78,21 @@ class EffectTable {
   std::vector<Json> self_tests() const {
     std::vector<Json> plots;
     for (const result::SelfTest& test : all_.self_tests) {
+      const bool is_known = test.truth.has_value();
       const double truth = 100 * test.truth.value_or(0);
       Json rows = Json::array();
       for (const Comparison& c : records_[test.result]->comparisons)
-        if (const auto e = measured_effect(c); e && c.ablation == test.ablation && c.known_effect == test.truth)
+        if (const auto e = measured_effect(c); e && c.ablation == test.ablation && truth_of(c) == test.truth)
           rows.push_back({{"low", 100 * e->low}, {"estimate", 100 * e->estimate}, {"high", 100 * e->high},
-              {"holds", 100 * e->low <= truth && truth <= 100 * e->high}});
+              {"holds", !is_known || (100 * e->low <= truth && truth <= 100 * e->high)}});
       if (rows.empty()) continue;
       std::sort(rows.begin(), rows.end(),
           [](const Json& a, const Json& b) { return a["estimate"].get<double>() < b["estimate"].get<double>(); });
-      plots.push_back(
-          {{"kind", "caterpillar"}, {"title", test.text() + " (" + machine_text(*records_[test.result]) + ")"},
-              {"x", "change [%], 95 % interval"}, {"reference", truth}, {"rows", rows},
-              {"about",
-                  "One line for each repetition, in the order of their estimates: its 95 % interval, in another "
-                  "colour where the reference line is outside."}});
+      plots.push_back({{"kind", "caterpillar"}, {"title", self_test_title(test)}, {"x", "change [%], 95 % interval"},
+          {"reference", is_known ? Json(truth) : Json()}, {"rows", rows},
+          {"about", std::string("One line for each repetition, in the order of their estimates: its 95 % interval") +
+                        (is_known ? ", in another colour where the dashed line, the truth, is outside."
+                                  : ". The file's program did not record which cost was planted.")}});
     }
     return plots;
   }
@@ -126,7 +126,7 @@ class EffectTable {
       std::vector<const Comparison*> alike, different;
       std::vector<const Technique*> marks;
       for (const EffectRow& row : rows_) {
-        if (row.first().whole_step != whole_steps) continue;
+        if (row.first().whole_step != whole_steps || !row.usual_ranks) continue;
         (row.is_alike() ? alike : different).push_back(row.first().comparison);
         for (const Technique* t : row.marks)
           if (t && row.is_alike()) marks.push_back(t);
@@ -135,15 +135,26 @@ class EffectTable {
       lines.push_back(std::string("No difference shown in a") + (whole_steps ? " training step" : "n operation alone") +
                       ", " + widths_text(marks) + ": " + folded_names(alike, different) + ".");
     }
+    std::vector<const Comparison*> measured;
+    for (const auto* list : {&all_.ranked, &all_.alike})
+      for (const Technique& t : *list) measured.push_back(t.comparison);
     std::map<std::string, std::vector<const Comparison*>> by_reason;
     for (const result::NotMeasured& n : all_.not_measured)
       by_reason[n.reason].insert(by_reason[n.reason].end(), n.comparisons.begin(), n.comparisons.end());
     for (const auto& [reason, comparisons] : by_reason)
-      lines.push_back("Not measured, " + reason + ": " + folded_names(comparisons, {}) + ".");
+      lines.push_back("Not measured, " + reason + ": " + folded_names(comparisons, measured) + ".");
     return lines;
   }
 
  private:
+  // "planted: 17 of 20 intervals exclude 0 (machine, incorrect)"
+  std::string self_test_title(const result::SelfTest& test) const {
+    const RunRecord& r = *records_[test.result];
+    const bool passed = r.verdict == result::Verdict::kPassed;
+    return test.ablation + ": " + test.text() + " (" + machine_text(r) +
+           (passed ? "" : "; verdict " + std::string(result::verdict_name(r.verdict))) + ")";
+  }
+
   std::size_t machine_index(const RunRecord& r) {
     const std::string name = machine_text(r);
     const auto at = std::find(machines_.begin(), machines_.end(), name);

@@ -238,8 +238,10 @@ std::string reports(const Named& n, const Inputs& inputs) {
   return out;
 }
 
-// Who is faster, how long the fastest took, and what is worth most; the fold of machines says more.
-std::vector<std::string> answers(const MachineFacts& facts, const Effects& worth) {
+// Who is faster, how long the fastest took, what is worth most, and how our operations do against others'; the folds
+// say more.
+std::vector<std::string> answers(
+    const MachineFacts& facts, const Effects& worth, const std::vector<BenchFile>& benches) {
   std::vector<std::string> sentences;
   if (!facts.answers.empty()) sentences.push_back(facts.answers[0]);
   const auto m = std::find_if(
@@ -251,6 +253,8 @@ std::vector<std::string> answers(const MachineFacts& facts, const Effects& worth
                         count(times.size(), "run") + " on " + count(static_cast<std::size_t>(m->ranks), "rank") + ".");
   }
   if (!worth.answer.empty()) sentences.push_back(worth.answer);
+  for (const BenchFile& file : benches)
+    if (const std::string text = bench_answer(file); !text.empty()) sentences.push_back(file.name + ": " + text);
   return sentences;
 }
 
@@ -284,9 +288,9 @@ std::string html_page(const Inputs& inputs) {
   const std::vector<Json> times = time_plots(n.reached);
   const bool techniques_first = !worth.steps.is_null();
   page.section("answer", "In short",
-      joined(answers(facts, worth), "answer") + page.figures(techniques_first ? std::vector{worth.steps} : times) +
-          render_html(fastest(facts.machines), "Runs that reached the target") + joined(facts.disagreements, "about") +
-          joined(worth.folded, "about"));
+      joined(answers(facts, worth, n.benches), "answer") + joined(facts.disagreements, "note") +
+          page.figures(techniques_first ? std::vector{worth.steps} : times) +
+          render_html(fastest(facts.machines), "Runs that reached the target") + joined(worth.folded, "about"));
   page.section("operations", "Single operations", page.figures({worth.operations}));
   page.section("time", "Time to target",
       page.figures(techniques_first ? times : std::vector<Json>()) + page.figures(accuracy_plots(n.reached)));

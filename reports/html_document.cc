@@ -27,6 +27,9 @@ std::string cell_html(const Cell& cell, bool right, bool names_row) {
       .append(">");
 }
 
+// A page shows about nine columns of numbers beside one another; rows that few are read as well as columns.
+bool is_too_wide(const Table& t) { return t.header.names().size() > 9 && t.rows.size() <= 4 && !t.headless; }
+
 void write_table(const Table& t, const std::string& caption, std::string& out) {
   const auto right = [&](std::size_t c) { return c < t.right.size() && t.right[c]; };
   const std::string name = html_escaped(caption);
@@ -72,7 +75,8 @@ std::string render_html(const Document& document, const std::string& caption) {
     } else if (const auto* p = std::get_if<Paragraph>(&block)) {
       out += "<p>" + html_escaped(p->text) + "</p>\n";
     } else {
-      write_table(std::get<Table>(block), name, out);
+      const Table& t = std::get<Table>(block);
+      write_table(is_too_wide(t) ? on_its_side(t) : t, name, out);
     }
   }
   return out;

@@ -218,8 +218,8 @@ void compare_runs(const Machine& a, const Machine& b, MachinePair& pair) {
   if (crossing) add(pair.factors, "epochs to crossing", epochs_to_crossing);
   else add(pair.factors, "epochs to target", member(&TimeFactors::epochs));
   add(pair.factors, "time per epoch", member(&TimeFactors::epoch_s));
-  add(pair.factors, "evaluation", member(&TimeFactors::evaluation_s));
-  add(pair.factors, "start-up", member(&TimeFactors::startup_s));
+  add(pair.addends, "evaluation", member(&TimeFactors::evaluation_s));
+  add(pair.addends, "start-up", member(&TimeFactors::startup_s));
   for (std::size_t i = 0; i < result::kPhaseNames.size(); ++i) {
     const auto phase = [&](const RunRecord& r) { return r.steps.size() ? mean(r.steps.phase_s[i]) : 0; };
     if (Factor* f = add(pair.phases, std::string(result::kPhaseNames[i]), phase))

@@ -57,7 +57,8 @@ struct MachinePair {
   std::vector<std::string> names;      // of the baselines that both timed
   // Of the results behind `speed`: of time to target; of a step, the largest share of the difference first. Ceilings,
   // the largest first, were measured on the same days.
-  std::vector<Factor> factors, phases, peaks;
+  std::vector<Factor> factors, addends;  // of the time of runs: the product of the factors, and what is added to it
+  std::vector<Factor> phases, peaks;
   std::vector<Factor> other_peaks;  // of other days: they need not explain it
 };
 

@@ -32,9 +32,8 @@ std::string answer(const Machine& a, const Machine& b, const MachinePair& pair) 
 std::string disagreement(const Machine& a, const Machine& b, const MachinePair& pair) {
   const auto apart = [](const Interval& x, const Interval& y) { return x.low > y.high || y.low > x.high; };
   if (!pair.by_baselines || !apart(pair.speed->times, pair.by_baselines->times)) return "";
-  const std::string both = "Two kinds of work disagree. By " + pair.speed->name + " " +
-                           speed_text(a.name, b.name, *pair.speed) + "; by " + std::to_string(pair.names.size()) +
-                           " baselines of ablations " + speed_text(a.name, b.name, *pair.by_baselines) + ". ";
+  const std::string both = "Not settled: by " + std::to_string(pair.names.size()) + " baselines of ablations " +
+                           speed_text(a.name, b.name, *pair.by_baselines) + ". ";
   const auto epoch = std::find_if(
       pair.factors.begin(), pair.factors.end(), [](const Factor& f) { return f.name == "time per epoch"; });
   if (epoch != pair.factors.end() && !apart(epoch->times, pair.by_baselines->times))
@@ -42,7 +41,7 @@ std::string disagreement(const Machine& a, const Machine& b, const MachinePair& 
   const auto days = [&](const Machine& m, const Days& of_runs) {
     Days of_baselines;
     for (const std::string& name : pair.names) of_baselines.insert(day_of(*m.baselines.at(name).of));
-    return m.name + " trained on " + joined(of_runs) + " and timed baselines on " + joined(of_baselines);
+    return m.name + " ran on " + joined(of_runs) + ", its baselines on " + joined(of_baselines);
   };
   return both + "One was another host, or a busy one, on one of the days: " + days(a, pair.days_of_first) + "; " +
          days(b, pair.days_of_other) + ". Run ttt_maskrcnn and ablate --all again, all on one day.";
@@ -54,13 +53,15 @@ void add_reasons(const std::string& to, const MachinePair& pair, std::vector<std
   const auto add = [&](const std::string& what, const std::vector<std::string>& parts) {
     if (!parts.empty()) reasons.push_back(what + to + ": " + joined(parts) + ".");
   };
-  std::vector<std::string> factors, phases, peaks, alike;
+  std::vector<std::string> factors, addends, phases, peaks, alike;
   for (const Factor& f : pair.factors) factors.push_back(times_text(f));
+  for (const Factor& f : pair.addends) addends.push_back(times_text(f));
   for (const Factor& f : pair.phases)
     if (f.share >= 0.05 && is_shown(*pair.speed))
       phases.push_back(spaced(f.name) + fixed(" %.0f %% (%.2fx)", 100 * f.share, f.times.estimate));
   for (const Factor& f : pair.peaks) (is_shown(f) ? peaks : alike).push_back(times_text(f));
   add("Factors of " + (pair.speed ? pair.speed->name : "time"), factors);
+  add("Added to their product", addends);
   add("Of the difference of a step's time", phases);
   add("Largest differences", peaks);
   add("No difference shown", alike);
@@ -140,8 +141,8 @@ Cell peak_cell(const result::Peak* peak) {
 }
 
 Table table_of(const std::vector<Machine>& machines) {
-  Table t{.header = {"machine", "ranks", "runs", "time to target [s]", "images/s of a step, median",
-              "time of a step, median [ms]", "baseline step [ms]"},
+  Table t{.header = {"machine", "ranks", "runs", "time to target [s]", "time to crossing [s]",
+              "images/s of a step, median", "time of a step, median [ms]", "baseline step [ms]"},
       .right = {false}};
   std::vector<std::string> peaks;
   for (const Machine& m : machines)
@@ -153,6 +154,7 @@ Table table_of(const std::vector<Machine>& machines) {
   for (const Machine& m : machines) {
     Row row = {m.name, whole(m.ranks), whole(static_cast<std::int64_t>(m.passed.size())),
         median_cell(m, 1, "", [](const RunRecord& r) { return time_factors(r).time_to_target_s; }),
+        median_cell(m, 1, "", [](const RunRecord& r) { return time_factors(r).time_to_crossing_s; }),
         median_cell(m, 1, "",
             [](const RunRecord& r) {
               const std::vector<double> rates = step_rates(r);

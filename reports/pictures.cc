@@ -39,10 +39,14 @@ class Drawing {
   void box(double x, double y, double width, double height, const std::string& colour) {
     add("<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' fill='%s'/>", x, y, width, height, colour.c_str());
   }
-  // Filled: the interval excludes 0.
-  void mark(double x, double y, const std::string& colour, bool filled) {
-    add("<circle cx='%.1f' cy='%.1f' r='4' stroke='%s' stroke-width='1.5' fill='%s'/>", x, y, colour.c_str(),
-        filled ? colour.c_str() : "#ffffff");
+  // Of the `machine`th machine, whose shape it has where colours are not seen. Filled: the interval excludes 0.
+  void mark(double x, double y, std::size_t machine, const std::string& colour, bool filled) {
+    const char* fill = filled ? colour.c_str() : "#ffffff";
+    if (machine % 2 == 0)
+      add("<circle cx='%.1f' cy='%.1f' r='4' stroke='%s' stroke-width='1.5' fill='%s'/>", x, y, colour.c_str(), fill);
+    else
+      add("<rect x='%.1f' y='%.1f' width='7' height='7' stroke='%s' stroke-width='1.5' fill='%s'/>", x - 3.5, y - 3.5,
+          colour.c_str(), fill);
   }
   // `anchor`: start, middle or end.
   void text(double x, double y, const char* anchor, const std::string& colour, const std::string& words,
@@ -156,7 +160,14 @@ Picture time_picture(const std::vector<Machine>& machines) {
   return {"time_to_target", d.svg("Time to target by its factors", bottom + 16)};
 }
 
-// `row` and `machines` as plots.h has them for a forest.
+// Marks and rows as plots.h has them for a forest.
+bool is_disturbed(const Json& mark) { return !mark.is_null() && !mark["warning"].get<std::string>().empty(); }
+
+bool is_any_disturbed(const Json& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+      [](const Json& row) { return std::any_of(row["marks"].begin(), row["marks"].end(), is_disturbed); });
+}
+
 void draw_row(Drawing& d, const Json& row, const Axis& axis, double y) {
   d.text(axis.left - 12, y + 4, "end", "#000000", row["name"].get<std::string>());
   const std::size_t machines = row["marks"].size();
@@ -166,10 +177,12 @@ void draw_row(Drawing& d, const Json& row, const Axis& axis, double y) {
     const std::string colour = kPalette[m % kPalette.size()];
     const double at = y + (machines == 1 ? 0 : 10 * (static_cast<double>(m) / static_cast<double>(machines - 1) - 0.5));
     d.line(axis.at(mark["low"].get<double>()), at, axis.at(mark["high"].get<double>()), at, colour, 1.5);
-    d.mark(axis.at(mark["estimate"].get<double>()), at, colour, !mark["alike"].get<bool>());
+    d.mark(axis.at(mark["estimate"].get<double>()), at, m, colour, !mark["alike"].get<bool>());
     d.text(axis.right + 24 + kEffectWidth * static_cast<double>(m), y + 4, "start",
         mark["alike"].get<bool>() ? kMuted : "#000000",
-        mark["effect"].get<std::string>() + " " + mark["interval"].get<std::string>(), "font-size='11'");
+        mark["effect"].get<std::string>() + " " + mark["interval"].get<std::string>() +
+            (is_disturbed(mark) ? " !" : ""),
+        "font-size='11'");
   }
 }
 
@@ -187,7 +200,8 @@ Picture technique_picture(const Json& forest) {
   const auto title = forest["title"].get<std::string>();
   d.text(16, 26, "start", "#000000", title, kTitle);
   d.text(16, 46, "start", kMuted,
-      "95 % intervals, each technique against its ablation's baseline. A filled mark's interval excludes 0.");
+      "95 % intervals, each technique against its ablation's baseline. A filled mark's interval excludes 0." +
+          std::string(is_any_disturbed(rows) ? " !: disturbed, repeat when quiet." : ""));
   draw_grid(d, axis, kTop, bottom, "%+.0f %%");
   d.text(axis.at(0) - 8, kTop - 22, "end", kMuted, "← faster");
   d.text(axis.at(0) + 8, kTop - 22, "start", kMuted, "slower →");

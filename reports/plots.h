@@ -8,7 +8,7 @@
 //          logarithmic
 //   forest {"title", "x", "machines": [name], "rows": [{"name", "note", "marks": [one for each machine, or null:
 //          {"low", "estimate", "high", "alike", "effect", "interval", "warning"}]}]}
-//   caterpillar {"title", "x", "reference", "rows": [{"low", "estimate", "high", "holds"}]}
+//   caterpillar {"title", "x", "reference" (null: not known), "rows": [{"low", "estimate", "high", "holds"}]}
 // Each has "kind" and "about": what a reader who does not see it should know.
 #pragma once
 

@@ -184,23 +184,6 @@ class Text {
     }
   }
 
-  // A column for each row.
-  static Table on_its_side(const Table& t) {
-    const std::vector<std::string>& names = t.header.names();
-    Table side{.header = {}, .right = {false}};
-    side.header.add_data(names[0]);
-    for (const Row& row : t.rows) side.header.add_data(text_of(row, 0));
-    bool numbers = true;
-    for (std::size_t c = 1; c < names.size(); ++c) {
-      numbers = numbers && t.is_right(c);
-      Row row = {names[c]};
-      for (const Row& of : t.rows) row.push_back(text_of(of, c));
-      side.rows.push_back(std::move(row));
-    }
-    side.right.resize(side.header.names().size(), numbers);
-    return side;
-  }
-
   std::size_t width_;
   bool coloured_, after_table_ = false;
   std::string out_;

@@ -43,20 +43,44 @@ bool fits(const Json& side, const Json& run) {
   return true;
 }
 
-// `run`: what the training built whose recipe is asked for.
-void place_by_built(Technique& t, const Json& run) {
+// Whether the run built the baseline, and the variant; nothing where it does not tell.
+std::optional<std::pair<bool, bool>> built_sides(const Comparison& c, const Json& run) {
   bool baseline = true, variant = true;
-  for (const auto& [part, sides] : t.comparison->built.items()) {
+  for (const auto& [part, sides] : c.built.items()) {
     const auto it = run.find(part);
-    if (it == run.end()) return;
+    if (it == run.end()) return std::nullopt;
     baseline &= fits(sides[0], *it), variant &= fits(sides[1], *it);
   }
-  if (baseline && variant) return;  // not told apart
-  t.baseline.kind = baseline ? Kind::kRecipe : Kind::kOther;
-  t.variant.kind = variant ? Kind::kRecipe : Kind::kOther;
+  if (baseline && variant) return std::nullopt;  // not told apart
+  return std::pair(baseline, variant);
 }
 
-Technique technique_of(const Comparison& c, const Interval& effect, std::size_t result, const RunRecord* run) {
+// Trainings that contradict one another tell nothing.
+void place_by_built(Technique& t, const std::vector<const RunRecord*>& trainings) {
+  std::optional<std::pair<bool, bool>> built;
+  for (const RunRecord* run : trainings) {
+    const auto its = built_sides(*t.comparison, run->built);
+    if (built && its && *built != *its) return;
+    if (its) built = its;
+  }
+  if (!built) return;
+  t.baseline.kind = built->first ? Kind::kRecipe : Kind::kOther;
+  t.variant.kind = built->second ? Kind::kRecipe : Kind::kOther;
+}
+
+// A short run often has settings of its own, so it tells where no run passed.
+std::vector<const RunRecord*> trainings_of(const std::vector<const RunRecord*>& records) {
+  std::vector<const RunRecord*> all, passed;
+  for (const RunRecord* r : records) {
+    if (!r->comparisons.empty() || r->built.empty()) continue;
+    all.push_back(r);
+    if (r->verdict == Verdict::kPassed) passed.push_back(r);
+  }
+  return passed.empty() ? all : passed;
+}
+
+Technique technique_of(
+    const Comparison& c, const Interval& effect, std::size_t result, const std::vector<const RunRecord*>& trainings) {
   Technique t{.comparison = &c,
       .result = result,
       .name = row_name(c),
@@ -69,8 +93,8 @@ Technique technique_of(const Comparison& c, const Interval& effect, std::size_t 
     for (const auto& [key, value] : baseline.sets.items())
       if (const auto it = variant.sets.find(key); it != variant.sets.end() && *it == value)
         t.conditions.push_back(setting_text(key, value));
-  } else if (run) {
-    place_by_built(t, run->built);
+  } else {
+    place_by_built(t, trainings);
   }
   return t;
 }
@@ -94,11 +118,6 @@ void rank(std::vector<Technique>& rows) {
 
 // Both sides are built alike on purpose; where it is not, a row is not measured.
 bool is_self_test(const Comparison& c) { return c.status == "measured" && (c.known_effect || c.built.empty()); }
-
-// Of an earlier program's, that of a repeated baseline alone, which has its name.
-std::optional<double> truth_of(const Comparison& c) {
-  return !c.known_effect && c.variant == c.baseline + " again" ? 0 : c.known_effect;
-}
 
 std::string reason_of(const Comparison& c) {
   if (c.status == "measured") return "too few builds for an interval";
@@ -171,6 +190,10 @@ std::optional<Advice> advice_of(const Technique& t) {
 
 }  // namespace
 
+std::optional<double> truth_of(const Comparison& c) {
+  return !c.known_effect && c.variant == c.baseline + " again" ? 0 : c.known_effect;
+}
+
 void count(std::vector<SelfTest>& tests, const Comparison& c, std::size_t result) {
   const auto truth = truth_of(c);
   auto test = std::find_if(tests.begin(), tests.end(),
@@ -231,8 +254,7 @@ std::string SelfTest::text() const {
 }
 
 Techniques techniques(const std::vector<const RunRecord*>& records) {
-  const auto trained = std::find_if(
-      records.begin(), records.end(), [](const RunRecord* r) { return r->comparisons.empty() && !r->built.empty(); });
+  const std::vector<const RunRecord*> trainings = trainings_of(records);
   Techniques all;
   for (std::size_t i = 0; i < records.size(); ++i)
     for (const Comparison& c : records[i]->comparisons) {
@@ -240,7 +262,7 @@ Techniques techniques(const std::vector<const RunRecord*>& records) {
       if (is_self_test(c)) count(all.self_tests, c, i);
       else if (!effect) add_not_measured(all.not_measured, c, i);
       else {
-        const Technique t = technique_of(c, *effect, i, trained == records.end() ? nullptr : *trained);
+        const Technique t = technique_of(c, *effect, i, trainings);
         (t.is_alike() ? all.alike : all.ranked).push_back(t);
       }
     }
@@ -279,7 +301,7 @@ std::string widths_text(const std::vector<const Technique*>& alike) {
     if (t->disturbed) ++disturbed;
     else widest = std::max({widest, -t->effect.low, t->effect.high});
   if (disturbed == alike.size()) return "all disturbed";
-  return (disturbed > 0 ? "intervals but for disturbed ones" : "all intervals") +
+  return (disturbed > 0 ? "intervals of the undisturbed rows" : "all intervals") +
          fixed(" within +-%.1f %%", 100 * widest);
 }
 

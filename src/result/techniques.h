@@ -56,6 +56,9 @@ struct SelfTest {
   std::string text() const;
 };
 
+// The effect that is known, relative. Of an earlier program's result only that of a repeated baseline is, by its name.
+std::optional<double> truth_of(const Comparison& c);
+
 // Adds a repetition to the test that it is of.
 void count(std::vector<SelfTest>& tests, const Comparison& comparison, std::size_t result = 0);
 
@@ -74,7 +77,8 @@ struct Techniques {
 };
 
 // The rows of all records, which must outlive them. Results of earlier programs do not record what a side changes. The
-// first result of a training among `records` then tells, by what was built.
+// trainings among `records` then tell, by what they built: those that passed, if any did, and if none
+// contradicts another.
 Techniques techniques(const std::vector<const RunRecord*>& records);
 
 // A setting of the recipe that made a whole step faster.

@@ -81,8 +81,8 @@ TEST(Bench, Peers_FastestIsTheOneCompared) {
   const Table& t = std::get<Table>(d[2]);
   ASSERT_EQ(t.rows.size(), 3u);  // two operations with peers, and their mean
   EXPECT_EQ(t.rows[0][0].text, "nms/8");
-  EXPECT_EQ(t.rows[0][1].text, "2 M/s");
-  EXPECT_EQ(t.rows[0][2].text, "4 M/s");
+  EXPECT_EQ(t.rows[0][1].text, "2 M boxes/s");
+  EXPECT_EQ(t.rows[0][2].text, "4 M boxes/s");
   EXPECT_EQ(t.rows[0][3].values, std::vector<double>{0.5});
   EXPECT_EQ(t.rows[0][4].text, "-");
   EXPECT_EQ(t.rows[0][5].text, "fast");

@@ -113,6 +113,42 @@ TEST(Effects, SelfTests_AreSortedByEstimate) {
   EXPECT_TRUE(worth.steps.is_null());
 }
 
+// Results of earlier programs tell the truth of a null by its name, and of a planted cost not at all.
+TEST(Effects, EarlierSelfTests_ClaimNoTruth) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons.clear();
+  r = with_effect(with_effect(r, "A again", 1.1), "dearer", 1.02);
+  r.comparisons[0].ablation = "null", r.comparisons[1].ablation = "planted";
+  r.comparisons[0].baseline = "A";
+  for (result::Comparison& c : r.comparisons) c.built = result::Json::object();
+  r.verdict = result::Verdict::kIncorrect;
+  const Effects worth = effects({{"a", r}});
+  ASSERT_EQ(worth.self_tests.size(), 2u);
+  EXPECT_EQ(worth.self_tests[0]["reference"], 0.0);
+  EXPECT_EQ(worth.self_tests[0]["rows"][0]["holds"], false);
+  EXPECT_TRUE(worth.self_tests[1]["reference"].is_null());
+  EXPECT_EQ(worth.self_tests[1]["rows"][0]["holds"], true);
+  const auto title = worth.self_tests[1]["title"].get<std::string>();
+  EXPECT_EQ(title.find("planted: 1 of 1 intervals exclude 0 ("), 0u) << title;
+  EXPECT_NE(title.find("; verdict incorrect)"), std::string::npos) << title;
+}
+
+// What one variant of an ablation could not measure, others of it did; other numbers of ranks have their own plot.
+TEST(Effects, Folded_NamesOnlyWhatItIs) {
+  RunRecord r = test::toy_ablation();
+  r.comparisons.clear();
+  r = with_effect(with_effect(with_effect(r, "bf16", 0.5), "none", 1), "fp16", 1);
+  r.comparisons[2].status = "not_supported", r.comparisons[2].reason = "is for GPUs";
+  RunRecord more = r;
+  r = with_effect(r, "third", 0.9);
+  more.comparisons = {more.comparisons[1]}, more.comparisons[0].variant = "flat";
+  more.system["world_size"] = 8;
+  const Effects worth = effects({{"a", r}, {"b", more}});
+  ASSERT_EQ(worth.folded.size(), 2u);
+  EXPECT_EQ(worth.folded[0].find("flat"), std::string::npos) << worth.folded[0];
+  EXPECT_EQ(worth.folded[1], "Not measured, needs a GPU: reducer: fp16.");
+}
+
 // The parts of the toy run are binary fractions: two epochs of 2 s, and 8 s in all to the target.
 TEST(Plots, TimeToTarget_OfPassedRuns) {
   RunRecord smoke = test::toy_record();

@@ -116,6 +116,20 @@ TEST(Techniques, EarlierFile_RunTellsByBuilt) {
   EXPECT_EQ(placed("flat"), "neither is yours");
 }
 
+// Short runs are made with settings of their own; passed runs that do not agree tell nothing.
+TEST(Techniques, EarlierFile_PassedRunsTell) {
+  RunRecord ablation, smoke, passed;
+  ablation.comparisons = {row("reducer", 1.1)};
+  ablation.comparisons[0].built = {{"reducer", {{{"kind", "blocking"}}, {{"kind", "bucketed"}}}}};
+  smoke.built = {{"reducer", {{"kind", "blocking"}}}}, smoke.verdict = Verdict::kSmoke;
+  passed.built = {{"reducer", {{"kind", "bucketed"}}}}, passed.verdict = Verdict::kPassed;
+  EXPECT_EQ(place_text(techniques({&ablation, &smoke}).ranked[0]), "not in your recipe");
+  EXPECT_EQ(place_text(techniques({&smoke, &ablation, &passed}).ranked[0]), "in your recipe: 'blocking' is faster");
+  RunRecord other = smoke;
+  other.verdict = Verdict::kPassed;
+  EXPECT_EQ(place_text(techniques({&ablation, &passed, &other}).ranked[0]), "not known");
+}
+
 TEST(Techniques, SelfTests_CountTheirTruth) {
   RunRecord record;
   for (int n = 0; n < 40; ++n) {
@@ -190,7 +204,7 @@ TEST(Techniques, Widths_LeaveOutDisturbed) {
   quiet.effect = {0, -0.01, 0.021}, other.effect = {0, -0.005, 0.005}, wide.effect = {0, -1.5, 0.5};
   wide.disturbed = true;
   EXPECT_EQ(widths_text({&quiet, &other}), "all intervals within +-2.1 %");
-  EXPECT_EQ(widths_text({&quiet, &wide}), "intervals but for disturbed ones within +-2.1 %");
+  EXPECT_EQ(widths_text({&quiet, &wide}), "intervals of the undisturbed rows within +-2.1 %");
   EXPECT_EQ(widths_text({&wide}), "all disturbed");
 }
 
