@@ -165,10 +165,7 @@ BenchFile bench_from_json(const Json& document, const std::string& name) {
   return file;
 }
 
-std::string bench_answer(const BenchFile& file) {
-  const std::vector<result::PeerRatio> ratios = ratios_of(file);
-  return ratios.empty() ? "" : peer_answer(ratios);
-}
+std::string bench_answer(const BenchFile& file) { return peer_answer(ratios_of(file)); }
 
 Document bench(const std::vector<BenchFile>& files) {
   Document d;

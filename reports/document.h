@@ -65,7 +65,8 @@ struct Table {
 using Block = std::variant<Heading, Paragraph, Table>;
 using Document = std::vector<Block>;
 
-// The same table with a column for each row and a row for each column but the first, which names both.
+// The transposed table: a column for each row, named by its first cell, and a row for each other column, named by its
+// header.
 Table on_its_side(const Table& table);
 
 // At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_' and

@@ -147,7 +147,7 @@ class EffectTable {
   }
 
  private:
-  // "planted: 17 of 20 intervals exclude 0 (machine, incorrect)"
+  // "planted: 17 of 20 intervals exclude 0 (AMD EPYC, 2 cores; verdict incorrect)"
   std::string self_test_title(const result::SelfTest& test) const {
     const RunRecord& r = *records_[test.result];
     const bool passed = r.verdict == result::Verdict::kPassed;

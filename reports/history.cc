@@ -135,8 +135,8 @@ Document history(const std::vector<NamedRun>& runs, const std::string& metric) {
                         : " " + std::to_string(runs.size() - with.size()) + " of " + std::to_string(runs.size()) +
                               " results " + (runs.size() - with.size() == 1 ? "has no " : "have no ") + metric + ".")}};
   if (!steps.rows.empty()) d.push_back(std::move(steps));
-  d.push_back(Heading{"Series of " + lines[0].points[0].sample.label + ", the oldest run at the left"}),
-      d.push_back(std::move(series));
+  d.push_back(Heading{"Series of " + lines[0].points[0].sample.label + ", the oldest run at the left"});
+  d.push_back(std::move(series));
   return d;
 }
 

@@ -137,8 +137,8 @@ function forest(svg, width, plot) {
 
 function caterpillar(svg, width, plot) {
   const rows = plot.rows, step = 6, first = 2 * LINE + 8, height = first + rows.length * step + 6;
-  const known = plot.reference === null ? [] : [plot.reference], zero = [0, ...known];  // of an earlier program's file the truth is not known
-  const x = scaleOf([Math.min(...zero, ...rows.map((r) => r.low)), Math.max(...zero, ...rows.map((r) => r.high))], [14, width - 30]);
+  const isKnown = plot.reference !== null, ends = [0, plot.reference || 0, ...rows.flatMap((r) => [r.low, r.high])];
+  const x = scaleOf([Math.min(...ends), Math.max(...ends)], [14, width - 30]);
   axisX(svg, x, plot.x, first - 6, first - 6 - LINE, first, height, signed);
   rows.forEach((r, i) => {
     const y = first + (i + 0.5) * step, stroke = r.holds ? color(0) : color(1), g = add(svg, "g", {});
@@ -146,7 +146,7 @@ function caterpillar(svg, width, plot) {
     line(g, x(r.low), y, x(r.high), y, { stroke, "stroke-width": r.holds ? 1.5 : 2.5 });
     add(g, "circle", { cx: x(r.estimate), cy: y, r: 2.2, fill: stroke });
   });
-  for (const at of known) line(svg, x(at), first, x(at), height, { stroke: "var(--text)", "stroke-dasharray": "5 4" });
+  if (isKnown) line(svg, x(plot.reference), first, x(plot.reference), height, { stroke: "var(--text)", "stroke-dasharray": "5 4" });
   return height;
 }
 

@@ -55,7 +55,7 @@ std::optional<std::pair<bool, bool>> built_sides(const Comparison& c, const Json
   return std::pair(baseline, variant);
 }
 
-// Trainings that contradict one another tell nothing.
+// Of `trainings` those count that tell the sides apart. Where two contradict each other, the place stays unknown.
 void place_by_built(Technique& t, const std::vector<const RunRecord*>& trainings) {
   std::optional<std::pair<bool, bool>> built;
   for (const RunRecord* run : trainings) {
@@ -68,7 +68,7 @@ void place_by_built(Technique& t, const std::vector<const RunRecord*>& trainings
   t.variant.kind = built->second ? Kind::kRecipe : Kind::kOther;
 }
 
-// A short run often has settings of its own, so it tells where no run passed.
+// The runs that passed, or every run where none did: short runs often have settings of their own.
 std::vector<const RunRecord*> trainings_of(const std::vector<const RunRecord*>& records) {
   std::vector<const RunRecord*> all, passed;
   for (const RunRecord* r : records) {

@@ -56,7 +56,7 @@ struct SelfTest {
   std::string text() const;
 };
 
-// The effect that is known, relative. Of an earlier program's result only that of a repeated baseline is, by its name.
+// The known relative effect. Earlier programs did not record it: there a repeated baseline alone is known, by its name.
 std::optional<double> truth_of(const Comparison& c);
 
 // Adds a repetition to the test that it is of.
@@ -76,9 +76,9 @@ struct Techniques {
   std::vector<NotMeasured> not_measured;
 };
 
-// The rows of all records, which must outlive them. Results of earlier programs do not record what a side changes. The
-// trainings among `records` then tell, by what they built: those that passed, if any did, and if none
-// contradicts another.
+// The rows of all records, which must outlive them. Results of earlier programs do not record what a side changes. What
+// the trainings among `records` built then tells the recipe. Only those that passed count, if any did. Where two
+// contradict each other, the place is unknown.
 Techniques techniques(const std::vector<const RunRecord*>& records);
 
 // A setting of the recipe that made a whole step faster.

@@ -108,6 +108,10 @@ TEST(Browser, PublishedResults_FitFewScreens) {
       std::string::npos);
   const std::string answer = "return Math.ceil(d.querySelector('#answer table').getBoundingClientRect().bottom)";
   EXPECT_LE(std::stoi(in_frame(page, 1400, answer)), 900);
+  const std::string machines =
+      "d.querySelector('#machines').open = true; const t = d.querySelector('#machines .scroll'); "
+      "return t.scrollWidth - t.clientWidth";
+  EXPECT_EQ(in_frame(page, 1400, machines), "0");
   const std::string height = "return d.documentElement.scrollHeight";
   EXPECT_LE(std::stoi(in_frame(page, 1400, height)), 6 * 900);
   EXPECT_LE(std::stoi(in_frame(page, 390, height)), 12 * 844);

@@ -133,7 +133,7 @@ TEST(Effects, EarlierSelfTests_ClaimNoTruth) {
   EXPECT_NE(title.find("; verdict incorrect)"), std::string::npos) << title;
 }
 
-// What one variant of an ablation could not measure, others of it did; other numbers of ranks have their own plot.
+// One variant was not measured, the others were. Rows of other numbers of ranks have their own plot.
 TEST(Effects, Folded_NamesOnlyWhatItIs) {
   RunRecord r = test::toy_ablation();
   r.comparisons.clear();
@@ -147,6 +147,21 @@ TEST(Effects, Folded_NamesOnlyWhatItIs) {
   ASSERT_EQ(worth.folded.size(), 2u);
   EXPECT_EQ(worth.folded[0].find("flat"), std::string::npos) << worth.folded[0];
   EXPECT_EQ(worth.folded[1], "Not measured, needs a GPU: reducer: fp16.");
+}
+
+// Ours takes twice the peer's time.
+TEST(Html, MicroAlone_AnswersFirst) {
+  const auto entry = [](const char* name, double rate) {
+    return result::Json{{"name", name}, {"run_name", name}, {"run_type", "iteration"}, {"iterations", 1},
+        {"real_time", 1e9 / rate}, {"cpu_time", 1e9 / rate}, {"time_unit", "ns"}, {"boxes/s", rate}};
+  };
+  const result::Json file = {
+      {"context", result::Json::object()}, {"benchmarks", {entry("nms/8/ours", 2e6), entry("nms/8/aten", 4e6)}}};
+  Inputs in;
+  in.benches.push_back({bench_from_json(file, "micro.json"), file.dump()});
+  const std::string page = html_page(in), answer = page.substr(page.find("<section id=\"answer\""));
+  EXPECT_NE(answer.substr(0, answer.find("</section>")).find("micro: ours is 0.5 times as fast"), std::string::npos)
+      << answer.substr(0, 500);
 }
 
 // The parts of the toy run are binary fractions: two epochs of 2 s, and 8 s in all to the target.

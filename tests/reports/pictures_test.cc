@@ -43,7 +43,7 @@ TEST(Pictures, Browser_FindsNothingCutOff) {
     const std::filesystem::path page = folder / (p.name + ".html");
     write_whole_file(page, "<body style='margin:0'>" + p.svg + R"(<script>
       const svg = document.querySelector('svg'), all = svg.getBoundingClientRect();
-      const out = [...svg.querySelectorAll('text, circle')].filter(e => {
+      const out = [...svg.querySelectorAll('text, circle, rect')].filter(e => {
         const b = e.getBoundingClientRect();
         return b.left < 0 || b.top < 0 || b.right > all.right || b.bottom > all.bottom; });
       document.title = 'outside: ' + out.length + ' of ' + svg.querySelectorAll('text').length;
@@ -54,6 +54,22 @@ TEST(Pictures, Browser_FindsNothingCutOff) {
     EXPECT_NE(found.output.find("outside: 0 of "), std::string::npos) << p.name << found.output.substr(0, 2000);
     EXPECT_EQ(found.output.find("outside: 0 of 0"), std::string::npos);
   }
+}
+
+// Some rows of the published results are disturbed; a run of the toy is not.
+TEST(Pictures, DisturbedRows_AreMarked) {
+  const auto techniques_of = [](const std::vector<Picture>& all) {
+    for (const Picture& p : all)
+      if (p.name == "techniques") return p.svg;
+    return std::string();
+  };
+  const std::string published = techniques_of(of_published_results());
+  EXPECT_NE(published.find(") !</text>"), std::string::npos);
+  EXPECT_NE(published.find("!: disturbed, repeat when quiet."), std::string::npos);
+  const std::string quiet = techniques_of(pictures({{"a.json", test::toy_ablation()}}));
+  EXPECT_NE(quiet.find("</svg>"), std::string::npos);
+  EXPECT_EQ(quiet.find(" !</text>"), std::string::npos);
+  EXPECT_EQ(quiet.find("disturbed"), std::string::npos);
 }
 
 TEST(Pictures, HostileName_StaysText) {
