@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "embedded_page.h"
 #include "reports/ablations.h"
+#include "reports/claims.h"
 #include "reports/command_line.h"
 #include "reports/effects.h"
 #include "reports/groups.h"
@@ -298,6 +299,9 @@ std::string html_page(const Inputs& inputs) {
   add_measurements(page, n, worth);
   if (facts.machines.size() > 1)
     page.fold("machines", "Machines", "ceilings, and what makes them differ", render_html(machines(n.all), "Machines"));
+  if (inputs.ledger)
+    page.fold("claims", "Published claims", claims_answer(judge(*inputs.ledger, n.all)),
+        render_html(claims(*inputs.ledger, n.all, true), "Published claims"));
   // as `report score`: a run that failed before its first step counts
   if (has_score(n.all)) page.fold("score", "Scores of several runs", "", render_html(score(n.all), "Scores"));
   if (n.reached.size() > 1)

@@ -68,6 +68,12 @@ int Inputs::exit_code() const {
 
 Inputs read_inputs(const std::vector<std::string>& paths) {
   Inputs all;
+  for (const std::string& path : paths) {
+    if (all.ledger || !std::filesystem::is_regular_file(std::filesystem::path(path) / kLedgerFile)) continue;
+    try {
+      all.ledger = read_ledger(path);
+    } catch (const Error& e) { all.left_out.push_back({path + "/" + kLedgerFile, e.what(), e.exit_code()}); }
+  }
   for (const auto& [file, named] : with_folders_read(paths)) {
     try {
       Input input = read_input(file);

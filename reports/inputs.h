@@ -1,11 +1,13 @@
 // Files for a report, of any mix of kinds; the kind is seen in the content.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "reports/bench.h"
+#include "reports/claims.h"
 #include "reports/compare.h"
 
 namespace ttt::reports {
@@ -29,6 +31,7 @@ using Input = std::variant<ResultFile, BenchInput>;
 struct Inputs {
   std::vector<ResultFile> results;
   std::vector<BenchInput> benches;
+  std::optional<Ledger> ledger;  // of the first folder that holds one
   std::vector<LeftOut> left_out;
   int exit_code() const;  // the greatest of what was left out
 };
@@ -38,7 +41,8 @@ Input read_input(const std::string& file);
 
 // Files, and the .json files below folders in the order of their names. JSON of another kind is left out: with an
 // error where it was named, silently in a folder. A file that is the same as another to the byte counts once: copies
-// would pass for repetitions. Throws UsageError for a folder without any .json file.
+// would pass for repetitions. The ledger of claims in a named folder is read too, or left out with what is wrong in it.
+// Throws UsageError for a folder without any .json file.
 Inputs read_inputs(const std::vector<std::string>& paths);
 
 // Gives machines names of the user's: "TEXT" for all runs, "FILE=TEXT" or "FOLDER=TEXT" for some. Throws UsageError for

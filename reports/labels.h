@@ -27,6 +27,17 @@ inline constexpr std::string_view kLabels[] = {
     "data",
     "command",
     "why it was left out",
+    // Claims.
+    "claim",
+    "found",
+    "source",
+    "scope",
+    "hardware",
+    "decided by",
+    "bound",
+    "reason of the bounds",
+    "what it takes",
+    "beside it",
     "last",
     "seed",
     // Time to target.

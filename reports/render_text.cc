@@ -70,6 +70,8 @@ std::vector<std::size_t> tightened(const Table& t, const std::vector<std::size_t
   return taken;
 }
 
+constexpr std::size_t kLongText = 30;  // columns: a text of several lines rather than a name
+
 // The width of each column; empty where a table does not fit.
 std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
   const std::size_t n = t.header.names().size();
@@ -93,7 +95,9 @@ std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
     }
     if (total <= width) return tightened(t, widths);
     if (widest == n) return {};
-    widths[widest] = std::max(least[widest], widths[widest] - std::min(widths[widest], total - width));
+    // Long texts share the width; of short ones the widest gives all, so that the others stay on one line.
+    const std::size_t gives = widths[widest] > kLongText ? 1 : std::min(widths[widest], total - width);
+    widths[widest] = std::max(least[widest], widths[widest] - gives);
   }
 }
 

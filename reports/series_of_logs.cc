@@ -75,12 +75,14 @@ std::string why_no_reference(const result::MllogText& log) {
   return "";
 }
 
-template <class T> const Json& list_of(const Json& system, const char* key, std::size_t size, const std::string& path) {
-  const Json& list = result::get_array(system, key, path);
+// A column of the runs; none where the source does not tell. Throws DataError where it has another length.
+std::vector<std::optional<double>> column(
+    const Json& system, const char* key, std::size_t size, const std::string& path) {
+  if (!system.contains(key)) return std::vector<std::optional<double>>(size);
+  const std::vector<double> list = result::get_list<double>(system, key, path);
   if (list.size() != size)
     throw DataError("'" + path + "." + key + "' has not one entry for each run. Take the original file.");
-  result::get_list<T>(system, key, path);
-  return list;
+  return {list.begin(), list.end()};
 }
 
 Series published_series(const Json& system, const std::string& path, const std::string& name) {
@@ -89,24 +91,24 @@ Series published_series(const Json& system, const std::string& path, const std::
   Series s{.title = submitter + " " + called,
       .system = submitter + " " + called,
       .accelerator = get<std::string>(system, "accelerator", path),
-      .accelerators = get<double>(system, "accelerators", path),
-      .global_batch = get<double>(system, "global_batch", path)};
+      .accelerators = get<double>(system, "accelerators", path)};
+  if (system.contains("global_batch")) s.global_batch = get<double>(system, "global_batch", path);
   if (get<std::string>(system, "division", path) != "closed") s.no_reference = "it is no result of the closed division";
-  const std::size_t runs = result::get_array(system, "status", path).size();
-  const Json &status = list_of<std::string>(system, "status", runs, path),
-             &epochs = list_of<double>(system, "epochs", runs, path),
-             &minutes = list_of<double>(system, "run_min", runs, path),
-             &init = list_of<double>(system, "init_s", runs, path),
-             &rate = list_of<double>(system, "images_per_s", runs, path);
+  const std::vector<std::string> status = result::get_list<std::string>(system, "status", path);
+  const std::size_t runs = status.size();
+  const auto epochs = column(system, "epochs", runs, path), minutes = column(system, "run_min", runs, path),
+             init = column(system, "init_s", runs, path), rate = column(system, "images_per_s", runs, path);
   for (std::size_t i = 0; i < runs; ++i) {
     Attempt a{.name = name + ", run " + std::to_string(i),
-        .verdict = status[i].get<std::string>(),
+        .verdict = status[i],
         .started = fixed("%06zu", i),
-        .epochs = epochs[i].get<double>(),
-        .images_per_s = rate[i].get<double>()};
+        .epochs = epochs[i],
+        .images_per_s = rate[i]};
+    if (a.verdict == "success" && !minutes[i])
+      throw DataError("'" + path + ".run_min' is missing. Take the original file.");
     if (a.verdict == "success") {
-      a.run_s = 60 * minutes[i].get<double>();
-      a.whole_s = a.run_s + init[i].get<double>();
+      a.run_s = 60 * *minutes[i];
+      if (init[i]) a.whole_s = a.run_s + *init[i];
       a.rated_epochs = a.epochs;
     }
     s.attempts.push_back(std::move(a));

@@ -73,4 +73,11 @@ Counters NodeUse::noise(comm::Communicator& control) const {
   return out;
 }
 
+std::map<std::string, std::array<double, 2>> known_to_both(const Counters& a, const Counters& b) {
+  std::map<std::string, std::array<double, 2>> out;
+  for (const auto& [name, value] : a)
+    if (const auto other = b.find(name); other != b.end()) out[name] = {value, other->second};
+  return out;
+}
+
 }  // namespace ttt::ablations

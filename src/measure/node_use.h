@@ -1,8 +1,11 @@
 // Others on this node: the share of its processors' time that did not go to this launch, and the clock rate.
 #pragma once
 
+#include <array>
 #include <istream>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "comm/world.h"
 #include "measure/arm.h"
@@ -41,5 +44,9 @@ class NodeUse {
   Moment before_, sum_;
   std::optional<double> clock_mhz_;
 };
+
+// The noise of both sides, by name. A name that one side lacks is left out: the turns of a short operation may end
+// before the system's clock, which counts hundredths of a second, has moved.
+std::map<std::string, std::array<double, 2>> known_to_both(const Counters& a, const Counters& b);
 
 }  // namespace ttt::ablations

@@ -197,7 +197,7 @@ class PairRun final : public harness::Builder {
     const Counters usage_a = a_->usage(), usage_b = b_->usage();
     usage_.add(usage_a, usage_b, weight);
     const Counters noise_a = watched_a_->use().noise(*control_), noise_b = watched_b_->use().noise(*control_);
-    for (const auto& [name, value] : noise_a) noise_[name].push_back({value, noise_b.at(name)});
+    for (const auto& [name, sides] : known_to_both(noise_a, noise_b)) noise_[name].push_back(sides);
   }
 
   void told(const harness::Sofar& sofar) override { told_(sofar); }

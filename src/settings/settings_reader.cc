@@ -12,6 +12,7 @@
 #include "core/nearest.h"
 #include "core/whole_file.h"
 #include "settings/json.h"
+#include "settings/toml_text.h"
 
 namespace ttt::harness {
 namespace {
@@ -21,7 +22,6 @@ using result::FieldTable;
 using result::FieldValue;
 
 constexpr std::size_t kMostBytes = 1 << 20;  // of a file of settings
-constexpr std::size_t kDeepest = 64;         // tables, lists and parts of a dotted key within one another
 
 // Faults in the entries of a file. Only the first in the file gets its message, which compares names and takes time.
 struct Problems {
@@ -163,48 +163,6 @@ void read_table(FieldTable& table, const toml::table& toml, const std::string& p
     } else {
       problems.add(at, [&table, key] { return unknown_key(table, key); });
     }
-  }
-}
-
-// The end of the string that begins at `at`, as TOML's parser sees it; a string that does not end is an error there.
-std::size_t end_of_string(const std::string& text, std::size_t at) {
-  const char quote = text[at];
-  const bool lines = text.compare(at, 3, std::string(3, quote)) == 0;
-  for (std::size_t i = at + (lines ? 3 : 1); i < text.size(); ++i) {
-    if (text[i] == '\\' && quote == '"') ++i;
-    else if (lines ? text.compare(i, 3, std::string(3, quote)) == 0 : text[i] == quote || text[i] == '\n')
-      return lines ? std::min(text.find_first_not_of(quote, i), i + 5) - 1 : i;
-  }
-  return text.size();
-}
-
-// The parser and what it builds go through levels by recursion: whether they are too many is seen before. `open` has,
-// for each bracket, the levels around it.
-bool too_deep(const std::string& text) {
-  std::vector<std::size_t> open;
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' || c == '\'') i = end_of_string(text, i);
-    if (c == '#') i = std::min(text.find('\n', i), text.size()) - 1;
-    if (c == '[' || c == '{') open.push_back(depth++);
-    if (c == '.') ++depth;
-    if (depth > kDeepest) return true;
-    if (c == ',') depth = open.empty() ? 0 : open.back() + 1;
-    if ((c == ']' || c == '}') && !open.empty()) depth = open.back(), open.pop_back();
-    if (c == '\n' && open.empty()) depth = 0;
-  }
-  return false;
-}
-
-toml::table parse_toml(const std::string& text, const std::string& name) {
-  if (too_deep(text))
-    throw UsageError(name + ": tables, lists or dotted keys are nested more than 64 deep. Write them flatter.");
-  try {
-    return toml::parse(std::string_view(text));
-  } catch (const toml::parse_error& e) {
-    throw UsageError(name + ", line " + std::to_string(e.source().begin.line) +
-                     ": not valid TOML: " + std::string(e.description()) + ". Correct this line.");
   }
 }
 

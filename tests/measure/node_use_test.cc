@@ -73,6 +73,14 @@ Noise noise_of_busy_time() {
   return {use.noise(*comm), (seconds_of_others(own) - before_s) / processor_s};
 }
 
+TEST(NodeUse, OneSideUnknown_IsLeftOut) {
+  const Counters long_turns = {{"clock_mhz", 2600}, {"others", 0.25}, {"stolen", 0}},
+                 short_turns = {{"clock_mhz", 2500}};
+  const std::map<std::string, std::array<double, 2>> clock = {{"clock_mhz", {2600, 2500}}};
+  EXPECT_EQ(known_to_both(long_turns, short_turns), clock);
+  EXPECT_EQ(known_to_both(short_turns, long_turns).size(), 1u);
+}
+
 bool is_named(const Counters& noise) {
   result::Comparison c = test::toy_ablation().comparisons[0];
   c.noise = {{"others", {{noise.at("others"), noise.at("others")}}}};

@@ -91,7 +91,11 @@ TEST(Browser, DamagedFileOrScript_IsSeen) {
   EXPECT_NE(test::read_text(folder / "log").find("CONSOLE"), std::string::npos);
 }
 
-Inputs published() { return read_inputs(test::published_folders(TTT_SOURCE_DIR)); }
+Inputs published() {
+  Inputs in = read_inputs(test::published_folders(TTT_SOURCE_DIR));
+  in.ledger = read_ledger(TTT_SOURCE_DIR "/results");
+  return in;
+}
 
 TEST(Browser, PublishedResults_FitFewScreens) {
   TTT_NEED_CHROMIUM();

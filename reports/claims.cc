@@ -1,0 +1,256 @@
+#include "reports/claims.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+
+#include "core/error.h"
+#include "reports/groups.h"
+#include "reports/run_names.h"
+#include "result/result_file.h"
+#include "settings/toml_json.h"
+
+namespace ttt::reports {
+namespace {
+
+using result::Comparison;
+using result::Json;
+using result::quote;
+using result::RunRecord;
+
+constexpr std::pair<Basis, std::string_view> kBases[] = {{Basis::kOwnFigures, "own figures"},
+    {Basis::kOthers, "others"}, {Basis::kMeasurement, "measurement"}, {Basis::kNothing, "nothing yet"}};
+constexpr std::pair<ClaimVerdict, std::string_view> kVerdicts[] = {
+    {ClaimVerdict::kContradicted, "contradicted by its own source"}, {ClaimVerdict::kNotReproduced, "not reproduced"},
+    {ClaimVerdict::kReproduced, "reproduced"}, {ClaimVerdict::kOpen, "cannot be judged here"}};
+
+[[noreturn]] void refuse(const Claim& claim, const std::string& what) {
+  throw DataError(
+      "Claim " + std::to_string(claim.number) + " (" + claim.id + ") " + what + ". Correct it in the ledger.");
+}
+
+// What was read is written again: a key that is not there was misspelt.
+void check_keys(const Json& given, const Json& known, const std::string& path) {
+  for (const auto& [key, value] : given.items()) {
+    if (!known.contains(key))
+      throw DataError("'" + path + "." + key + "' is no key of a claim. Correct it in the ledger.");
+    if (key != "check") continue;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      check_keys(value[i], known[key][i], path + ".check[" + std::to_string(i) + "]");
+  }
+}
+
+void check_claim(const Claim& claim, const Ledger& ledger) {
+  if (!ledger.sources.contains(claim.source))
+    refuse(claim, "names the source '" + claim.source + "', which has no title");
+  if ((claim.by == Basis::kNothing) != claim.checks.empty())
+    refuse(claim, "needs checks, or by = \"nothing yet\" without any");
+  if ((claim.by == Basis::kNothing || claim.by == Basis::kMeasurement) && claim.takes.empty())
+    refuse(claim, "does not say in `takes` what a verdict would take");
+  for (const Check& c : claim.checks) {
+    if (!c.at_least && !c.at_most) refuse(claim, "has the check '" + c.says + "' without a bound");
+    const bool is_measured = claim.by == Basis::kMeasurement;
+    if (c.value.empty() != is_measured || c.ablation.empty() == is_measured || c.variant.empty() == is_measured ||
+        c.quantity.empty() == is_measured)
+      refuse(claim, "has the check '" + c.says + "', which is not decided by what `by` says");
+  }
+}
+
+// A number of a published document: "SYSTEM / KEY", or a member "GROUP / KEY" of the document itself. Of a list of runs
+// the Olympic mean, one that did not reach the target being the slowest.
+double published_number(const Claim& claim, const Ledger& ledger, const std::string& reference) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 3) {
+    end = reference.find(" / ", begin);
+    parts.push_back(reference.substr(begin, end - begin));
+  }
+  const auto missing = [&]() { refuse(claim, "has the fact '" + reference + "', which is not published here"); };
+  if (parts.size() != 3 || !ledger.published.contains(parts[0])) missing();
+  const Json& document = ledger.published.at(parts[0]);
+  const Json* object = document.contains(parts[1]) ? &document.at(parts[1]) : nullptr;
+  if (!object && document.contains("systems"))
+    for (const Json& system : document.at("systems"))
+      if (system.value("system", "") == parts[1]) object = &system;
+  if (!object || !object->is_object() || !object->contains(parts[2])) missing();
+  const Json& value = object->at(parts[2]);
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_array() || value.empty()) missing();
+  auto runs = result::get_list<double>(*object, parts[2], quote(parts[0]) + ": " + parts[1]);
+  if (const auto status = object->find("status"); status != object->end() && status->size() == runs.size())
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if ((*status)[i] != "success") runs[i] = std::numeric_limits<double>::infinity();
+  if (runs.size() == 1) return runs[0];
+  if (runs.size() < 5) refuse(claim, "has the fact '" + reference + "' of fewer than five runs, but more than one");
+  return olympic_mean(runs);
+}
+
+Numbers numbers_of(const Claim& claim, const Ledger& ledger) {
+  Numbers numbers;
+  for (const auto& [name, fact] : claim.facts.items())
+    if (fact.is_number()) numbers[name] = fact.get<double>();
+    else if (fact.is_string()) numbers[name] = published_number(claim, ledger, fact.get<std::string>());
+    else refuse(claim, "has the fact '" + name + "', which is neither a number nor a text");
+  return numbers;
+}
+
+std::optional<Interval> times_hundred(const std::optional<Interval>& i) {
+  if (!i) return i;
+  return Interval{100 * i->estimate, 100 * i->low, 100 * i->high};
+}
+
+// The quantity of a check in one comparison; nothing where it was not measured.
+std::optional<Interval> measured(const Check& check, const Comparison& c) {
+  const auto exact = [](double x) { return Interval{x, x, x}; };
+  const auto of_pair = [](const Json& pairs, const std::string& name) -> std::optional<std::array<double, 2>> {
+    const auto found = pairs.find(name);
+    if (found == pairs.end() || (*found)[0].get<double>() == 0) return {};
+    return std::array{(*found)[0].get<double>(), (*found)[1].get<double>()};
+  };
+  if (check.quantity == "time") return times_hundred(result::effect(c.samples));
+  if (check.quantity == "difference") return exact(c.largest_difference);
+  constexpr std::string_view kPhase = "phase ";
+  if (check.quantity.starts_with(kPhase)) {
+    const std::string phase = check.quantity.substr(kPhase.size());
+    const auto changes = result::phase_changes(c.samples);
+    const auto means = of_pair(c.phases, phase);
+    const auto change = changes.find(phase);
+    if (!means || change == changes.end()) return {};
+    const double scale = 100 / (*means)[0];
+    return Interval{scale * change->second.estimate, scale * change->second.low, scale * change->second.high};
+  }
+  const auto means = of_pair(c.counters, check.quantity);
+  return means ? std::optional(exact(100 * ((*means)[1] / (*means)[0] - 1))) : std::nullopt;
+}
+
+enum class Where { kClaimed, kOtherDevice, kFewerRanks };
+Where where(const Check& check, const RunRecord& r) {
+  if (ranks_of(r) < check.ranks) return Where::kFewerRanks;
+  const bool is_claimed = check.device.empty() || text_at(r.recipe.settings, "device", "cpu") == check.device;
+  return is_claimed ? Where::kClaimed : Where::kOtherDevice;
+}
+
+std::string command_text(const RunRecord& r) {
+  const auto words = r.provenance.find("command");
+  return words == r.provenance.end() ? "" : result::joined(words->get<std::vector<std::string>>(), " ");
+}
+
+// The newest of each machine and setting.
+std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun>& runs, Where wanted) {
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, Evidence>> newest;
+  for (const NamedRun& run : runs) {
+    const RunRecord& r = run.record;
+    if (where(check, r) != wanted) continue;
+    for (const Comparison& c : r.comparisons) {
+      if (c.ablation != check.ablation || c.variant != check.variant || c.status != "measured" ||
+          c.design != "one_off" || (!check.setting.empty() && c.setting != check.setting))
+        continue;
+      const auto value = measured(check, c);
+      if (!value) continue;
+      const std::string started = text_at(r.provenance, "started_at", "");
+      auto& [when, found] = newest[{system_text(r), c.setting}];
+      if (found.check && when >= started) continue;
+      when = started;
+      found = {.check = &check,
+          .value = *value,
+          .outcome = outcome_of(*value, check),
+          .detail = system_text(r) + (c.setting.empty() ? "" : ", " + c.setting),
+          .file = run.name,
+          .command = command_text(r)};
+    }
+  }
+  std::vector<Evidence> all;
+  for (auto& [key, entry] : newest) all.push_back(std::move(entry.second));
+  return all;
+}
+
+ClaimVerdict verdict_of(const Claim& claim, const std::vector<Evidence>& evidence) {
+  const auto is = [](Outcome outcome) { return [outcome](const Evidence& f) { return f.outcome == outcome; }; };
+  if (std::any_of(evidence.begin(), evidence.end(), is(Outcome::kFails)))
+    return claim.by == Basis::kOwnFigures ? ClaimVerdict::kContradicted : ClaimVerdict::kNotReproduced;
+  std::set<const Check*> decided;
+  for (const Evidence& f : evidence) decided.insert(f.check);
+  const bool all = !evidence.empty() && decided.size() == claim.checks.size() &&
+                   std::all_of(evidence.begin(), evidence.end(), is(Outcome::kHolds));
+  return all ? ClaimVerdict::kReproduced : ClaimVerdict::kOpen;
+}
+
+void add_measurements(const Check& check, const std::vector<NamedRun>& runs, Judgement& j) {
+  std::vector<Evidence> claimed = evidence_of(check, runs, Where::kClaimed),
+                        other = evidence_of(check, runs, Where::kOtherDevice),
+                        fewer = evidence_of(check, runs, Where::kFewerRanks);
+  if (claimed.empty() && check.elsewhere && !other.empty()) claimed.swap(other), j.elsewhere = true;
+  std::ranges::move(claimed, std::back_inserter(j.evidence));
+  std::ranges::move(other, std::back_inserter(j.beside));
+  std::ranges::move(fewer, std::back_inserter(j.beside));
+}
+
+Judgement judgement_of(const Claim& claim, const Ledger& ledger, const std::vector<NamedRun>& runs) {
+  Judgement j{.claim = &claim};
+  const Numbers numbers = numbers_of(claim, ledger);
+  for (const Check& check : claim.checks) {
+    if (claim.by == Basis::kMeasurement) {
+      add_measurements(check, runs, j);
+      continue;
+    }
+    const double x = evaluate(check.value, numbers);
+    const Interval value{x, x, x};
+    j.evidence.push_back({.check = &check,
+        .value = value,
+        .outcome = outcome_of(value, check),
+        .detail = with_numbers(check.value, numbers)});
+  }
+  j.verdict = verdict_of(claim, j.evidence);
+  return j;
+}
+
+}  // namespace
+
+std::span<const std::pair<Basis, std::string_view>> words_of(Basis) { return kBases; }
+std::span<const std::pair<ClaimVerdict, std::string_view>> words_of(ClaimVerdict) { return kVerdicts; }
+
+Outcome outcome_of(const Interval& value, const Check& check) {
+  const double low = check.at_least.value_or(-std::numeric_limits<double>::infinity()),
+               high = check.at_most.value_or(std::numeric_limits<double>::infinity());
+  if (value.low > high || value.high < low) return Outcome::kFails;
+  return value.low >= low && value.high <= high ? Outcome::kHolds : Outcome::kStraddles;
+}
+
+Ledger parse_ledger(const std::string& text, std::map<std::string, Json> published) {
+  const Json document = harness::toml_json(text, kLedgerFile);
+  Ledger ledger{.published = std::move(published)};
+  for (const auto& [key, source] : result::get_object(document, "source", kLedgerFile).items())
+    ledger.sources[key] = result::get<std::string>(source, "title", key);
+  std::set<std::string> taken;
+  for (const Json& entry : result::get_array(document, "claim", kLedgerFile)) {
+    const std::string path = "claim[" + std::to_string(ledger.claims.size()) + "]";
+    const Claim& claim = ledger.claims.emplace_back(result::record_from_json<Claim>(entry, path));
+    check_keys(entry, result::detail::value_json(claim), path);
+    check_claim(claim, ledger);
+    if (!taken.insert(claim.id).second || !taken.insert(std::to_string(claim.number)).second)
+      refuse(claim, "has a number or an id that another claim has");
+  }
+  return ledger;
+}
+
+Ledger read_ledger(const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / kLedgerFile;
+  if (!std::filesystem::is_regular_file(file))
+    throw UsageError(
+        "There is no ledger " + quote(file) + ". Name the folder of results that holds " + kLedgerFile + ".");
+  std::map<std::string, Json> published;
+  if (const auto others = folder / "published"; std::filesystem::is_directory(others))
+    for (const auto& entry : std::filesystem::directory_iterator(others))
+      if (entry.path().extension() == ".json")
+        published[entry.path().filename().string()] =
+            result::parse(result::read_text(entry.path().string()), quote(entry.path()));
+  return parse_ledger(result::read_text(file.string()), std::move(published));
+}
+
+std::vector<Judgement> judge(const Ledger& ledger, const std::vector<NamedRun>& runs) {
+  std::vector<Judgement> all;
+  for (const Claim& claim : ledger.claims) all.push_back(judgement_of(claim, ledger, runs));
+  return all;
+}
+
+}  // namespace ttt::reports
