@@ -69,8 +69,8 @@ using Document = std::vector<Block>;
 // header.
 Table on_its_side(const Table& table);
 
-// At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_' and
-// ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control
+// At most `width` columns, unless a single word is wider: texts wrap between words, and long words after '/', '_', '='
+// and ','. A table that is too wide even so is turned: a column for each row, or one row below the other. Control
 // characters of a result's texts become '?': a file must not steer the terminal. `coloured`: with ECMA-48's codes.
 std::string render_text(const Document& document, std::size_t width, bool coloured = false);
 std::string render_markdown(const Document& document);

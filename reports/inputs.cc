@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -66,6 +67,30 @@ int Inputs::exit_code() const {
   return most;
 }
 
+// Earlier programs did not record a processor's family and model, by which machines of one name are told apart. Results
+// of the same host that did record them complete the others.
+static void complete_processors(std::vector<ResultFile>& results) {
+  const auto host_of = [](const result::Json& node) {
+    std::string key;
+    for (const char* member : {"host", "cpu", "logical_cores", "memory_bytes"})
+      key += (node.contains(member) ? node[member].dump() : "") + " ";
+    return key;
+  };
+  const auto for_each_node = [&](auto&& visit) {
+    for (ResultFile& r : results)
+      if (const auto nodes = r.run.record.system.find("nodes"); nodes != r.run.record.system.end())
+        for (auto& node : *nodes) visit(node);
+  };
+  std::map<std::string, result::Json> models;
+  for_each_node([&](const result::Json& node) {
+    if (node.contains("cpu_model")) models[host_of(node)] = node["cpu_model"];
+  });
+  for_each_node([&](result::Json& node) {
+    const auto known = models.find(host_of(node));
+    if (!node.contains("cpu_model") && known != models.end()) node["cpu_model"] = known->second;
+  });
+}
+
 Inputs read_inputs(const std::vector<std::string>& paths) {
   Inputs all;
   for (const std::string& path : paths) {
@@ -87,6 +112,7 @@ Inputs read_inputs(const std::vector<std::string>& paths) {
       if (named) all.left_out.push_back({file, e.what(), e.exit_code()});
     } catch (const Error& e) { all.left_out.push_back({file, e.what(), e.exit_code()}); }
   }
+  complete_processors(all.results);
   return all;
 }
 

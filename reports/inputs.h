@@ -42,6 +42,7 @@ Input read_input(const std::string& file);
 // Files, and the .json files below folders in the order of their names. JSON of another kind is left out: with an
 // error where it was named, silently in a folder. A file that is the same as another to the byte counts once: copies
 // would pass for repetitions. The ledger of claims in a named folder is read too, or left out with what is wrong in it.
+// A processor's family and model, which earlier programs did not record, are taken from results of the same host.
 // Throws UsageError for a folder without any .json file.
 Inputs read_inputs(const std::vector<std::string>& paths);
 

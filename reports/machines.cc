@@ -86,7 +86,9 @@ std::vector<Work> works_of(const std::map<std::string, Records>& by_machine) {
 // "Alpha disagrees with itself: 20 training steps took 1.40 times as long on 2026-11-23 as on 2026-11-21 (...)".
 void add_disagreement(
     Machine& m, const Factor& longer, const std::string& work, const std::string& day, const std::string& before) {
-  if (!longer.is_interval || !is_shown(longer)) return;
+  constexpr double kNotable = 1.05;  // of the same host on two days; another host or a busy one differs by more
+  const double times = std::max(longer.times.estimate, 1 / longer.times.estimate);
+  if (!longer.is_interval || !is_shown(longer) || times < kNotable) return;
   m.disagreements.push_back(
       m.name + " disagrees with itself: " + work +
       fixed(" took %.2f times as long (%.2f to %.2f) on ", longer.times.estimate, longer.times.low, longer.times.high) +

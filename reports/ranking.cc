@@ -15,7 +15,7 @@ using result::RunRecord;
 using result::Technique;
 using result::Techniques;
 
-constexpr std::size_t kPlotWidth = 21;
+constexpr std::size_t kPlotWidth = 13;
 
 // The results that have rows. Their letters are said where there are several.
 struct Ranking {
@@ -67,36 +67,74 @@ void add_title(const Ranking& ranking, std::size_t i, Document& d) {
   d.push_back(Paragraph{text});
 }
 
+// Under a column that asks whether it is in the recipe.
+std::string place_word(const Technique& t) {
+  const std::string text = result::place_text(t);
+  for (const auto& [words, word] : {std::pair{"in your recipe", "yes"}, {"in your recipe, slower", "yes, slower"},
+           {"not in your recipe", "no"}, {"neither is yours", "neither side"}})
+    if (text == words) return word;
+  return text;
+}
+
+// One variant of a result; under several settings, where all say the same: from the first that is ranked on.
+struct Ranked {
+  std::vector<const Technique*> rows;
+
+  const Technique& first() const { return *rows.front(); }
+  bool takes(const Technique& t) const {
+    const auto &a = *first().comparison, &b = *t.comparison;
+    return first().result == t.result && a.ablation == b.ablation && a.variant == b.variant &&
+           first().is_faster() == t.is_faster() && place_word(first()) == place_word(t);
+  }
+  std::string name() const {
+    const auto& c = *first().comparison;
+    const bool disturbed = std::any_of(rows.begin(), rows.end(), [](const Technique* t) { return t->disturbed; });
+    return (rows.size() == 1 ? first().name
+                             : c.ablation + ": " + c.variant + " (" + std::to_string(rows.size()) + ")") +
+           (disturbed ? " !" : "");
+  }
+  // The estimate that is ranked on, and the outermost ends.
+  Interval hull() const {
+    Interval all = first().effect;
+    for (const Technique* t : rows)
+      all.low = std::min(all.low, t->effect.low), all.high = std::max(all.high, t->effect.high);
+    return all;
+  }
+};
+
 // In steps, or of operations alone; nothing where there is no such row.
 void add_table(const Ranking& ranking, bool whole_step, Document& d) {
-  std::vector<const Technique*> rows;
+  std::vector<Ranked> rows;
   double low = 0, high = 0;
   bool places = false;
   for (const Technique& t : ranking.all.ranked) {
     if (t.whole_step != whole_step) continue;
-    rows.push_back(&t), low = std::min(low, t.effect.low), high = std::max(high, t.effect.high);
+    low = std::min(low, t.effect.low), high = std::max(high, t.effect.high);
     places |= t.variant.kind != result::Place::Kind::kUnknown;
+    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Ranked& r) { return r.takes(t); });
+    same == rows.end() ? rows.push_back({{&t}}) : same->rows.push_back(&t);
   }
   if (rows.empty()) return;
   Table table;
   table.header.add(whole_step ? Label("whole training step") : Label("one operation alone"));
   if (ranking.several) table.header.add("result");
   table.header.add("change"), table.header.add("95 % interval");
-  table.header.add_data(fixed("%+.0f %%", 100 * low) + " to " + fixed("%+.0f %%", 100 * high));
+  table.header.add_data(fixed("%+.0f to %+.0f %%", 100 * low, 100 * high));
   table.right = {false, true, true, true};
   if (ranking.several) table.right.insert(table.right.begin(), false);
   if (places) table.header.add("in your recipe");
-  const Technique* before = nullptr;
-  for (const Technique* t : rows) {
-    const std::string name = t->name + (t->disturbed ? " !" : "");
-    Row row = {before && before->name == t->name ? "" : name};
-    if (ranking.several) row.emplace_back(ranking.letter(t->result));
-    const Interval percent = {100 * t->effect.estimate, 100 * t->effect.low, 100 * t->effect.high};
-    row.insert(row.end(), {{fixed("%+.1f %%", percent.estimate), percent.estimate, "%"},
-                              {fixed("%+.1f to %+.1f %%", percent.low, percent.high), percent.low, percent.high, "%"},
-                              interval_plot(t->effect, low, high, kPlotWidth)});
-    if (places) row.emplace_back(result::place_text(*t));
-    table.rows.push_back(std::move(row)), before = t;
+  std::string before;
+  for (const Ranked& r : rows) {
+    const std::string name = r.name();
+    Row row = {before == name ? "" : name};
+    if (ranking.several) row.emplace_back(ranking.letter(r.first().result));
+    const Interval hull = r.hull();
+    row.insert(row.end(),
+        {{fixed("%+.1f %%", 100 * hull.estimate), 100 * hull.estimate, "%"},
+            {fixed("%+.1f to %+.1f %%", 100 * hull.low, 100 * hull.high), 100 * hull.low, 100 * hull.high, "%"},
+            interval_plot(hull, low, high, kPlotWidth)});
+    if (places) row.emplace_back(place_word(r.first()));
+    table.rows.push_back(std::move(row)), before = name;
   }
   d.push_back(std::move(table));
 }

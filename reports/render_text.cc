@@ -2,6 +2,8 @@
 // turned on its side.
 #include <algorithm>
 #include <cctype>
+#include <map>
+#include <numeric>
 
 #include "reports/document.h"
 
@@ -9,7 +11,7 @@ namespace ttt::reports {
 namespace {
 
 constexpr std::size_t kGap = 2, kIndent = 2;
-constexpr std::size_t kLongWord = 16;  // columns, beyond which a word may break after '/', '_' and ','
+constexpr std::size_t kLongWord = 16;  // columns, beyond which a word may break after '/', '_', '=' and ','
 constexpr std::size_t kTogether = 24;  // columns, to which the text of a number stays on one line
 
 std::vector<std::string> split(const std::string& text, const char* after, bool keep) {
@@ -24,7 +26,7 @@ std::vector<std::string> split(const std::string& text, const char* after, bool 
 }
 std::vector<std::string> words(const std::string& text) { return split(text, " ", false); }
 std::vector<std::string> pieces(const std::string& word) {
-  return text_width(word) > kLongWord ? split(word, "/_,", true) : std::vector<std::string>{word};
+  return text_width(word) > kLongWord ? split(word, "/_,=", true) : std::vector<std::string>{word};
 }
 
 // Lines of at most `width` columns where no piece of a word is wider.
@@ -70,7 +72,58 @@ std::vector<std::size_t> tightened(const Table& t, const std::vector<std::size_t
   return taken;
 }
 
-constexpr std::size_t kLongText = 30;  // columns: a text of several lines rather than a name
+// How many lines each row of a table takes, the header first, while its columns become narrower.
+class Heights {
+ public:
+  explicit Heights(const Table& t) : columns_(t.header.names().size()) {
+    const auto take = [&](const Row& row) {
+      for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].push_back(text_of(row, c));
+    };
+    if (!t.headless) take(header_row(t));
+    for (const Row& row : t.rows) take(row);
+  }
+
+  // Of the whole table, with the column `c` as wide as `width` and the others as they were last set.
+  std::size_t with(std::size_t c, std::size_t width) {
+    const std::vector<std::size_t>& own = of(c, width);
+    std::size_t total = 0;
+    for (std::size_t r = 0; r < own.size(); ++r) {
+      std::size_t most = own[r];
+      for (std::size_t other = 0; other < columns_.size(); ++other)
+        if (other != c) most = std::max(most, of(other, widths_[other])[r]);
+      total += most;
+    }
+    return total;
+  }
+  void set(std::vector<std::size_t> widths) { widths_ = std::move(widths); }
+
+ private:
+  const std::vector<std::size_t>& of(std::size_t c, std::size_t width) {
+    const auto [at, is_new] = known_.try_emplace({c, width});
+    if (is_new)
+      for (const std::string& text : columns_[c]) at->second.push_back(wrap(text, width).size());
+    return at->second;
+  }
+
+  std::vector<std::vector<std::string>> columns_;
+  std::vector<std::size_t> widths_;
+  std::map<std::pair<std::size_t, std::size_t>, std::vector<std::size_t>> known_;
+};
+
+// Gives as much of a column's width to another one as makes the table shortest; whether it became shorter.
+bool exchange_width(
+    Heights& heights, std::size_t least, std::size_t from, std::size_t to, std::vector<std::size_t>& widths) {
+  heights.set(widths);
+  std::size_t fewest = heights.with(from, widths[from]), best = 0;
+  for (std::size_t given = 1; widths[from] >= least + given; ++given) {
+    std::vector<std::size_t> tried = widths;
+    tried[from] -= given, tried[to] += given;
+    heights.set(tried);
+    if (const std::size_t lines = heights.with(from, tried[from]); lines < fewest) fewest = lines, best = given;
+  }
+  widths[from] -= best, widths[to] += best;
+  return best > 0;
+}
 
 // The width of each column; empty where a table does not fit.
 std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
@@ -87,18 +140,31 @@ std::vector<std::size_t> column_widths(const Table& t, std::size_t width) {
   };
   if (!t.headless) grow(header_row(t), true);
   for (const Row& row : t.rows) grow(row, false);
-  for (;;) {  // the widest column that can give way does, until the table fits
-    std::size_t total = kIndent, widest = n;
+  const auto total = [&](const std::vector<std::size_t>& of) {
+    return kIndent + std::accumulate(of.begin(), of.end(), std::size_t{0}) + (n > 0 ? kGap * (n - 1) : 0);
+  };
+  if (total(widths) <= width) return tightened(t, widths);
+  if (total(least) > width) return {};
+  // The column that makes the table longer by the fewest lines gives way, the widest of several.
+  Heights heights(t);
+  while (total(widths) > width) {
+    heights.set(widths);
+    std::size_t chosen = n, fewest = 0;
     for (std::size_t c = 0; c < n; ++c) {
-      total += widths[c] + (c ? kGap : 0);
-      if (widths[c] > least[c] && (widest == n || widths[c] > widths[widest])) widest = c;
+      if (widths[c] == least[c]) continue;
+      const std::size_t lines = heights.with(c, widths[c] - 1);
+      if (chosen == n || lines < fewest || (lines == fewest && widths[c] > widths[chosen])) chosen = c, fewest = lines;
     }
-    if (total <= width) return tightened(t, widths);
-    if (widest == n) return {};
-    // Long texts share the width; of short ones the widest gives all, so that the others stay on one line.
-    const std::size_t gives = widths[widest] > kLongText ? 1 : std::min(widths[widest], total - width);
-    widths[widest] = std::max(least[widest], widths[widest] - gives);
+    --widths[chosen];
   }
+  // One column at a time finds no exchange that makes two columns better together.
+  for (bool better = true; better;) {
+    better = false;
+    for (std::size_t from = 0; from < n; ++from)
+      for (std::size_t to = 0; to < n; ++to)
+        better |= from != to && exchange_width(heights, least[from], from, to, widths);
+  }
+  return tightened(t, widths);
 }
 
 // Words that the eye looks for, as they stand at the beginning of a text, and their colours (ECMA-48, SGR).

@@ -1,6 +1,7 @@
 #include "reports/run_names.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 namespace ttt::reports {
@@ -33,6 +34,14 @@ std::string ranks_text(const result::RunRecord& r) {
 
 std::string system_text(const result::RunRecord& r) { return machine_text(r) + ", " + ranks_text(r); }
 
+// "25/17" of "family 25 model 17": names of machines stand in every table and legend.
+static std::string short_model(const std::string& model) {
+  int family = 0, number = 0;
+  return std::sscanf(model.c_str(), "family %d model %d", &family, &number) == 2
+             ? std::to_string(family) + "/" + std::to_string(number)
+             : model;
+}
+
 std::string machine_text(const result::RunRecord& r) {
   if (const std::string label = text_at(r.system, "label", ""); !label.empty()) return label;
   const auto nodes = r.system.find("nodes");
@@ -43,7 +52,7 @@ std::string machine_text(const result::RunRecord& r) {
   // A hypervisor's name ("AMD EPYC") says no model.
   if (const std::string model = text_at((*nodes)[0], "cpu_model", "");
       !model.empty() && name.find_first_of("0123456789") == std::string::npos)
-    name += " " + model;
+    name += " " + short_model(model);
   if (nodes->size() > 1) name = std::to_string(nodes->size()) + " x " + name;
   if (const std::string cores = text_at((*nodes)[0], "usable_cores", ""); !cores.empty())
     name += ", " + cores + (cores == "1" ? " core" : " cores");

@@ -16,7 +16,8 @@ std::string text_at(const result::Json& object, const char* key, const std::stri
 
 std::string ranks_text(const result::RunRecord& record);   // "2 ranks"
 std::string system_text(const result::RunRecord& record);  // machine and ranks
-// "AMD EPYC, 2 cores": the label that the user gave, or nodes, processor, cores of a node and GPUs.
+// "AMD EPYC 25/17, 2 cores": the label that the user gave, or nodes, processor, cores of a node and GPUs. Where the
+// processor's name says no model, its family and model stand behind it.
 std::string machine_text(const result::RunRecord& record);
 std::string commit_text(const result::RunRecord& record);  // ten digits, and whether the tree had changes
 

@@ -118,7 +118,7 @@ function forest(svg, width, plot) {
     fill: (row) => (plot.rows[row].marks[i] && plot.rows[row].marks[i].alike ? "var(--quiet)" : "var(--text)"),
   }));
   if (plot.rows.some((r) => r.note)) columns.push({ title: "", texts: plot.rows.map((r) => r.note), fill: () => "var(--quiet)" });
-  const step = 8, band = Math.max(20, step * plot.machines.length + 4);
+  const step = 8, band = Math.max(18, step * plot.machines.length + 2);
   const { height, x, first, grid } = drawRows(svg, width, plot, {
     names: plot.rows.map((r) => r.name), columns, band, domain, format: signed, top,
     draw: (row, x, middle) => plot.rows[row].marks.forEach((m, i) => {
@@ -130,8 +130,10 @@ function forest(svg, width, plot) {
     }),
   });
   line(grid, x(0), first, x(0), height - 6, { stroke: "var(--text)", "stroke-width": 1.5 });
-  write(grid, x.from, first - 6 - LINE, "\u2190 faster");
-  write(grid, x.to, first - 6 - LINE, "slower \u2192", { "text-anchor": "end" });
+  if (x.to - x.from > 290) {  // room for the axis' own title between them
+    write(grid, x.from, first - 6 - LINE, "\u2190 faster");
+    write(grid, x.to, first - 6 - LINE, "slower \u2192", { "text-anchor": "end" });
+  }
   return height;
 }
 

@@ -285,13 +285,19 @@ std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t res
 }
 
 std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others) {
-  std::set<std::string> sorted;
+  std::map<std::string, std::set<std::string>> by_ablation;
   for (const Comparison* c : rows) {
     const auto same = [&](const Comparison* other) { return other->ablation == c->ablation; };
-    const bool all = std::none_of(others.begin(), others.end(), same);
-    sorted.insert(all ? c->ablation : row_name(*c));
+    const auto same_variant = [&](const Comparison* other) { return same(other) && other->variant == c->variant; };
+    std::set<std::string>& variants = by_ablation[c->ablation];
+    if (std::none_of(others.begin(), others.end(), same)) continue;
+    const bool all_settings = std::none_of(others.begin(), others.end(), same_variant);
+    variants.insert(all_settings ? c->variant : variant_text(*c));
   }
-  return joined(sorted);
+  std::vector<std::string> names;
+  for (const auto& [ablation, variants] : by_ablation)
+    names.push_back(variants.empty() ? ablation : ablation + " (" + joined(variants, "; ") + ")");
+  return joined(names);
 }
 
 std::string widths_text(const std::vector<const Technique*>& alike) {
@@ -322,12 +328,14 @@ std::string place_text(const Technique& t) {
   const bool baseline_is_yours = t.baseline.kind == Kind::kRecipe;
   switch (t.variant.kind) {
     case Kind::kUnknown: return "not known";
-    case Kind::kRecipe: return "in your recipe" + (t.is_faster() ? "" : ": '" + t.comparison->baseline + "' is faster");
-    case Kind::kSettings: return (baseline_is_yours ? "" : "neither is yours: ") + as_options(t.variant.settings);
-    case Kind::kElsewhere: return baseline_is_yours ? "only in this ablation" : "neither is yours";
-    case Kind::kOther: return baseline_is_yours ? "not in your recipe" : "neither is yours";
+    case Kind::kRecipe: return "in your recipe" + std::string(t.is_faster() ? "" : ", slower");
+    case Kind::kSettings:
+      if (baseline_is_yours && t.is_faster()) return as_options(t.variant.settings);
+      break;
+    case Kind::kElsewhere:
+    case Kind::kOther: break;
   }
-  return "";
+  return baseline_is_yours ? "not in your recipe" : "neither is yours";
 }
 
 std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
@@ -344,11 +352,11 @@ std::vector<Remark> remarks(const Techniques& all, std::size_t result) {
     }
   for (const SelfTest& test : all.self_tests)
     if (test.result == result) out.push_back({test.ablation, test.text()});
-  std::vector<const Comparison*> disturbed, quiet;
+  std::vector<const Comparison*> disturbed;
   for (const auto& rows : {shown, alike})
-    for (const Technique* t : rows) (t->disturbed ? disturbed : quiet).push_back(t->comparison);
-  if (!disturbed.empty())
-    out.push_back({"! disturbed", folded_names(disturbed, quiet) + ": " + disturbance(disturbed)});
+    for (const Technique* t : rows)
+      if (t->disturbed) disturbed.push_back(t->comparison);
+  if (!disturbed.empty()) out.push_back({"! disturbed", folded_names(disturbed, {}) + ": " + disturbance(disturbed)});
   const auto is_unknown = [](const Technique* t) { return t->variant.kind == Kind::kUnknown; };
   if (!shown.empty() && std::all_of(shown.begin(), shown.end(), is_unknown))
     out.push_back({"in your recipe", "not recorded by this file's program; name a result of a training beside it"});

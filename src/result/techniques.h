@@ -95,7 +95,7 @@ std::vector<Advice> advice(const std::vector<Technique>& ranked, std::size_t res
 // "--set model.precision=bf16 (-34.1 %, other numbers: check the accuracy)"; "" for none.
 std::string advice_text(const std::vector<Advice>& all);
 
-// Names of rows: an ablation stands for its rows where none of `others` is of it.
+// Names of rows, "a, b (two threads; four threads)": an ablation stands for its rows where none of `others` is of it.
 std::string folded_names(const std::vector<const Comparison*>& rows, const std::vector<const Comparison*>& others);
 // "all intervals within +-2.1 %" of rows without a shown difference; disturbed ones are wide, and do not count.
 std::string widths_text(const std::vector<const Technique*>& alike);
@@ -110,7 +110,8 @@ std::vector<Remark> advice_remarks(const Techniques& all, std::size_t result);
 // disturbed; and what the result does not record. In names an ablation stands for its rows where it has no others.
 std::vector<Remark> remarks(const Techniques& all, std::size_t result);
 
-// "in your recipe", "--set model.precision=bf16", "only in this ablation", "not in your recipe".
+// "--set model.precision=bf16" where that makes the recipe faster; "in your recipe", "in your recipe, slower", "not in
+// your recipe", "neither is yours", "not known".
 std::string place_text(const Technique& technique);
 
 // An interval whose half width is larger is disturbed: ten times the half width that a comparison asks for. On a quiet

@@ -80,7 +80,7 @@ TEST(Effects, Rows_RankAndMarkMachines) {
       worth.answer.find("reducer: slow changes the time of a training step by +100.0 % on Alpha, -75.0 % on Beta"),
       std::string::npos)
       << worth.answer;
-  EXPECT_NE(worth.folded.at(0).find("reducer: none"), std::string::npos);
+  EXPECT_NE(worth.folded.at(0).find("reducer (none)"), std::string::npos);
 }
 
 TEST(Effects, NewestComparison_Counts) {
@@ -146,7 +146,7 @@ TEST(Effects, Folded_NamesOnlyWhatItIs) {
   const Effects worth = effects({{"a", r}, {"b", more}});
   ASSERT_EQ(worth.folded.size(), 2u);
   EXPECT_EQ(worth.folded[0].find("flat"), std::string::npos) << worth.folded[0];
-  EXPECT_EQ(worth.folded[1], "Not measured, needs a GPU: reducer: fp16.");
+  EXPECT_EQ(worth.folded[1], "Not measured, needs a GPU: reducer (fp16).");
 }
 
 // Ours takes twice the peer's time.

@@ -30,6 +30,21 @@ TEST(Ranking, PublishedResult_FitsOneScreen) {
   EXPECT_NE(text.find("needs a GPU: cuda_graphs, cudnn_autotune"), std::string::npos) << text;
 }
 
+// Its program recorded what is in the recipe: the advice stands in the first five lines.
+TEST(Ranking, NewestResult_BeginsWithAdvice) {
+  const NamedRun run = {
+      "all.json", result::read_result(TTT_SOURCE_DIR "/results/epyc-avx512-2cores/2026-11-26_ablate_7ff7db6/all.json")};
+  std::istringstream in(render_text(ablations({run}), 100));
+  std::size_t lines = 0, advice = 0;
+  for (std::string line; std::getline(in, line); ++lines) {
+    EXPECT_LE(text_width(line), 100u) << line;
+    if (line.starts_with("  change these  --set ")) advice = lines + 1;
+  }
+  EXPECT_LE(lines, 40u);
+  EXPECT_GE(advice, 1u);
+  EXPECT_LE(advice, 5u);
+}
+
 TEST(Ranking, SelfTest_IsOneLine) {
   const std::string text = render_text(ablations({published("null.json")}), 100);
   EXPECT_EQ(test::line_with(text, "null "), "null 40 of 40 intervals contain 0 (at least 35 wanted)");

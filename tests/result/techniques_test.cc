@@ -69,17 +69,16 @@ TEST(Techniques, Ranking_IsTotal) {
 TEST(Techniques, Sides_TellWhatRecipeHas) {
   const Json none = Json::object(), bf16 = {{"model.precision", "bf16"}}, blocking = {{"kind", "blocking"}};
   EXPECT_EQ(place_text(only_row(with_sides(row("p", 0.7), none, bf16))), "--set model.precision=bf16");
-  EXPECT_EQ(place_text(only_row(with_sides(row("r", 1.1), blocking, none))), "in your recipe: 'blocking' is faster");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 1.1), blocking, none))), "in your recipe, slower");
   EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, none))), "in your recipe");
-  EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, {{"kind", "flat"}}))),
-      "neither is yours: --set kind=flat");
+  EXPECT_EQ(place_text(only_row(with_sides(row("r", 0.9), blocking, {{"kind", "flat"}}))), "neither is yours");
   // what both sides set is a condition, and no difference of theirs
   const Technique both = only_row(with_sides(row("w", 0.9), {{"n", 2}}, {{"n", 2}, {"data.workers", 1}}));
   EXPECT_EQ(place_text(both), "--set data.workers=1");
   EXPECT_EQ(both.conditions, std::vector<std::string>{"n=2"});
   Comparison replaced = with_sides(row("o", 0.9), none, none);
   replaced.against_recipe->variant.replaces = {"optimizer"};
-  EXPECT_EQ(place_text(only_row(replaced)), "only in this ablation");
+  EXPECT_EQ(place_text(only_row(replaced)), "not in your recipe");
   EXPECT_EQ(place_text(only_row(row("x", 0.9))), "not known");
 }
 
@@ -110,7 +109,7 @@ TEST(Techniques, EarlierFile_RunTellsByBuilt) {
     run.built = {{"reducer", {{"kind", kind}, {"bytes", 1}}}};
     return place_text(techniques({&ablation, &run}).ranked[0]);
   };
-  EXPECT_EQ(placed("bucketed"), "in your recipe: 'blocking' is faster");
+  EXPECT_EQ(placed("bucketed"), "in your recipe, slower");
   // by which settings it would be, such a file does not say
   EXPECT_EQ(placed("blocking"), "not in your recipe");
   EXPECT_EQ(placed("flat"), "neither is yours");
@@ -124,7 +123,7 @@ TEST(Techniques, EarlierFile_PassedRunsTell) {
   smoke.built = {{"reducer", {{"kind", "blocking"}}}}, smoke.verdict = Verdict::kSmoke;
   passed.built = {{"reducer", {{"kind", "bucketed"}}}}, passed.verdict = Verdict::kPassed;
   EXPECT_EQ(place_text(techniques({&ablation, &smoke}).ranked[0]), "not in your recipe");
-  EXPECT_EQ(place_text(techniques({&smoke, &ablation, &passed}).ranked[0]), "in your recipe: 'blocking' is faster");
+  EXPECT_EQ(place_text(techniques({&smoke, &ablation, &passed}).ranked[0]), "in your recipe, slower");
   RunRecord other = smoke;
   other.verdict = Verdict::kPassed;
   EXPECT_EQ(place_text(techniques({&ablation, &passed, &other}).ranked[0]), "not known");
@@ -156,7 +155,7 @@ TEST(Techniques, FoldedNames_KeepSettingAndRepetition) {
   Comparison plain = row("a", 1), set = plain, again = plain, other = row("b", 1);
   set.setting = "4 images a rank", again.repetition = 2;
   EXPECT_EQ(folded_names({&plain, &set, &again, &other}, {&plain}),
-      "a: bucketed, a: bucketed #3, a: bucketed, 4 images a rank, b");
+      "a (bucketed; bucketed #3; bucketed, 4 images a rank), b");
 }
 
 TEST(Techniques, WideInterval_IsDisturbed) {
