@@ -99,12 +99,13 @@ class Session {
 
  private:
   int guarded_run() {
-    options_ =
-        parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary, app_.inject_help);
+    options_ = parse_options(static_cast<int>(command_.size()), arguments().data(), app_.name, app_.summary,
+        app_.inject_help, static_cast<bool>(app_.doctor));
     if (!options_.help.empty()) return print(options_.help);
     if (options_.version) return print(app_.name + " " + result::version_text() + "\n");
     read_recipe();
     if (options_.print_recipe) return print(recipe_toml(table_));
+    if (options_.doctor) return examine();
     reserve();
     start_record();
     watch_ = std::make_unique<SignalWatch>([this](const std::string& name) { write_unanswered(name); });
@@ -114,6 +115,16 @@ class Session {
     const Outcome outcome = app_.run(table_, context);
     watch_->answered();
     return finish(outcome);
+  }
+
+  // Leaves no result. The exit code is 1 where something was found, for scripts.
+  int examine() {
+    watch_ = std::make_unique<SignalWatch>([](const std::string&) { std::_Exit(130); });  // nothing to save
+    RunContext context{options_, launch_, run_id_, recorder_, clock_, *watch_, witness_, {}, out_};
+    const Examined examined = app_.doctor(table_, context);
+    watch_->answered();
+    print(examined.text);
+    return launch_.from_root(examined.found ? "1" : "0") == "1" ? 1 : 0;  // what rank 0 found, which speaks
   }
 
   std::vector<const char*> arguments() const {

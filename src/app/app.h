@@ -104,6 +104,12 @@ struct RunContext {
   std::function<void(const std::string& what)> announce = [](const std::string&) {};
 };
 
+// What --doctor says, and whether it found anything.
+struct Examined {
+  bool found = false;
+  std::string text;
+};
+
 // Recipe keys that have a flag of their own; "" where the program has no such setting.
 struct ShortcutKeys {
   std::string seed = "seed";
@@ -121,6 +127,7 @@ struct AppCore {
   std::function<void(const result::FieldTable&)> validate;
   std::function<std::optional<std::string>(const result::FieldTable&)> resumes;
   std::function<Outcome(const result::FieldTable&, RunContext&)> run;
+  std::function<Examined(const result::FieldTable&, RunContext&)> doctor;
 };
 
 // Returns the exit code; see result::verdict_exit_code() and core/error.h. Never throws.
@@ -144,6 +151,7 @@ template <FieldGroup Recipe> struct App {
   // resume replaces a result with verdict failed: that is what an earlier start left.
   std::function<std::optional<std::string>(const Recipe&)> resumes;
   std::function<Outcome(const Recipe&, RunContext&)> run;
+  std::function<Examined(const Recipe&, RunContext&)> doctor;  // of programs that know --doctor
 };
 
 template <FieldGroup Recipe>
@@ -160,6 +168,10 @@ int run_app(int argc, const char* const* argv, const App<Recipe>& app, const Lau
   };
   if (app.resumes) core.resumes = [&](const result::FieldTable& table) { return app.resumes(recipe_of(table)); };
   core.run = [&](const result::FieldTable& table, RunContext& context) { return app.run(recipe_of(table), context); };
+  if (app.doctor)
+    core.doctor = [&](const result::FieldTable& table, RunContext& context) {
+      return app.doctor(recipe_of(table), context);
+    };
   return run_app(argc, argv, core, launch);
 }
 

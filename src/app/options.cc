@@ -7,7 +7,7 @@
 
 namespace ttt::harness {
 Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary,
-    const std::string& inject_help) {
+    const std::string& inject_help, bool has_doctor) {
   Options o;
   CLI::App app{summary, program};
   app.set_help_flag();  // --help is ours: a rank that prints is the caller's choice
@@ -31,6 +31,8 @@ Options parse_options(int argc, const char* const* argv, const std::string& prog
     app.add_option("--inject", o.inject, inject_help)->type_name("FAULT")->expected(1)->take_all();
   app.add_flag("--quiet", o.quiet, "No progress; the first and the last lines on stdout stay");
   app.add_flag("--print-recipe", o.print_recipe, "Print the resolved recipe as TOML and end");
+  if (has_doctor)
+    app.add_flag("--doctor", o.doctor, "Name what of recipe, build and machine costs time without need, and end");
   app.add_flag("--version", o.version, "Print the version and end");
   try {
     app.parse(argc, argv);

@@ -20,13 +20,14 @@ struct Options {
   std::vector<std::string> inject;    // --inject FAULT, repeatable; of programs that take it
   bool quiet = false;                 // --quiet: no progress
   bool print_recipe = false;          // --print-recipe: the resolved recipe as TOML, then end
+  bool doctor = false;                // --doctor: what costs time without need, then end; of programs that have one
   bool version = false;               // --version
   std::string help;                   // text to print, where --help was given
 };
 
 // Throws UsageError naming the argument and the nearest valid one. `inject_help`: what --help says of --inject; "" for
-// a program without it.
+// a program without it. `has_doctor`: whether the program knows --doctor.
 Options parse_options(int argc, const char* const* argv, const std::string& program, const std::string& summary,
-    const std::string& inject_help = {});
+    const std::string& inject_help = {}, bool has_doctor = false);
 
 }  // namespace ttt::harness

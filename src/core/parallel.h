@@ -25,6 +25,17 @@ inline int usable_cores() {
   return ::sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
+// Their numbers, ascending; empty: unknown.
+inline std::vector<int> usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> found;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return found;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) found.push_back(cpu);
+  return found;
+}
+
 class ThreadPool {
  public:
   // `threads` counts the caller, who works too: 1 starts no thread.

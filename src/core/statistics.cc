@@ -229,6 +229,16 @@ double student_t_quantile(double q, int degrees) {
   return high;
 }
 
+std::optional<Interval> ratio_interval(const Estimate& numerator, const Estimate& denominator, double t) {
+  // (numerator - r denominator)^2 <= t^2 (error of numerator^2 + r^2 error of denominator^2), a quadratic in r
+  const double tn = t * numerator.error, td = t * denominator.error;
+  const double a = denominator.value * denominator.value - td * td;
+  if (denominator.value <= 0 || a <= 0) return std::nullopt;
+  const double middle = denominator.value * numerator.value / a;
+  const double half = std::sqrt(std::max(0.0, middle * middle - (numerator.value * numerator.value - tn * tn) / a));
+  return Interval{numerator.value / denominator.value, middle - half, middle + half};
+}
+
 std::optional<LineCrossing> line_crossing(
     const std::vector<double>& x, const std::vector<double>& y, double level, double confidence) {
   if (x.size() != y.size()) throw std::invalid_argument("line_crossing of x and y of different lengths");
@@ -243,12 +253,9 @@ std::optional<LineCrossing> line_crossing(
   if (xx <= 0) return std::nullopt;
   const double slope = xy / xx, variance = std::max(0.0, yy - slope * xy) / (n - 2);
   const double t = student_t_quantile((1 + confidence) / 2, static_cast<int>(x.size()) - 2);
-  // With d = x - x_mean the interval is where (y_mean + slope d - level)^2 <= t^2 variance (1 / n + d^2 / xx).
-  const double noise = t * t * variance, a = slope * slope - noise / xx, above = level - y_mean;
-  if (slope <= 0 || a <= 0) return std::nullopt;
-  const double middle = slope * above / a;
-  const double half = std::sqrt(std::max(0.0, middle * middle - (above * above - noise / n) / a));
-  return LineCrossing{{x_mean + above / slope, x_mean + middle - half, x_mean + middle + half}, std::sqrt(variance)};
+  const auto beyond = ratio_interval({level - y_mean, std::sqrt(variance / n)}, {slope, std::sqrt(variance / xx)}, t);
+  if (!beyond) return std::nullopt;
+  return LineCrossing{{x_mean + beyond->estimate, x_mean + beyond->low, x_mean + beyond->high}, std::sqrt(variance)};
 }
 
 }  // namespace ttt

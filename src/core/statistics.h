@@ -53,6 +53,15 @@ std::optional<Interval> rank_sum_interval(const std::vector<double>& a, const st
 // in (0.5, 1). By the finite series of the distribution (Abramowitz and Stegun 26.7.3 and 26.7.4).
 double student_t_quantile(double q, int degrees);
 
+// An estimate with the standard error of its normal distribution.
+struct Estimate {
+  double value = 0, error = 0;
+};
+// numerator / denominator of two independent estimates, with Fieller's interval: all ratios r for which numerator - r
+// denominator lies within `t` of its standard errors of 0 (Fieller 1954). Nothing where the denominator is not shown to
+// be positive: the interval would have no end.
+std::optional<Interval> ratio_interval(const Estimate& numerator, const Estimate& denominator, double t);
+
 // Where the least-squares line through the points (x, y) meets `level`. The interval is Fieller's: all x at which the
 // line's own 95 % interval holds `level` (Fieller 1954). The noise of y is estimated from the distances to the line, so
 // it takes three points at least. Nothing where fewer are given, or where the slope is not shown to be positive: the

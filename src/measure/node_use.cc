@@ -1,37 +1,10 @@
 #include "measure/node_use.h"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <fstream>
 #include <string>
 
 namespace ttt::ablations {
-
-std::optional<ProcessorTimes> processor_times(std::istream& stat) {
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, io_wait = 0, irq = 0, soft_irq = 0, stolen = 0;
-  // guests' time, which follows, is within user and nice
-  if (!(stat >> name >> user >> nice >> system >> idle >> io_wait >> irq >> soft_irq >> stolen) || name != "cpu")
-    return std::nullopt;
-  const double busy = user + nice + system + irq + soft_irq, tick_s = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-  return ProcessorTimes{tick_s * (busy + idle + io_wait + stolen), tick_s * busy, tick_s * stolen};
-}
-
-std::optional<double> clock_mhz() {
-  const int here = ::sched_getcpu();
-  std::ifstream frequency("/sys/devices/system/cpu/cpu" + std::to_string(here) + "/cpufreq/scaling_cur_freq");
-  if (double khz = 0; frequency >> khz) return 1e-3 * khz;
-  std::ifstream information("/proc/cpuinfo");
-  int processor = -1;
-  for (std::string line; std::getline(information, line);) {
-    const std::size_t colon = line.find(':');
-    if (line.starts_with("processor")) processor = std::stoi(line.substr(colon + 1));
-    else if (line.starts_with("cpu MHz") && processor == here) return std::stod(line.substr(colon + 1));
-  }
-  return std::nullopt;
-}
 
 NodeUse::Moment NodeUse::now() const {
   Moment m{.node = {}, .own_s = Usage::now().cpu_s};

@@ -2,25 +2,15 @@
 #pragma once
 
 #include <array>
-#include <istream>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "comm/world.h"
+#include "core/processors.h"
 #include "measure/arm.h"
 
 namespace ttt::ablations {
-
-// Seconds of all processors of a node together, since it started.
-struct ProcessorTimes {
-  double all_s = 0, busy_s = 0, stolen_s = 0;  // stolen: the host ran another machine while this one wanted to run
-};
-// Of the text of /proc/stat (proc_stat(5)); nothing where it does not begin as that does.
-std::optional<ProcessorTimes> processor_times(std::istream& stat);
-
-// The clock rate of the processor that this thread is on; nothing where the system does not tell.
-std::optional<double> clock_mhz();
 
 // Adds up windows of time, each from begin() to end(). The first rank of a node reads its /proc/stat, so neither
 // belongs into time that is measured.

@@ -71,6 +71,7 @@ Node this_node() {
   node.logical_cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   if (const long online = sysconf(_SC_NPROCESSORS_ONLN); online > 0) node.logical_cores = online;
   if (const int usable = usable_cores(); usable > 0) node.usable_cores = usable;
+  for (const int cpu : usable_processors()) node.bound_to.push_back(cpu);
   node.memory_bytes = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   // Control groups (containers, Slurm): version 2 says "max" where there is no limit.
   const std::string limit = first_word("/sys/fs/cgroup/memory.max");
@@ -87,7 +88,11 @@ Json system_json(const std::vector<Node>& node_of_rank) {
   for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
     const auto [at, is_new] = index.emplace(node_of_rank[rank].host, system.nodes.size());
     if (is_new) system.nodes.push_back(node_of_rank[rank]), system.nodes.back().ranks.clear();
-    system.nodes[at->second].ranks.push_back(static_cast<std::int64_t>(rank));
+    Node& node = system.nodes[at->second];
+    node.ranks.push_back(static_cast<std::int64_t>(rank));
+    std::set<std::int64_t> together(node.bound_to.begin(), node.bound_to.end());
+    together.insert(node_of_rank[rank].bound_to.begin(), node_of_rank[rank].bound_to.end());
+    node.bound_to.assign(together.begin(), together.end());
   }
   return json_of(system);
 }

@@ -21,6 +21,7 @@ struct Node {
   std::vector<std::string> cpu_features;  // see kCpuFeatures
   std::int64_t logical_cores = 0;
   std::optional<std::int64_t> usable_cores;  // of this process's affinity mask
+  std::vector<std::int64_t> bound_to;        // processors that its ranks may use, in ascending order; empty: unknown
   std::int64_t memory_bytes = 0;
   std::optional<std::int64_t> memory_limit_bytes;  // of the control group
   std::string kernel, os;                          // os: empty where unknown
@@ -33,6 +34,7 @@ struct Node {
     v.later("cpu_features", n.cpu_features, "instruction sets that decide the speed of kernels");
     v.later("logical_cores", n.logical_cores, "", at_least(1));
     v.optional("usable_cores", n.usable_cores, "of the first rank's affinity mask", at_least(1));
+    v.optional("bound_to", n.bound_to, "processors that its ranks together may use", at_least(0));
     v.later("memory_bytes", n.memory_bytes, "", at_least(0));
     v.optional("memory_limit_bytes", n.memory_limit_bytes, "of the control group", at_least(0));
     v.later("kernel", n.kernel, ""), v.optional("os", n.os, "");

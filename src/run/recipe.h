@@ -44,6 +44,7 @@ struct TrainSettings : TrainConfig {
         "epochs between evaluations near the target, which tell between epochs when it was met; 0: as far from it",
         between(0, 1e6));
     v("eval_near", s.eval_near, "share of each target from which on the accuracy is near it", between(0, 1));
+    v("eval_from_epochs", s.eval_from_epochs, "no evaluation before so many epochs", between(0, 1e6));
     v("eval_batch", s.eval_batch, "images of an evaluation batch on one rank", between(1, 4096));
     v("eval_overlap", s.eval_overlap,
         "training continues while a thread of rank 0 computes AP from an evaluation's detections; a run that has "

@@ -5,6 +5,7 @@
 
 #include "app/progress.h"
 #include "mlperf/run_events.h"
+#include "run/doctor.h"
 #include "run/guards.h"
 #include "run/launch.h"
 #include "run/resume.h"
@@ -88,6 +89,16 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
   return {.verdict = ending.verdict, .reason = ending.reason, .to_be_resumed = ending.to_be_resumed};
 }
 
+// Of the run as it would be assembled.
+harness::Examined examine(
+    const TrainProgram& program, const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
+  Components components = components_of(recipe);
+  if (program.components) program.components(components);
+  const Run run = assemble(recipe, components, world.team(), context, 0, program.open);
+  const std::vector<result::Symptom> found = result::symptoms(doctor_facts(run, world));
+  return {!found.empty(), result::symptoms_text(found)};
+}
+
 }  // namespace
 
 int train_program(int argc, char** argv, const TrainProgram& program) {
@@ -107,6 +118,9 @@ int train_program(int argc, char** argv, const TrainProgram& program) {
   find_earlier_run(app, earlier);
   app.run = [&](const train::Recipe& recipe, harness::RunContext& context) {
     return train_run(program, recipe, context, world, std::move(earlier));
+  };
+  app.doctor = [&](const train::Recipe& recipe, harness::RunContext& context) {
+    return examine(program, recipe, context, world);
   };
   return harness::run_app(argc, argv, app, launch_of(world, *comm, start_s));
 }

@@ -63,8 +63,8 @@ def refuses_mutations(validator, result):
     since_1 = {"setting", "design", "factors", "counters", "noise"}
     keyed = (("phase_s", ), ("counters", ), ("noise", ), ("samples", "phase_s", "values"))  # of a comparison
     node_free = {
-        "cpu", "cpu_model", "cpu_features", "logical_cores", "usable_cores", "memory_bytes", "memory_limit_bytes",
-        "kernel", "os"
+        "cpu", "cpu_model", "cpu_features", "logical_cores", "usable_cores", "bound_to", "memory_bytes",
+        "memory_limit_bytes", "kernel", "os"
     }
     # where the driver tells
     gpu_free = {"power_w", "sm_clock_mhz", "busy_percent", "temperature_c", "memory_bytes", "energy_j"}
