@@ -5,6 +5,7 @@
 
 #include "core/statistics.h"
 #include "reports/numbers.h"
+#include "result/exchange.h"
 
 namespace ttt::reports {
 namespace {
@@ -64,6 +65,57 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   return row;
 }
 
+// "+3.1 % (+1.2 to +5.0)"
+std::string change_text(const Interval& i) {
+  return fixed("%+.1f %%", 100 * i.estimate) + fixed(" (%+.1f to %+.1f)", 100 * i.low, 100 * i.high);
+}
+
+// Of the whole steps that the same result timed.
+std::optional<Interval> step_time(
+    const result::RunRecord& record, const ConvergenceRow& row, const std::string& variant) {
+  for (const result::Comparison& c : record.comparisons)
+    if (c.ablation == row.ablation && c.variant == variant && c.design == "one_off" && c.setting.empty() &&
+        c.status == "measured")
+      return result::effect(c.samples);
+  return std::nullopt;
+}
+
+// Both factors of the time: independent, so the distances of their ends add up as squares in the logarithm.
+Interval product(const Interval& a, const Interval& b) {
+  const auto log = [](double change) { return std::log1p(change); };
+  const double middle = log(a.estimate) + log(b.estimate);
+  const double down = std::hypot(log(a.estimate) - log(a.low), log(b.estimate) - log(b.low)),
+               up = std::hypot(log(a.high) - log(a.estimate), log(b.high) - log(b.estimate));
+  return {std::expm1(middle), std::expm1(middle - down), std::expm1(middle + up)};
+}
+
+std::string steps_finding(const Interval& steps) {
+  return steps.high < 0 ? "fewer steps" : steps.low > 0 ? "more steps" : "no difference shown at this precision";
+}
+
+Row exchange_row(const result::RunRecord& record, const ConvergenceRow& row, const std::string& variant) {
+  Row cells = {variant};
+  const auto e = result::exchange(row, variant);
+  if (!e) {
+    cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-", "too few trainings, or accuracy that does not rise"});
+    return cells;
+  }
+  const auto cell = [](const Interval& i) {
+    Cell c{change_text(i), 100 * i.estimate, "%"};
+    c.values.insert(c.values.end(), {100 * i.low, 100 * i.high});
+    return c;
+  };
+  std::vector<std::string> accuracies;
+  for (const auto& [name, change] : e->metrics)
+    accuracies.push_back(result::metric_title(name) + fixed(" %+.3f", change.estimate) +
+                         fixed(" (%+.3f to %+.3f)", change.low, change.high));
+  const auto time = step_time(record, row, variant);
+  cells.insert(cells.end(),
+      {std::to_string(e->pairs), result::joined(accuracies), cell(e->steps), time ? cell(*time) : Cell("-"),
+          time ? cell(product(*time, e->steps)) : Cell("-"), percent(e->detectable), steps_finding(e->steps)});
+  return cells;
+}
+
 // In the order of their first training.
 std::vector<std::string> variants_of(const ConvergenceRow& row) {
   std::vector<std::string> variants;
@@ -73,18 +125,53 @@ std::vector<std::string> variants_of(const ConvergenceRow& row) {
   return variants;
 }
 
+// "bf16: step -7.0 % (...), steps to equal accuracy +4.2 % (...), time to target -3.1 % (...), 12 pairs"
+std::string exchange_text(const result::RunRecord& record, const ConvergenceRow& row, const std::string& variant) {
+  const auto e = result::exchange(row, variant);
+  if (!e) return variant + ": too few trainings, or accuracy that does not rise";
+  const auto time = step_time(record, row, variant);
+  return variant + " against " + row.baseline + ": " + (time ? "step " + change_text(*time) + ", " : "") +
+         "steps to equal accuracy " + change_text(e->steps) +
+         (time ? ", time to target " + change_text(product(*time, e->steps)) : "") + ", " +
+         result::counted(e->pairs, "pair") + ": " + steps_finding(e->steps) +
+         fixed("; %.1f %% would be found in 9 of 10", 100 * e->detectable);
+}
+
+void add_exchange(const result::RunRecord& record, const ConvergenceRow& row, Document& d) {
+  d.push_back(Heading{row.ablation + ": " + row.question});
+  const double epochs = row.trainings.empty() ? 0 : row.trainings[0].epochs;
+  d.push_back(Paragraph{"Expected: " + row.expectation + " Trainings of " + fixed("%.3g", epochs) +
+                        " epochs each, whatever they reach, from the same seeds" +
+                        (row.side_by_side ? ", one on each rank" : "") +
+                        ". Target: " + result::metrics_text(row.target, 3) + "."});
+  if (!row.problem.empty()) d.push_back(Paragraph{"Ended early: " + row.problem});
+  Table t{.header = {"variant", "pairs", "change of accuracy", "steps to equal accuracy", "step time",
+              "time to equal accuracy", "would be found", "finding"},
+      .right = {false, true, false, true, true, true, true, false}};
+  for (const std::string& variant : variants_of(row))
+    if (variant != row.baseline) t.rows.push_back(exchange_row(record, row, variant));
+  d.push_back(std::move(t));
+}
+
 }  // namespace
 
 std::vector<result::Remark> convergence_remarks(const result::RunRecord& record) {
   std::vector<result::Remark> out;
   for (const ConvergenceRow& all : record.convergence) {
+    if (all.fixed_steps) {
+      for (const std::string& variant : variants_of(all))
+        if (variant != all.baseline) out.push_back({all.ablation, exchange_text(record, all, variant)});
+      continue;
+    }
     const Row baseline = variant_row(all, all.baseline);
     for (const std::string& variant : variants_of(all)) {
       if (variant == all.baseline) continue;
       const Row row = variant_row(all, variant);
-      out.push_back({all.ablation, variant + " " + row[2].text + " epochs to target, " + all.baseline + " " +
-                                       baseline[2].text + ": " + row[4].text + " (" + row[5].text + "), " +
-                                       row[6].text + "; reached by " + row[1].text + " and " + baseline[1].text});
+      const std::string change = row[4].text + " (" + row[5].text + ")";
+      const bool is_alike = row[6].text.starts_with("no difference");
+      out.push_back({all.ablation, is_alike ? "no difference shown in epochs to target, " + variant + " " + change
+                                            : variant + " " + row[2].text + " epochs to target, " + all.baseline + " " +
+                                                  baseline[2].text + ": " + change + ", " + row[6].text});
     }
   }
   return out;
@@ -93,6 +180,10 @@ std::vector<result::Remark> convergence_remarks(const result::RunRecord& record)
 Document convergence_blocks(const result::RunRecord& record) {
   Document d;
   for (const ConvergenceRow& row : record.convergence) {
+    if (row.fixed_steps) {
+      add_exchange(record, row, d);
+      continue;
+    }
     d.push_back(Heading{row.ablation + ": " + row.question});
     d.push_back(
         Paragraph{"Expected: " + row.expectation + " Trainings to " + result::metrics_text(row.target, 3) +

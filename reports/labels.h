@@ -27,6 +27,12 @@ inline constexpr std::string_view kLabels[] = {
     "data",
     "command",
     "why it was left out",
+    // Diagnosis.
+    "suspect",
+    "cost of a step",
+    "evidence",
+    "remedy",
+    "measured by",
     // Claims.
     "claim",
     "found",
@@ -128,6 +134,10 @@ inline constexpr std::string_view kLabels[] = {
     "beside all others",
     "reached",
     "change of epochs",
+    "change of accuracy",
+    "steps to equal accuracy",
+    "time to equal accuracy",
+    "would be found",
     // Peaks of a machine.
     "peak",
     "best",

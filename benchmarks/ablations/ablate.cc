@@ -27,8 +27,9 @@ using namespace ttt::ablations;
 
 constexpr const char* kSummary =
     "Measures what a technique is worth: both variants in one process, in turns, on the same batches.\n"
-    "  ablate NAME...   these; ablate --all: every one; ablate_NAME: that one\n"
+    "  ablate NAME...   these; ablate --all: every one that compares steps; ablate_NAME: that one\n"
     "  ablate NAME=VARIANT   one of its variants alone, in every design\n"
+    "  ablate trainings --recipe mini   those that compare convergence, by accuracy at fixed steps\n"
     "  ablate --list    what there is, and the question of each\n"
     "  ablate --index RESULTS   published claims beside the findings in a folder of results, as Markdown\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
@@ -37,7 +38,14 @@ constexpr const char* kSummary =
     "How long and how precise: --set ablate.limit_s=45 --set ablate.half_width=0.005 --set ablate.budget_s=1200. Then: "
     "report ablations FILE.";
 
-// Names before the options, and the name in the program's own, become the setting that the rest of the program knows.
+// Of our own options and those of every program (app/options.h): "--set", not "--set=...".
+bool takes_value(const std::string& option) {
+  constexpr const char* kWithValue[] = {"--index", "--recipe", "--set", "--out", "--seed", "--device", "--data"};
+  return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
+}
+
+// Words that are no option's value are names. They, and the name in the program's own, become the setting that the rest
+// of the program knows.
 std::vector<std::string> translated(int argc, char** argv) {
   std::string names, design;
   const std::string program = std::filesystem::path(argv[0]).filename();
@@ -48,8 +56,8 @@ std::vector<std::string> translated(int argc, char** argv) {
     if (word == "--all") names = "all";
     else if (word == "--design" && i + 1 < argc) design = argv[++i];
     else if (word.starts_with("--design=")) design = word.substr(9);
-    else if (out.size() == 1 && !word.starts_with("-")) names += (names.empty() ? "" : ",") + word;
-    else out.push_back(word);
+    else if (!word.starts_with("-")) names += (names.empty() ? "" : ",") + word;
+    else if (out.push_back(word); takes_value(word) && i + 1 < argc) out.push_back(argv[++i]);
   }
   if (!design.empty()) out.insert(out.begin() + 1, {"--set", "ablate.design=" + design});
   if (!names.empty()) out.insert(out.begin() + 1, {"--set", "ablate.names=" + names});
@@ -66,7 +74,7 @@ void list() {
     for (const Setting& setting : a.settings)
       std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
     if (a.convergence.seeds > 0)
-      std::printf("; %lld seeds each, to a target", static_cast<long long>(a.convergence.seeds));
+      std::printf("; %lld seeds each, accuracy at fixed steps", static_cast<long long>(a.convergence.seeds));
     std::printf("\n");
   }
 }

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "result/exchange.h"
 #include "result/result_file.h"
 
 namespace ttt::ablations {
@@ -108,14 +109,19 @@ std::string comparisons_text(const std::vector<const Comparison*>& rows) {
   return joined(lines, kLineBreak);
 }
 
-// Epochs to the target of each variant: the least and the most over its seeds.
+// Steps to equal accuracy of each variant; of earlier results the least and the most epochs to the target.
 std::string trainings_text(const result::ConvergenceRow& row) {
   std::map<std::string, std::vector<double>> epochs;
   for (const result::Training& t : row.trainings) epochs[t.variant].push_back(t.epochs);
   std::vector<std::string> parts;
   for (const auto& [variant, all] : epochs) {
     const auto [least, most] = std::minmax_element(all.begin(), all.end());
-    parts.push_back(fixed("%s: %.2f to %.2f epochs (%zu seeds)", variant.c_str(), *least, *most, all.size()));
+    if (!row.fixed_steps) {
+      parts.push_back(fixed("%s: %.2f to %.2f epochs (%zu seeds)", variant.c_str(), *least, *most, all.size()));
+    } else if (variant != row.baseline) {
+      const auto e = result::exchange(row, variant);
+      parts.push_back(variant + (e ? ": steps to equal accuracy " + interval_text(e->steps) : ": too few trainings"));
+    }
   }
   return joined(parts, kLineBreak);
 }

@@ -57,10 +57,10 @@ struct Capabilities {
   std::string device = "cpu";
 };
 
-// Time to target: each variant is trained from several seeds, and the epochs are compared.
+// Each variant is trained from several seeds for the recipe's epochs, and the accuracies are compared.
 struct Convergence {
   std::int64_t seeds = 0;                      // trainings of each variant; 0: this is a comparison of steps
-  std::function<void(train::Recipe&)> change;  // for both sides: target, epochs, interval of evaluations
+  std::function<void(train::Recipe&)> change;  // for both sides
 };
 
 struct Ablation {
@@ -83,6 +83,8 @@ struct Ablation {
   std::string file = {};  // below benchmarks/ablations; filled in by all_ablations()
   // The reason why it cannot run here, or "". The row states it.
   std::function<std::string(const Capabilities&)> unsupported = [](const Capabilities&) { return std::string(); };
+
+  bool is_self_test() const { return file.starts_with("self_test/"); }  // of the measuring
 };
 
 // Reasons for `unsupported`.

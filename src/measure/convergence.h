@@ -9,11 +9,24 @@ namespace ttt::ablations {
 // How a measurement ends after a signal.
 inline constexpr const char* kInterruptedSentence = "Interrupted. What was measured until then is in the result.";
 
-// From the recipe's seed on, so many; every variant with each, in turns, so that a machine that drifts costs all alike.
-// Each training ends at the target of the ablation's recipe or at its last epoch. Collective. Throws Interrupted after
-// a signal: what was trained until then is in `row`.
-void train_to_target(const Ablation& ablation, const train::Recipe& recipe, const comm::World& world,
-    const harness::RunContext& context, const std::function<void(const std::string&)>& say,
+struct TrainingLimits {
+  std::int64_t seeds = 12;    // trainings of each variant at most
+  double half_width = 0;      // enough: the interval of the steps reaches so far to either side; 0: all seeds
+  bool side_by_side = false;  // each training on one rank, as many at a time as there are ranks
+};
+
+// From the recipe's seed on. Every training of a seed has the same data order and initial weights. All last the
+// recipe's train.epochs, whatever they reach, and are evaluated in the last part of them (kEvaluatedFrom). Each on all
+// ranks, or each on one rank with the whole global batch. Collective. Throws Interrupted after a signal: what was
+// trained until then is in `row`.
+void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, const TrainingLimits& limits,
+    const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::ConvergenceRow& row);
+
+inline constexpr std::int64_t kFirstLook = 6;  // seeds, after which the precision is looked at first
+
+// Share of the epochs after which trainings are evaluated. Nearer to the end there are fewer evaluations to average
+// over; further from it, progress bends more.
+inline constexpr double kEvaluatedFrom = 0.6;
 
 }  // namespace ttt::ablations

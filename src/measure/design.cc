@@ -36,7 +36,6 @@ std::vector<Pairing> one_off(
     const std::vector<Ablation>& ablations, const Capabilities& here, std::int64_t repetitions) {
   std::vector<Pairing> out;
   for (const Ablation& a : ablations) {
-    if (a.convergence.seeds > 0) continue;  // trainings, not steps
     const std::string reason = a.unsupported(here);
     const std::int64_t times = !reason.empty() ? 1 : repetitions > 0 ? repetitions : a.repetitions;
     for (const Setting& setting : settings_of(a))

@@ -104,9 +104,9 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
   if (config.names.empty())
     throw UsageError(
         "Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
-  if (config.names == "all") {
+  if (config.names == "all" || config.names == "trainings") {
     for (const Ablation& a : all)
-      if (a.repetitions == 1) out.push_back(a);
+      if (!a.is_self_test() && (a.convergence.seeds > 0) == (config.names == "trainings")) out.push_back(a);
     return out;
   }
   std::istringstream names(config.names);
@@ -156,14 +156,14 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
   }
   std::vector<std::string> parts;
   if (measured > 0)
-    parts.push_back(counted(measured, "comparison") + " of " + counted(ablations - plan.trainings.size(), "ablation") +
+    parts.push_back(counted(measured, "comparison") + " of " + counted(ablations, "ablation") +
                     fixed(", at most %.0f min", std::ceil(std::min(plan.budget_s, limits_s) / 60)) + " (longer where " +
                     counted(recipe.ablate.builds, "build") + " of each take longer)");
   if (const std::size_t refused = plan.pairings.size() - measured; refused > 0)
     parts.push_back(measured > 0 ? std::to_string(refused) + " cannot run here" : "no comparison can run here");
   if (trainings > 0)
     parts.push_back((measured > 0 ? "before, and not in these minutes, " : "") + counted(trainings, "training") +
-                    " of at most " + counted(epochs, "epoch") + " in all");
+                    " of " + counted(epochs, "epoch") + " in all");
   return result::joined(parts, "; ");
 }
 
@@ -185,32 +185,17 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   return plan;
 }
 
-// The workload's targets are numbers, in the order of their declaration; none: as they are.
-static void set_targets(result::AnyGroup& targets, const std::vector<double>& values) {
-  result::FieldTable table;
-  targets.list(table, "");
-  if (values.empty()) return;
-  if (values.size() != table.fields.size())
-    throw UsageError("ablate.targets has " + std::to_string(values.size()) + " numbers, and the workload has " +
-                     std::to_string(table.fields.size()) + " targets. Name each of them, or none.");
-  for (std::size_t i = 0; i < values.size(); ++i) table.fields[i].value = values[i];
-  std::size_t next = 0;
-  targets.store(table.fields, next);
-}
-
-// Trainings of each variant to its target, of the ablations whose convergence is compared.
+// Trainings of each variant, of the ablations whose convergence is compared.
 static void train_all(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener) {
   const RunnerConfig& c = recipe.ablate;
-  for (Ablation a : plan.trainings) {
-    if (c.seeds > 0) a.convergence.seeds = c.seeds;
-    a.convergence.change = [&c, change = a.convergence.change](train::Recipe& r) {
-      if (change) change(r);
-      set_targets(r.train.targets, c.targets);
-    };
+  for (const Ablation& a : plan.trainings) {
+    const TrainingLimits limits{.seeds = c.seeds > 0 ? c.seeds : a.convergence.seeds,
+        .half_width = c.steps_half_width,
+        .side_by_side = c.trainings == "side_by_side"};
     result::ConvergenceRow row;
     try {
-      train_to_target(a, recipe, world, context, listener.say, row);
+      compare_trainings(a, recipe, limits, world, context, listener.say, row);
     } catch (const Incorrect& e) {  // agreed over the ranks, as below
       row.problem = e.what();
     } catch (const Interrupted&) {

@@ -15,13 +15,14 @@ struct RunnerConfig {
   std::int64_t observed_steps = 2;
   std::int64_t repetitions = 0;
   std::int64_t seeds = 0;
-  std::vector<double> targets;
+  double steps_half_width = 0;
+  std::string trainings = "side_by_side";
   double peaks_s = 0.5;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("names", s.names,
         "which ablations, separated by commas; NAME=VARIANT: of that one, this variant alone; all: every one of --list "
-        "but those that test the measuring");
+        "that compares steps, but those that test the measuring; trainings: every one that compares convergence");
     v("design", s.design,
         "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the "
         "other is added; factorial: every combination against none; null: each baseline against itself. Each under "
@@ -58,11 +59,16 @@ struct RunnerConfig {
     v("repetitions", s.repetitions,
         "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)",
         between(0, 1e4));
-    v("seeds", s.seeds, "trainings of each variant where convergence is compared; 0: as the ablation says",
+    v("seeds", s.seeds, "trainings of each variant where convergence is compared, at most; 0: as the ablation says",
         between(0, 1e4));
-    v("targets", s.targets,
-        "to which those trainings go, in the order of the workload (box AP, mask AP); empty: as the ablation says",
+    v("steps_half_width", s.steps_half_width,
+        "enough is trained when the 95 % interval of the steps to equal accuracy reaches so far to either side; 0: all "
+        "seeds",
         between(0, 1));
+    v("trainings", s.trainings,
+        "side_by_side: each training on one rank with the whole global batch, as many at a time as there are ranks; "
+        "together: each on all ranks",
+        one_of({"side_by_side", "together"}));
     v("peaks_s", s.peaks_s,
         "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not "
         "measured",

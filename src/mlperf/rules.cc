@@ -145,6 +145,8 @@ Found evaluation(const RunFacts& f) {
   const TrainConfig& t = f.train;
   if (t.eval_every_epochs != 1)
     found.push_back({.setting = "train.eval_every_epochs", .is = text(t.eval_every_epochs), .allowed = "1.0"});
+  if (t.eval_from_epochs != 0)
+    found.push_back({.setting = "train.eval_from_epochs", .is = text(t.eval_from_epochs), .allowed = "0"});
   if (t.eval_near_every_epochs != 0)
     found.push_back({.setting = "train.eval_near_every_epochs", .is = text(t.eval_near_every_epochs), .allowed = "0"});
   if (t.max_steps != 0)

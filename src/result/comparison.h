@@ -175,29 +175,47 @@ void declare_earlier(auto& metrics, Visitor&& v, const char* key, const char* bo
   v.either({key}, {box, mask});
 }
 
-// One training of one variant to a target.
+// Accuracy during a training.
+struct AccuracyPoint {
+  double epochs = 0;  // passes over the training images
+  Metrics metrics;
+
+  template <class Self, class Visitor> static void fields(Self& p, Visitor&& v) {
+    v("epochs", p.epochs, "passes over the training images", at_least(0));
+    v("metrics", p.metrics, "those of the target");
+  }
+};
+
+// One training of one variant: to a target, or for a fixed number of steps.
 struct Training {
   std::string variant;
   std::int64_t seed = 0;
   bool reached = false;
   // to the reaching evaluation, else of the whole run; resolved to the interval of evaluations
   double epochs = 0;
-  double seconds = 0;  // by the clock, from the first step to the same moment, evaluation included
-  Metrics metrics;     // of that evaluation, those of the target
+  double seconds = 0;                   // by the clock, from the first step to the same moment, evaluation included
+  Metrics metrics;                      // of that evaluation, those of the target
+  std::vector<AccuracyPoint> accuracy;  // of a fixed number of steps: at every evaluation, the same of all trainings
 
   template <class Self, class Visitor> static void fields(Self& t, Visitor&& v) {
     v("variant", t.variant, ""), v("seed", t.seed, ""), v("reached", t.reached, "the target");
     v("epochs", t.epochs, "to the reaching evaluation, else of the whole run", at_least(0));
     v("seconds_s", t.seconds, "to the same moment, evaluation included", at_least(0));
     v.later("metrics", t.metrics, "of that evaluation, those of the target");
+    v.optional("accuracy", t.accuracy, "at every evaluation of a fixed number of steps");
     declare_earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
   }
 };
 
-// Trainings of several variants from the same seeds: what a technique does to convergence.
+// Trainings of several variants from the same seeds: what a technique does to convergence. Today's last a fixed number
+// of steps, and are compared by their accuracy there (exchange.h). Those of earlier programs ended at the target.
 struct ConvergenceRow {
   std::string ablation, question, expectation, baseline;
   Metrics target;
+  bool fixed_steps = false;
+  bool side_by_side = false;  // each training on one rank, as many at a time as there are ranks
+  // Of the final interval; above 0.95 where its precision was looked at before, as PairedSamples::confidence.
+  double confidence = 0.95;
   double eval_every_epochs = 0;
   std::vector<Training> trainings;
   std::string problem;  // that ended them early; empty: none
@@ -207,6 +225,9 @@ struct ConvergenceRow {
     v("baseline", r.baseline, "");
     v.later("target", r.target, "metrics that one evaluation must reach");
     v("eval_every_epochs", r.eval_every_epochs, "to which epochs are resolved", at_least(0));
+    v.optional("fixed_steps", r.fixed_steps, "all trainings last as many steps; absent: until the target");
+    v.optional("side_by_side", r.side_by_side, "a training on each rank; absent: each on all ranks");
+    v.later("confidence", r.confidence, "of the final interval", above(0, 1));
     v("trainings", r.trainings, "");
     v("problem", r.problem, "that ended them early; empty: none");
     declare_earlier(r.target, v, "target", "target_box_ap", "target_mask_ap");

@@ -20,6 +20,7 @@ struct TrainConfig {
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
   double eval_near_every_epochs = 0, eval_near = 0.7;
+  double eval_from_epochs = 0;
   bool eval_overlap = false;
   result::AnyGroup targets;  // the workload's
   bool copy_stream = true;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "result/run_record.h"
+#include "train/config.h"
 
 namespace ttt::train {
 
@@ -14,17 +15,21 @@ namespace ttt::train {
 struct EvaluationPlan {
   std::int64_t every = 1, every_near = 0;  // steps; every_near 0: as often as elsewhere
   double near = 1;                         // share of each of the target's values from which on it is near
+  std::int64_t from = 0;                   // steps, before which there is none
 
   // `steps_per_epoch` > 0; an interval is at least a step.
-  static EvaluationPlan of(double every_epochs, double near_every_epochs, double near, std::int64_t steps_per_epoch) {
-    const auto steps = [&](double epochs) {
-      return std::max<std::int64_t>(1, std::llround(epochs * static_cast<double>(steps_per_epoch)));
-    };
-    return {steps(every_epochs), near_every_epochs > 0 ? steps(near_every_epochs) : 0, near};
+  static EvaluationPlan of(const TrainConfig& c, std::int64_t steps_per_epoch) {
+    const auto steps = [&](double epochs) { return std::llround(epochs * static_cast<double>(steps_per_epoch)); };
+    const auto interval = [&](double epochs) { return std::max<std::int64_t>(1, steps(epochs)); };
+    return {.every = interval(c.eval_every_epochs),
+        .every_near = c.eval_near_every_epochs > 0 ? interval(c.eval_near_every_epochs) : 0,
+        .near = c.eval_near,
+        .from = steps(c.eval_from_epochs)};
   }
 
   // `last`: the last evaluation whose numbers are known.
   bool due(std::int64_t step, const std::optional<result::Evaluation>& last, const result::Metrics& target) const {
+    if (step < from) return false;
     return step % every == 0 || (every_near > 0 && step % every_near == 0 && last && is_near(last->metrics, target));
   }
 

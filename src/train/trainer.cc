@@ -31,8 +31,7 @@ Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
   total_steps_ = config.epochs * steps_per_epoch;
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
-  evaluations_ =
-      EvaluationPlan::of(config.eval_every_epochs, config.eval_near_every_epochs, config.eval_near, steps_per_epoch);
+  evaluations_ = EvaluationPlan::of(config, steps_per_epoch);
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
   if (loop_.step() > total_steps_)
     throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " +

@@ -59,7 +59,7 @@ def check_row(row, built):
 
 def interrupt(ablate, folder, data):
     """What was measured before a signal is in the result, and the sentence promises no more."""
-    endless = ["--data", data, "--set", "ablate.targets=[1,1]", "--set", "train.epochs=1000"]
+    endless = ["--data", data, "--set", "ablate.seeds=1000", "--set", "train.epochs=1"]
     for asked, said, kept in (["null"], "null: A again against A", "comparisons"), (
         ["initialisation=kaiming_uniform", *endless], "initialisation: ", "convergence"):
         out = f"{folder}/interrupted_{kept}.json"
@@ -98,7 +98,7 @@ def everything(ablate, folder, data):
     way."""
     done_before = {
         "reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums",
-        "null", "planted", "initialisation"
+        "null", "planted", "initialisation", "skipped_updates"
     }
     names = sorted(
         set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
@@ -163,26 +163,29 @@ def designs(ablate, report, folder):
 
 
 def converge(ablate, report, folder, data):
-    """Seeds as trainings of their own; targets that the first evaluation meets and that nothing meets."""
-    small = ["model.roi.sample=16", "model.rpn.sample=16"]
-    done, result, out = measure(
-        ablate, folder, 1, "initialisation", "--data", data,
-        settings=[*small, "ablate.seeds=2", "ablate.targets=[0,0]"])
-    assert done.returncode == 0, done.stderr
-    (row,) = result["convergence"]
-    assert [t["seed"] for t in row["trainings"]] == [1, 1, 2, 2] and all(t["reached"] and 0.2 < t["epochs"] < 0.3
-                                                                         for t in row["trainings"]), row
-    assert ", 4 trainings of at most 16 epochs in all, result" in done.stdout, done
-    shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
-    assert "2 of 2" in shown and "epochs to target" in shown, shown
-    done, result, out = measure(
-        ablate, folder, 1, "initialisation=kaiming_uniform", "--data", data,
-        settings=[*small, "ablate.seeds=1", "ablate.targets=[1,1]"])
-    (row,) = result["convergence"]
-    assert done.returncode == 0 and [(t["reached"], t["epochs"])
-                                     for t in row["trainings"]] == [(False, 4)] * 2, (done.returncode, done.stderr, row)
-    shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
-    assert "0 of 1" in shown, shown
+    """The same trainings one after the other on one rank, and side by side on two: to the bit where the batch and the
+    threads are the same."""
+    small = [
+        "model.roi.sample=16", "model.rpn.sample=16", "train.global_batch=4", "train.epochs=2", "train.threads=1",
+        "train.eval_near_every_epochs=0", "train.eval_every_epochs=0.25", "ablate.seeds=3"
+    ]
+    rows = []
+    for ranks in (1, 2):
+        done, result, out = measure(ablate, folder, ranks, "initialisation", "--data", data,
+                                    settings=[*small, "ablate.limit_s=0.1"])
+        assert done.returncode == 0, done.stderr
+        (row,) = result["convergence"]
+        assert row["fixed_steps"] and row.get("side_by_side", False) == (ranks == 2), row
+        assert [(t["variant"], t["seed"]) for t in row["trainings"]] == [
+            (v, s) for s in (1, 2, 3) for v in ("kaiming_normal", "kaiming_uniform")
+        ]
+        for t in row["trainings"]:
+            assert [p["epochs"] for p in t["accuracy"]] == [1.25, 1.5, 1.75, 2], t
+        assert ", 6 trainings of 12 epochs in all" in done.stdout, done
+        rows.append([t["accuracy"] for t in row["trainings"]])
+        shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
+        assert "steps to equal accuracy" in shown or "too few trainings" in shown, shown
+    assert rows[0] == rows[1], rows
     ok("convergence")
 
 

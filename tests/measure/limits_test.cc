@@ -47,9 +47,8 @@ TEST(Limits, Plan_SaysOnlyWhatIsAhead) {
   const std::string minutes = "at most 2 min (longer where 8 builds of each take longer)";
   EXPECT_EQ(plan_text(plan, 1, recipe), "2 comparisons of 1 ablation, " + minutes);
   plan.trainings = {trained};
-  EXPECT_EQ(
-      plan_text(plan, 2, recipe), "2 comparisons of 1 ablation, " + minutes +
-                                      "; before, and not in these minutes, 4 trainings of at most 12 epochs in all");
+  EXPECT_EQ(plan_text(plan, 2, recipe), "2 comparisons of 2 ablations, " + minutes +
+                                            "; before, and not in these minutes, 4 trainings of 12 epochs in all");
   plan.pairings[0].unsupported = "needs a GPU";
   plan.trainings.clear();
   EXPECT_EQ(plan_text(plan, 1, recipe),
@@ -57,7 +56,7 @@ TEST(Limits, Plan_SaysOnlyWhatIsAhead) {
   plan.pairings[1].unsupported = "needs a GPU";
   EXPECT_EQ(plan_text(plan, 1, recipe), "no comparison can run here");
   plan.pairings.clear(), plan.trainings = {trained};
-  EXPECT_EQ(plan_text(plan, 1, recipe), "4 trainings of at most 12 epochs in all");
+  EXPECT_EQ(plan_text(plan, 1, recipe), "4 trainings of 12 epochs in all");
 }
 
 }  // namespace

@@ -32,12 +32,18 @@ TEST(EvaluationPlan, OftenNearTheTarget) {
   const auto evaluated = [](double box, double mask) {
     return result::Evaluation{.metrics = {{"bbox.AP", box}, {"segm.AP", mask}}};
   };
-  const EvaluationPlan plan = EvaluationPlan::of(0.5, 0.2, 0.6, 10);
+  const auto plan_of = [](double every, double every_near, double near, double from = 0) {
+    return EvaluationPlan::of(
+        {.eval_every_epochs = every, .eval_near_every_epochs = every_near, .eval_near = near, .eval_from_epochs = from},
+        10);
+  };
+  const EvaluationPlan plan = plan_of(0.5, 0.2, 0.6);
   EXPECT_EQ(due(plan, std::nullopt), "5 10 ");
   EXPECT_EQ(due(plan, evaluated(0.4, 0.29)), "5 10 ");
   EXPECT_EQ(due(plan, evaluated(0.4, 0.31)), "2 4 5 6 8 10 ");
-  EXPECT_EQ(due(EvaluationPlan::of(0.5, 0, 0.6, 10), evaluated(0.4, 0.4)), "5 10 ");
-  EXPECT_EQ(EvaluationPlan::of(0.001, 0, 1, 10).every, 1);
+  EXPECT_EQ(due(plan_of(0.5, 0, 0.6), evaluated(0.4, 0.4)), "5 10 ");
+  EXPECT_EQ(due(plan_of(0.2, 0, 0.6, 0.6), std::nullopt), "6 8 10 ");
+  EXPECT_EQ(plan_of(0.001, 0, 1).every, 1);
 }
 
 TEST(Schedule, TakesTheReferencesAbsoluteSlope) {

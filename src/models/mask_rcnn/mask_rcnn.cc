@@ -71,7 +71,8 @@ std::string MaskRcnn::layer_group(const std::string& parameter) const {
 
 result::Json MaskRcnn::describe() const {
   return {{"classes", config_.classes}, {"shapes", config_.shapes}, {"precision", config_.precision},
-      {"ops", ops_.name}, {"box_loss", {{"rpn", config_.rpn.box_loss}, {"roi", config_.roi.box_loss}}}};
+      {"ops", ops_.name}, {"box_loss", {{"rpn", config_.rpn.box_loss}, {"roi", config_.roi.box_loss}}},
+      {"init", {{"backbone", config_.backbone.init}, {"heads", config_.roi.init}}}};
 }
 
 std::vector<at::Tensor> MaskRcnn::training_losses(

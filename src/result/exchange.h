@@ -1,0 +1,38 @@
+// The effect of a technique on convergence: accuracy at equal steps, exchanged into steps to equal accuracy.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/statistics.h"
+#include "result/comparison.h"
+
+namespace ttt::result {
+
+// A stopping rule per run would compare the luck of single evaluations, so all trainings last the same steps.
+// Each gives one number: the mean over its evaluations of the *progress*, the least share of its target that a metric
+// has. Progress is nearly straight over the logarithm of the steps (crossing.h); its slope b is measured in the same
+// runs. d is the mean difference of the pairs, variant - baseline of the same seed. For the same progress the variant
+// needs exp(-d / b) times the baseline's steps. The interval is Fieller's, with Student's t of the pairs.
+// Records in training speed trade steps for loss by the same rule (modded-nanogpt, track 3).
+struct Exchange {
+  std::size_t pairs = 0;
+  std::map<std::string, Interval> metrics;  // by name: differences of the mean over evaluations, by Student's t
+  Interval progress;                        // the same of the progress, d
+  double slope = 0;                         // b: of the progress, per unit of log(steps)
+  Interval steps;                           // relative change of the steps to equal accuracy, variant / baseline - 1
+  double deviation = 0;                     // of one pair, in relative steps
+  double detectable = 0;                    // change of steps that so many pairs find in nine of ten comparisons
+};
+inline constexpr std::size_t kFewestPairs = 3;  // for an interval: two degrees of freedom
+
+// The progress of a training, see above; throws std::invalid_argument without evaluations.
+double progress(const Training& training, const Metrics& target);
+
+// Of a row of fixed steps. Nothing for fewer than kFewestPairs seeds that both sides have, where a training has fewer
+// than three evaluations, or where the slope is not shown to be positive.
+std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& variant);
+
+}  // namespace ttt::result
