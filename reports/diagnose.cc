@@ -160,23 +160,36 @@ class Search {
 
   void communication() {
     const double cost = excess("comm_exposed") + waiting();
-    std::string evidence = against("comm_exposed");
-    Suspect otherwise{.id = "slow_link",
-        .remedy = "Look at the links between the nodes (preflight), and at ablate reducer.",
-        .ablation = "reducer"};
-    if (record_.health.stragglers && !record_.health.stragglers->ranks.empty()) {
-      const auto& ranks = record_.health.stragglers->ranks;
-      const auto slowest =
-          std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-      evidence = fixed("rank %lld works %.2f times as long as the median rank, and the others wait",
-          static_cast<long long>(slowest->rank), slowest->index);
-      if (cost >= kNotable * found_.step_s)
-        found_.suspects.push_back({"slow_rank", cost, evidence + ".",
-            "Look at what else runs on its node, at its clock and at its binding.", ""});
+    if (!record_.health.stragglers || record_.health.stragglers->ranks.empty()) {
+      suspect(cost, "comm_exposed", against("comm_exposed"),
+          {.id = "slow_link",
+              .remedy = "Look at the links between the nodes (preflight), and at ablate reducer.",
+              .ablation = "reducer"});
       return;
     }
-    suspect(cost, "comm_exposed", evidence, otherwise);
+    const auto& ranks = record_.health.stragglers->ranks;
+    const auto slowest =
+        std::max_element(ranks.begin(), ranks.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+    add_stall("slow_rank", cost + work_of_stragglers(),
+        fixed("rank %lld works %.2f times as long as the median rank, and the others wait",
+            static_cast<long long>(slowest->rank), slowest->index),
+        "Look at what else runs on its node, at its clock and at its binding.", "");
   }
+
+  // By which slow ranks raise the ranks' mean of the work, as far as it is raised. An index is a rank's work over the
+  // median rank's.
+  double work_of_stragglers() const {
+    if (!record_.health.stragglers) return 0;
+    double above = 0;
+    for (const auto& rank : record_.health.stragglers->ranks) above += rank.index - 1;
+    above /= static_cast<double>(std::max<std::int64_t>(1, ranks_of(record_)));
+    const double raised = work_s(ours_) * above / (1 + above);
+    return found_.reference ? std::clamp(work_excess(), 0.0, raised) : raised;
+  }
+
+  double work_excess() const { return work_s(ours_) - work_s(theirs_); }
+
+  static double work_s(const Means& m) { return m.at("forward") + m.at("backward") + m.at("optimizer"); }
 
   // Step times are the slowest rank's and phases the mean: what is between them the others wait.
   double waiting() const {
@@ -191,9 +204,9 @@ class Search {
 
   // Forward, backward and update: what the processors do. Without a reference nobody knows how long they should take.
   void work() {
-    const double cost = excess("forward") + excess("backward") + excess("optimizer");
-    if (!found_.reference || cost < kNotable * found_.step_s) return;
-    const double factor = 1 + cost / (theirs_.at("forward") + theirs_.at("backward") + theirs_.at("optimizer"));
+    if (!found_.reference) return;
+    const double cost = work_excess() - work_of_stragglers();
+    const double factor = 1 + cost / work_s(theirs_);
     suspect(cost, "", fixed("forward, backward and update take %.2f times as long", factor),
         {.id = "slow_processors",
             .evidence = " Nothing in the recipe explains it.",

@@ -12,8 +12,8 @@ extern char** environ;
 namespace ttt::result {
 namespace {
 
-constexpr std::array<std::string_view, 10> kPrefixes = {
-    "NCCL_", "CUDA_", "OMPI_MCA_", "OMP_", "SLURM_JOB_", "MKL_", "ONEDNN_", "DNNL_", "MALLOC_", "TTT_"};
+constexpr std::array<std::string_view, 11> kPrefixes = {
+    "NCCL_", "CUDA_", "OMPI_MCA_", "OMP_", "SLURM_JOB_", "MKL_", "ONEDNN_", "DNNL_", "ATEN_", "MALLOC_", "TTT_"};
 
 // What Open MPI's launcher tells its own processes: addresses, folders and keys of one launch. Nobody set it, and it is
 // nobody's business.

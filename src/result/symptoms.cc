@@ -81,6 +81,13 @@ class Examination {
       add(is_on, "debug_environment", std::string(name) + " is set, which " + effect + ".",
           std::string("Unset ") + name + ".");
     }
+    for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"}) {
+      const auto found = facts_.environment.find(name);
+      const std::string value = found == facts_.environment.end() ? "" : found->second;
+      add(!value.empty() && value != "ALL" && !on_gpu_, "older_instructions",
+          std::string(name) + " is " + value + ", which leaves instructions of this processor unused.",
+          std::string("Unset ") + name + ".");
+    }
   }
 
   void processors() {

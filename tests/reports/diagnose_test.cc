@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "reports/groups.h"
 #include "tests/support/toy_record.h"
 
 namespace ttt::reports {
@@ -65,6 +66,18 @@ TEST(Diagnose, SlowRank_MakesOthersWait) {
   const Diagnosis d = diagnose(slow, {run_of("quick", kQuick)});
   EXPECT_EQ(first(d), "slow_rank");
   EXPECT_NEAR(d.suspects[0].cost_s, 0.45, 1e-12);
+}
+
+TEST(Diagnose, SlowRank_ExplainsMeanWork) {
+  constexpr double kMean = 1.3;  // of two ranks' work, 1 and 1.6 times the reference's
+  NamedRun slow = run_of("slow", {0.01, 0.4 * kMean, 0.5 * kMean, 0.05, 0.03 * kMean, 0.01}, 0.2);
+  ASSERT_EQ(ranks_of(slow.record), 2);
+  slow.record.health.stragglers = result::StragglersRecord{
+      .window_steps = 20, .windows = 4, .index = 1.2, .ranks = {{.rank = 1, .windows = 3, .index = 1.6}}};
+  const Diagnosis d = diagnose(slow, {run_of("quick", kQuick)});
+  ASSERT_EQ(d.suspects.size(), 1u) << d.suspects.back().id;
+  EXPECT_EQ(d.suspects[0].id, "slow_rank");
+  EXPECT_NEAR(d.suspects[0].cost_s, 0.2 + 0.93 * 0.3, 1e-12);
 }
 
 TEST(Diagnose, SlowProcessors_OnlyAgainstAReference) {

@@ -74,6 +74,7 @@ TEST(Doctor, PlantedMistakes_AreNamedAlone) {
       {"debug_build", with(host(), [](auto& f) { f.build_type = "Debug"; })},
       {"debug_environment", with(host(), [](auto& f) { f.environment["ONEDNN_VERBOSE"] = "1"; })},
       {"debug_environment", with(gpus(), [](auto& f) { f.environment["CUDA_LAUNCH_BLOCKING"] = "1"; })},
+      {"older_instructions", with(host(), [](auto& f) { f.environment["ONEDNN_MAX_CPU_ISA"] = "SSE41"; })},
       {"more_ranks_than_cores", with(host(), [](auto& f) { f.ranks = f.node_ranks = 4; })},
       {"more_threads_than_cores", with(host(), [](auto& f) { f.built["threads_per_rank"] = 2; })},
       {"bound_too_narrowly", with(gpus(), [](auto& f) { f.usable_cores = 1; })},
