@@ -30,6 +30,7 @@ struct DataSettings {
   std::int64_t workers = 1, prefetch = 2;
   std::string read = "pread";
   std::string generated = "square";
+  std::int64_t generated_images = 1600, generated_held_out = 200;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("resize", s.resize,
@@ -77,6 +78,10 @@ struct DataSettings {
         "no: "
         "--data is required",
         one_of({"no", "square", "mixed"}));
+    v("generated_images", s.generated_images, "images of the generated data set to train on", between(1, 1e6));
+    v("generated_held_out", s.generated_held_out,
+        "images of the generated data set to evaluate on; the more, the less of an accuracy is the luck of its images",
+        between(1, 1e6));
   }
 };
 

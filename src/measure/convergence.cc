@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "measure/averaged_weights.h"
 #include "measure/looks.h"
 #include "result/exchange.h"
 
@@ -38,15 +39,13 @@ void train_to_the_end(train::Recipe& r) {
   for (result::Field& field : table.fields) field.value = 1.0;
   std::size_t next = 0;
   r.train.targets.store(table.fields, next);
-  const double interval =
-      r.train.eval_near_every_epochs > 0 ? r.train.eval_near_every_epochs : r.train.eval_every_epochs;
-  r.train.eval_every_epochs = interval, r.train.eval_near_every_epochs = 0;
+  r.train.eval_near_every_epochs = 0;
   r.train.eval_from_epochs = kEvaluatedFrom * static_cast<double>(r.train.epochs);
   r.train.max_steps = 0;
   r.train.save_weights.clear();
 }
 
-Training train_once(const train::Recipe& recipe, const Variant& variant, const result::Metrics& target,
+Training train_once(const train::Recipe& recipe, const Variant& variant, const result::ConvergenceRow& row,
     const comm::Team& team, const harness::RunContext& context) {
   Components components = components_of(recipe);
   if (variant.components) variant.components(components);
@@ -54,8 +53,12 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
   if (variant.enter) variant.enter();
   result::RunRecorder recorder;
   result::RunClock clock;
-  const train::Observer observer{
-      .recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }, .listeners = {}};
+  std::optional<AveragedWeights> averages;
+  if (row.averaged) averages.emplace(run.parts.model->parameters());
+  const train::Observer observer{.recorder = recorder,
+      .clock = clock,
+      .interrupted = [&] { return context.signals.name(); },
+      .listeners = averages ? std::vector<train::Listener*>{&*averages} : std::vector<train::Listener*>{}};
   const double images = static_cast<double>(run.train_images->size());
   train::Trainer trainer(
       run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
@@ -66,12 +69,12 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
   run.control->broadcast(&seconds, sizeof seconds, 0);
   Training t{.variant = variant.name,
       .seed = recipe.seed,
-      .reached = result::reached(last.metrics, target),
+      .reached = result::reached(last.metrics, row.target),
       .epochs = static_cast<double>(last.images) / images,
       .seconds = seconds,
-      .metrics = result::bounded(last.metrics, target)};
+      .metrics = result::bounded(last.metrics, row.target)};
   for (const result::Evaluation& e : record.accuracy)
-    t.accuracy.push_back({static_cast<double>(e.images) / images, result::bounded(e.metrics, target)});
+    t.accuracy.push_back({static_cast<double>(e.images) / images, result::bounded(e.metrics, row.target)});
   return t;
 }
 
@@ -83,17 +86,16 @@ std::string training_text(const Ablation& a, const Training& t, const result::Me
 
 class Trainings {
  public:
-  Trainings(const Ablation& ablation, const train::Recipe& base, const result::Metrics& target, bool side_by_side,
-      const comm::World& world, const harness::RunContext& context)
-      : base_(base), target_(target), side_by_side_(side_by_side), world_(world), context_(context),
-        control_(world.communicator()) {
+  Trainings(const Ablation& ablation, const train::Recipe& base, const ConvergenceRow& row, const comm::World& world,
+      const harness::RunContext& context)
+      : base_(base), row_(row), world_(world), context_(context), control_(world.communicator()) {
     for (const Variant& v : ablation.variants) variants_.push_back(&v);
   }
 
   // Seeds that keep all ranks at work: trainings of each wave are as many as ranks.
   std::int64_t seeds_of_wave() const {
     const auto variants = static_cast<std::int64_t>(variants_.size());
-    return side_by_side_ ? world_.size() / std::gcd<std::int64_t>(variants, world_.size()) : 1;
+    return row_.side_by_side ? world_.size() / std::gcd<std::int64_t>(variants, world_.size()) : 1;
   }
 
   // All variants with the seeds of [first, last), in the order of seeds and variants.
@@ -102,7 +104,7 @@ class Trainings {
     for (std::int64_t seed = first; seed < last; ++seed)
       for (const Variant* v : variants_) jobs.push_back({seed, v});
     std::vector<Made> all;
-    if (!side_by_side_) {
+    if (!row_.side_by_side) {
       for (const Job& job : jobs) {
         all.push_back(one(job, world_.team()));
         if (all.back().interrupted || !all.back().problem.empty()) break;
@@ -126,7 +128,7 @@ class Trainings {
     recipe.seed = job.seed;
     if (job.variant->change) job.variant->change(recipe);
     try {
-      return {.training = train_once(recipe, *job.variant, target_, team, context_)};
+      return {.training = train_once(recipe, *job.variant, row_, team, context_)};
     } catch (const Interrupted&) {  // whose remedy is a checkpoint, which a comparison has not
       return {.interrupted = true};
     } catch (const Incorrect& e) { return {.problem = e.what()}; }
@@ -151,8 +153,7 @@ class Trainings {
   }
 
   const train::Recipe& base_;
-  const result::Metrics& target_;
-  const bool side_by_side_;
+  const ConvergenceRow& row_;  // of which trainings it will be
   const comm::World& world_;
   const harness::RunContext& context_;
   const std::unique_ptr<comm::Communicator> control_;
@@ -177,16 +178,16 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
   resolve_batch(base.train, world.team());
   const result::Metrics target = base.workload->target(base.train.targets);
   train_to_the_end(base);
-  const bool side_by_side = limits.side_by_side && world.size() > 1;
   row = {.ablation = ablation.name,
       .question = ablation.question,
       .expectation = ablation.expectation,
       .baseline = ablation.variants[0].name,
       .target = target,
       .fixed_steps = true,
-      .side_by_side = side_by_side,
+      .side_by_side = limits.side_by_side && world.size() > 1,
+      .averaged = limits.averaged,
       .eval_every_epochs = base.train.eval_every_epochs};
-  Trainings trainings(ablation, base, target, side_by_side, world, context);
+  Trainings trainings(ablation, base, row, world, context);
   harness::Looks looks(kFirstLook, limits.seeds);
   for (std::int64_t done = 0; done < limits.seeds;) {
     const std::int64_t next = std::min(limits.seeds, done + trainings.seeds_of_wave());

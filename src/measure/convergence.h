@@ -13,6 +13,7 @@ struct TrainingLimits {
   std::int64_t seeds = 12;    // trainings of each variant at most
   double half_width = 0;      // enough: the interval of the steps reaches so far to either side; 0: all seeds
   bool side_by_side = false;  // each training on one rank, as many at a time as there are ranks
+  bool averaged = true;       // averages of the weights are evaluated (averaged_weights.h)
 };
 
 // From the recipe's seed on. Every training of a seed has the same data order and initial weights. All last the

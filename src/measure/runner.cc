@@ -192,7 +192,8 @@ static void train_all(const Plan& plan, const AblateRecipe& recipe, const comm::
   for (const Ablation& a : plan.trainings) {
     const TrainingLimits limits{.seeds = c.seeds > 0 ? c.seeds : a.convergence.seeds,
         .half_width = c.steps_half_width,
-        .side_by_side = c.trainings == "side_by_side"};
+        .side_by_side = c.trainings == "side_by_side",
+        .averaged = c.averaged_weights};
     result::ConvergenceRow row;
     try {
       compare_trainings(a, recipe, limits, world, context, listener.say, row);

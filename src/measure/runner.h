@@ -17,6 +17,7 @@ struct RunnerConfig {
   std::int64_t seeds = 0;
   double steps_half_width = 0;
   std::string trainings = "side_by_side";
+  bool averaged_weights = true;
   double peaks_s = 0.5;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
@@ -69,6 +70,9 @@ struct RunnerConfig {
         "side_by_side: each training on one rank with the whole global batch, as many at a time as there are ranks; "
         "together: each on all ranks",
         one_of({"side_by_side", "together"}));
+    v("averaged_weights", s.averaged_weights,
+        "where convergence is compared: evaluate averages over about the last tenth of the updates, without the noise "
+        "of the newest ones");
     v("peaks_s", s.peaks_s,
         "seconds for each of the machine's peaks, beside which a step's rates are read, before anything else; 0: not "
         "measured",

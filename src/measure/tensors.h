@@ -23,8 +23,19 @@ inline at::Tensor normal_tensor(at::IntArrayRef shape, std::uint64_t seed) {
 // dimension (one image).
 inline double signature(const at::Tensor& t) {
   at::NoGradGuard no_grad;
-  const at::Tensor part = t.numel() > 1'000'000 ? t.narrow(0, 0, 1) : t;
+  const at::Tensor part = (t.numel() > 1'000'000 ? t.narrow(0, 0, 1) : t).cpu();
   return (part * normal_tensor(part.sizes(), 7)).sum().item<double>() + 10 * part.norm().item<double>();
+}
+
+// The recipe's device, for this rank, with the threads of a training.
+inline train::Accelerator accelerator_of(const Bench& bench) {
+  const int threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
+  return train::open_accelerator(bench.recipe.device, bench.world.team(), std::make_shared<ThreadPool>(threads));
+}
+
+// Ends when the device has computed `last`, the last of its queue. Nothing to wait for on the host.
+inline void wait_for(const at::Tensor& last) {
+  if (!last.is_cpu()) last.detach().flatten()[0].item<float>();
 }
 
 // Images of a step on this rank, as a training would have them.

@@ -214,6 +214,7 @@ struct ConvergenceRow {
   Metrics target;
   bool fixed_steps = false;
   bool side_by_side = false;  // each training on one rank, as many at a time as there are ranks
+  bool averaged = false;      // accuracies of averages of the weights (measure/averaged_weights.h)
   // Of the final interval; above 0.95 where its precision was looked at before, as PairedSamples::confidence.
   double confidence = 0.95;
   double eval_every_epochs = 0;
@@ -227,6 +228,7 @@ struct ConvergenceRow {
     v("eval_every_epochs", r.eval_every_epochs, "to which epochs are resolved", at_least(0));
     v.optional("fixed_steps", r.fixed_steps, "all trainings last as many steps; absent: until the target");
     v.optional("side_by_side", r.side_by_side, "a training on each rank; absent: each on all ranks");
+    v.optional("averaged", r.averaged, "averages of the weights were evaluated; absent: the newest weights");
     v.later("confidence", r.confidence, "of the final interval", above(0, 1));
     v("trainings", r.trainings, "");
     v("problem", r.problem, "that ended them early; empty: none");

@@ -31,8 +31,11 @@ std::string data_folder(const train::Recipe& recipe, const harness::RunContext& 
     throw DataError("Recipe " + context.options.recipe +
                     " is for COCO: name packed shards with --data DIR, or say --set data.generated=mixed to train on "
                     "generated shapes.");
-  return data::default_dataset(data::cache_folder(),
-      {.aspects = recipe.data.generated, .threads = static_cast<int>(std::thread::hardware_concurrency())});
+  return data::default_dataset(
+      data::cache_folder(), {.train = recipe.data.generated_images,
+                                .val = recipe.data.generated_held_out,
+                                .aspects = recipe.data.generated,
+                                .threads = static_cast<int>(std::thread::hardware_concurrency())});
 }
 
 // "1,600 generated images", "COCO train2017, 117,266 images", "60 images of mine.json"

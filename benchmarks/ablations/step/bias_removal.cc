@@ -5,7 +5,6 @@
 #include "measure/operation_arm.h"
 #include "measure/tensors.h"
 #include "models/mask_rcnn/config.h"
-#include "models/ops/detection_ops.h"
 
 namespace ttt::ablations {
 namespace {
@@ -14,36 +13,42 @@ namespace {
 // images a rank, stem width and image side, which is the shape of the first residual stage.
 class ConvNorm {
  public:
-  ConvNorm(const train::Recipe& r, std::int64_t images, bool bias, std::shared_ptr<ThreadPool> pool)
-      : ops_(model::host_ops(std::move(pool))) {
-    const std::int64_t n = images, c = r.model.as<model::ModelConfig>().backbone.width, side = r.data.short_side / 4;
-    x_ = normal_tensor({n, c, side, side}, 1).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
-    weight_ = (normal_tensor({c, c, 3, 3}, 2) * 0.05).contiguous(at::MemoryFormat::ChannelsLast).requires_grad_();
-    if (bias) bias_ = at::full({c}, 0.1, x_.options().requires_grad(false)).requires_grad_();
-    scale_ = at::ones({c}).requires_grad_(), shift_ = at::full({c}, 0.0).requires_grad_();
-    upstream_ = normal_tensor({n, c, side, side}, 3).contiguous(at::MemoryFormat::ChannelsLast);
+  ConvNorm(const Bench& bench, bool bias) : accelerator_(accelerator_of(bench)) {
+    const train::Recipe& r = bench.recipe;
+    const std::int64_t n = images_of_rank(bench), c = r.model.as<model::ModelConfig>().backbone.width,
+                       side = r.data.short_side / 4;
+    const auto on_device = [&](const at::Tensor& t) {
+      return t.contiguous(at::MemoryFormat::ChannelsLast).to(accelerator_.device);
+    };
+    x_ = on_device(normal_tensor({n, c, side, side}, 1)).requires_grad_();
+    weight_ = on_device(normal_tensor({c, c, 3, 3}, 2) * 0.05).requires_grad_();
+    const at::TensorOptions options = x_.options().requires_grad(false);
+    if (bias) bias_ = at::full({c}, 0.1, options).requires_grad_();
+    scale_ = at::ones({c}, options).requires_grad_(), shift_ = at::full({c}, 0.0, options).requires_grad_();
+    upstream_ = on_device(normal_tensor({n, c, side, side}, 3));
   }
   void step() {
     for (at::Tensor* t : {&x_, &weight_, &bias_, &scale_, &shift_})
       if (t->defined()) t->mutable_grad().reset();
     const at::Tensor y = at::conv2d(x_, weight_, bias_, 1, 1);
-    z_ = ops_.batch_norm(y, scale_, shift_, {}, 1e-5, true, nullptr).y;
+    z_ = accelerator_.ops.batch_norm(y, scale_, shift_, {}, 1e-5, true, nullptr).y;
     z_.backward(upstream_);
+    wait_for(x_.grad());
   }
+  std::string device() const { return accelerator_.device.str(); }
   std::vector<double> outputs() const { return {signature(z_), signature(x_.grad()), signature(weight_.grad())}; }
 
  private:
-  model::DetectionOps ops_;
+  train::Accelerator accelerator_;
   at::Tensor x_, weight_, bias_, scale_, shift_, upstream_, z_;
 };
 
 Variant variant(const char* name, bool bias) {
   return {.name = name, .arm = [bias](const Bench& bench) -> std::unique_ptr<Arm> {
-            const int threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
-            const auto op = std::make_shared<ConvNorm>(
-                bench.recipe, images_of_rank(bench), bias, std::make_shared<ThreadPool>(threads));
+            const auto op = std::make_shared<ConvNorm>(bench, bias);
             return std::make_unique<OperationArm>(
-                bench, Operation{.description = {{"convolution", bias ? "3x3 with bias" : "3x3"}, {"norm", "batch"}},
+                bench, Operation{.description = {{"convolution", bias ? "3x3 with bias" : "3x3"}, {"norm", "batch"},
+                                     {"device", op->device()}},
                            .run = [op](std::int64_t) { op->step(); },
                            .outputs = [op] { return op->outputs(); }});
           }};

@@ -15,15 +15,18 @@ namespace {
 // operators, which take both formats. [N, C, S / 4, S / 4] with the recipe's images a rank, stem width and image side.
 class Block {
  public:
-  Block(const train::Recipe& r, std::int64_t images, at::MemoryFormat format) {
-    const std::int64_t n = images, c = r.model.as<model::ModelConfig>().backbone.width, side = r.data.short_side / 4;
-    const auto made = [&](at::IntArrayRef shape, std::uint64_t seed) {
-      return normal_tensor(shape, seed).contiguous(format);
+  Block(const Bench& bench, at::MemoryFormat format) : device_(accelerator_of(bench).device) {
+    const train::Recipe& r = bench.recipe;
+    const std::int64_t n = images_of_rank(bench), c = r.model.as<model::ModelConfig>().backbone.width,
+                       side = r.data.short_side / 4;
+    const auto made = [&](at::IntArrayRef shape, std::uint64_t seed, double scale = 1) {
+      return (normal_tensor(shape, seed) * scale).contiguous(format).to(device_);
     };
+    const at::TensorOptions options = at::TensorOptions().dtype(at::kFloat).device(device_);
     x_ = made({n, c, side, side}, 1).requires_grad_();
     for (std::uint64_t i = 0; i < 2; ++i) {
-      weight_[i] = (normal_tensor({c, c, 3, 3}, 2 + i) * 0.05).contiguous(format).requires_grad_();
-      scale_[i] = at::ones({c}).requires_grad_(), shift_[i] = at::zeros({c}).requires_grad_();
+      weight_[i] = made({c, c, 3, 3}, 2 + i, 0.05).requires_grad_();
+      scale_[i] = at::ones({c}, options).requires_grad_(), shift_[i] = at::zeros({c}, options).requires_grad_();
     }
     upstream_ = made({n, c, side, side}, 9);
   }
@@ -38,21 +41,25 @@ class Block {
     }
     y.backward(upstream_);
     y_ = y;
+    wait_for(x_.grad());
   }
+  std::string device() const { return device_.str(); }
   std::vector<double> outputs() const {
     return {signature(y_), signature(x_.grad()), signature(weight_[0].grad()), signature(weight_[1].grad())};
   }
 
  private:
+  at::Device device_;
   at::Tensor x_, y_, upstream_, weight_[2], scale_[2], shift_[2];
 };
 
 Variant variant(const char* name, at::MemoryFormat format) {
   return {.name = name, .arm = [name, format](const Bench& bench) -> std::unique_ptr<Arm> {
-            const auto block = std::make_shared<Block>(bench.recipe, images_of_rank(bench), format);
-            return std::make_unique<OperationArm>(bench, Operation{.description = {{"memory_format", name}},
-                                                             .run = [block](std::int64_t) { block->step(); },
-                                                             .outputs = [block] { return block->outputs(); }});
+            const auto block = std::make_shared<Block>(bench, format);
+            return std::make_unique<OperationArm>(
+                bench, Operation{.description = {{"memory_format", name}, {"device", block->device()}},
+                           .run = [block](std::int64_t) { block->step(); },
+                           .outputs = [block] { return block->outputs(); }});
           }};
 }
 

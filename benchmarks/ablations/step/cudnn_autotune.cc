@@ -9,8 +9,10 @@
 namespace ttt::ablations {
 namespace {
 
+// Among all algorithms: the deterministic ones alone are no choice that a user who tunes would make.
 Variant autotune(const char* name, bool on) {
-  return {.name = name, .change = [on](train::Recipe& r) { r.train.cudnn_autotune = on; }};
+  return {.name = name,
+      .change = [on](train::Recipe& r) { r.train.cudnn_autotune = on, r.train.cudnn_deterministic = false; }};
 }
 
 // How a step calls the convolution: with a shape whose plan is known, on a thread that knows no plan, or with a shape
@@ -22,10 +24,8 @@ enum class Calls { kKnown, kFirst, kNewShapes };
 class PublishedConvolution {
  public:
   PublishedConvolution(const Bench& bench, Calls calls) : recipe_(bench.recipe), calls_(calls) {
-    const int threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
-    recipe_.train.threads = threads;
-    const at::Device device =
-        train::open_accelerator(recipe_.device, bench.world.team(), std::make_shared<ThreadPool>(threads)).device;
+    recipe_.train.threads = threads_of_rank(bench.recipe.train.threads, bench.world.team());
+    const at::Device device = accelerator_of(bench).device;
     const std::int64_t largest = calls == Calls::kNewShapes ? kSide + kSides - 1 : kSide;
     const auto on_device = [&](at::IntArrayRef shape, std::uint64_t seed) {
       return normal_tensor(shape, seed).contiguous(at::MemoryFormat::ChannelsLast).to(device);
@@ -47,7 +47,7 @@ class PublishedConvolution {
     }
   }
   std::vector<double> outputs() const {
-    return {signature(y_.cpu()), signature(gradient_of_x_.cpu()), signature(gradient_of_weight_.cpu())};
+    return {signature(y_), signature(gradient_of_x_), signature(gradient_of_weight_)};
   }
   result::Json describe() const {
     constexpr const char* kNames[] = {"of a known shape", "first of its shape on its thread", "of a new shape"};
@@ -67,7 +67,7 @@ class PublishedConvolution {
     y_ = at::conv2d(x, weight_, {}, 1, 1);
     std::tie(gradient_of_x_, gradient_of_weight_, std::ignore) = at::convolution_backward(
         part(upstream_), x, weight_, std::nullopt, {1, 1}, {1, 1}, {1, 1}, false, {0, 0}, 1, {true, true, false});
-    gradient_of_weight_.flatten()[0].item<float>();  // the last of the queue: waits for all of it
+    wait_for(gradient_of_weight_);
   }
 
   train::Recipe recipe_;
