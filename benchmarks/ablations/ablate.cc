@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 
 #include "app/progress.h"
+#include "cards.h"
 #include "comm/world.h"
 #include "core/error.h"
 #include "embedded_recipes.h"
@@ -32,6 +34,7 @@ constexpr const char* kSummary =
     "  ablate trainings --recipe mini   those that compare convergence, by accuracy at fixed steps\n"
     "  ablate --list    what there is, and the question of each\n"
     "  ablate --index RESULTS   published claims beside the findings in a folder of results, as Markdown\n"
+    "  ablate --cards RESULTS FOLDER   a page for each technique, FOLDER/NAME.md\n"
     "  ablate null      A against A, 40 times: how often is a difference reported where there is none?\n"
     "  ablate planted   a cost of 2 %, 20 times, under load: is it found?\n"
     "  ablate NAME NAME... --design ladder | leave_one_out | factorial | null\n"
@@ -40,7 +43,7 @@ constexpr const char* kSummary =
 
 // Of our own options and those of every program (app/options.h): "--set", not "--set=...".
 bool takes_value(const std::string& option) {
-  constexpr const char* kWithValue[] = {"--index", "--recipe", "--set", "--out", "--seed", "--device", "--data"};
+  constexpr const char* kWithValue[] = {"--recipe", "--set", "--out", "--seed", "--device", "--data"};
   return std::find(std::begin(kWithValue), std::end(kWithValue), option) != std::end(kWithValue);
 }
 
@@ -79,12 +82,32 @@ void list() {
   }
 }
 
-// Prints the index; returns the exit code.
-int print_index(const std::vector<std::string>& words) {
+bool asks_for_pages(int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  return first == "--index" || first == "--cards";
+}
+
+// Of published results, in place of a measurement. Returns the exit code.
+int write_pages(int argc, char** argv) {
   try {
-    if (words.size() != 3 || words[1] != "--index") throw UsageError("--index takes a folder: ablate --index results");
-    std::fputs(markdown_index(all_ablations(), words[2]).c_str(), stdout);
+    if (argv[1] == std::string("--index")) {
+      if (argc != 3) throw UsageError("--index takes a folder: ablate --index results");
+      std::fputs(markdown_index(all_ablations(), argv[2]).c_str(), stdout);
+      return 0;
+    }
+    if (argc != 4) throw UsageError("--cards takes two folders: ablate --cards results docs/techniques");
+    const std::filesystem::path folder = argv[3];
+    std::filesystem::create_directories(folder);
+    for (const auto& [name, text] : cards(all_ablations(), argv[2])) {
+      const std::filesystem::path file = folder / (name + ".md");
+      std::ofstream out(file);
+      if (!(out << text << std::flush))
+        throw Error("Cannot write " + file.string() + ". Name a folder that you may write to.");
+    }
     return 0;
+  } catch (const std::filesystem::filesystem_error& e) {
+    std::fprintf(stderr, "ablate: %s\n", e.what());
+    return 1;
   } catch (const Error& e) {
     std::fprintf(stderr, "ablate: %s\n", e.what());
     return e.exit_code();
@@ -155,13 +178,12 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
 int main(int argc, char** argv) {
   const double start_s = now_s();
   comm::World world(&argc, &argv);
+  if (asks_for_pages(argc, argv)) return world.rank() == 0 ? write_pages(argc, argv) : 0;
   const std::vector<std::string> words = translated(argc, argv);
   if (std::find(words.begin(), words.end(), "--list") != words.end()) {
     if (world.rank() == 0) list();
     return 0;
   }
-  if (std::find(words.begin(), words.end(), "--index") != words.end())
-    return world.rank() == 0 ? print_index(words) : 0;
   std::vector<const char*> pointers;
   for (const std::string& w : words) pointers.push_back(w.c_str());
   const auto comm = world.communicator();
