@@ -108,13 +108,17 @@ class Search {
     if (record_.steps.size() < kFirstSteps + kFewestSteps)
       throw UsageError("'" + run.name + "' has " + std::to_string(record_.steps.size()) +
                        " steps, too few to tell where their time goes. Name a run of 30 steps or more.");
-    found_.reference = fastest_like(run, others);
-    const std::size_t end =
-        found_.reference ? std::min(record_.steps.size(), found_.reference->record.steps.size()) : record_.steps.size();
+    std::size_t end = record_.steps.size();
+    if (const NamedRun* fastest = fastest_like(run, others)) {
+      reference_ = &fastest->record;
+      found_.reference = fastest->name;
+      end = std::min(end, reference_->steps.size());
+      theirs_ = means_of(*reference_, kFirstSteps, end);
+      found_.reference_s = theirs_.at("");
+    }
     found_.steps = end - kFirstSteps;
     ours_ = means_of(record_, kFirstSteps, end);
-    if (found_.reference) theirs_ = means_of(found_.reference->record, kFirstSteps, end);
-    found_.step_s = ours_.at(""), found_.reference_s = found_.reference ? theirs_.at("") : 0;
+    found_.step_s = ours_.at("");
     symptoms_ = result::symptoms(facts_of(record_));
   }
 
@@ -131,11 +135,11 @@ class Search {
 
  private:
   // By which a phase takes longer than the reference's; without one, all of it.
-  double excess(const std::string& phase) const { return ours_.at(phase) - (found_.reference ? theirs_.at(phase) : 0); }
+  double excess(const std::string& phase) const { return ours_.at(phase) - (reference_ ? theirs_.at(phase) : 0); }
 
   std::string against(const std::string& phase) const {
     const std::string text = phase + " takes " + short_time(ours_.at(phase)) + " of a step";
-    return found_.reference ? text + ", there " + short_time(theirs_.at(phase)) : text;
+    return reference_ ? text + ", there " + short_time(theirs_.at(phase)) : text;
   }
 
   // A rule's finding explains the phase where there is one, else `otherwise` does.
@@ -184,7 +188,7 @@ class Search {
     for (const auto& rank : record_.health.stragglers->ranks) above += rank.index - 1;
     above /= static_cast<double>(std::max<std::int64_t>(1, ranks_of(record_)));
     const double raised = work_s(ours_) * above / (1 + above);
-    return found_.reference ? std::clamp(work_excess(), 0.0, raised) : raised;
+    return reference_ ? std::clamp(work_excess(), 0.0, raised) : raised;
   }
 
   double work_excess() const { return work_s(ours_) - work_s(theirs_); }
@@ -199,12 +203,12 @@ class Search {
         if (!name.empty()) phases += s;
       return m.at("") - phases;
     };
-    return std::max(0.0, gap(ours_) - (found_.reference ? gap(theirs_) : 0));
+    return std::max(0.0, gap(ours_) - (reference_ ? gap(theirs_) : 0));
   }
 
   // Forward, backward and update: what the processors do. Without a reference nobody knows how long they should take.
   void work() {
-    if (!found_.reference) return;
+    if (!reference_) return;
     const double cost = work_excess() - work_of_stragglers();
     const double factor = 1 + cost / work_s(theirs_);
     suspect(cost, "", fixed("forward, backward and update take %.2f times as long", factor),
@@ -228,10 +232,10 @@ class Search {
     const result::TimeFactors f = result::time_factors(record_);
     const auto share = [&](const RunRecord& r, double s) { return s / static_cast<double>(r.steps.size()); };
     double evaluation = f.evaluation_s / steps, checkpoints = f.checkpoint_s / steps;
-    if (found_.reference) {
-      const result::TimeFactors g = result::time_factors(found_.reference->record);
-      evaluation -= share(found_.reference->record, g.evaluation_s);
-      checkpoints -= share(found_.reference->record, g.checkpoint_s);
+    if (reference_) {
+      const result::TimeFactors g = result::time_factors(*reference_);
+      evaluation -= share(*reference_, g.evaluation_s);
+      checkpoints -= share(*reference_, g.checkpoint_s);
     }
     add_stall("frequent_evaluations", evaluation, fixed("evaluations take %.1f s of the run", f.evaluation_s),
         "Set train.eval_every_epochs higher.", "eval_sharding");
@@ -255,17 +259,18 @@ class Search {
   }
 
   const RunRecord& record_;
+  const RunRecord* reference_ = nullptr;
   Diagnosis found_;
   Means ours_, theirs_;
   std::vector<result::Symptom> symptoms_;
 };
 
 std::string first_sentence(const Diagnosis& d) {
-  if (!d.reference)
+  if (d.reference.empty())
     return "A step takes " + short_time(d.step_s) +
            ". No other run of this work on this machine is named, so what it could take is not known.";
   return fixed("Steps are %.0f %% as fast as the fastest run of this work here: ", 100 * d.reference_s / d.step_s) +
-         short_time(d.step_s) + " against " + short_time(d.reference_s) + " (" + d.reference->name + ").";
+         short_time(d.step_s) + " against " + short_time(d.reference_s) + " (" + d.reference + ").";
 }
 
 }  // namespace

@@ -18,9 +18,9 @@ struct Suspect {
 };
 
 struct Diagnosis {
-  const NamedRun* reference = nullptr;  // the fastest run of the same work on the same machine; null: none is known
-  std::size_t steps = 0;                // that both have
-  double step_s = 0, reference_s = 0;   // means over those steps
+  std::string reference;               // the fastest run of the same work on the same machine; empty: none is known
+  std::size_t steps = 0;               // that both have
+  double step_s = 0, reference_s = 0;  // means over those steps
   std::vector<Suspect> suspects;
 };
 

@@ -137,7 +137,7 @@ def main():
     cache = os.environ.get("TTT_CACHE") or os.path.expanduser("~/.cache/ttt")
     with tempfile.TemporaryDirectory() as folder:
         evaluation, weights = train(program, folder)
-        (data,) = [d for d in glob.glob(cache + "/shapes-*-seed0") if os.path.isdir(d)]
+        (data,) = [d for d in glob.glob(cache + "/shapes-*-n1600-200-s128-c6-seed0") if os.path.isdir(d)]
         check_accuracy(predict, folder, data, evaluation, weights)
         check_pictures(predict, folder, data, weights)
         check_refusals(predict, folder, data, weights)

@@ -179,7 +179,7 @@ def case_pictures(program, folder):
                 ((step, seen, _),) = got[prefix + name]
                 assert step == evaluation["step"] and np.float32(seen) == np.float32(value)
     cache = os.environ.get("TTT_CACHE") or os.path.expanduser("~/.cache/ttt")
-    (data,) = [d for d in glob.glob(cache + "/shapes-*-seed0") if os.path.isdir(d)]
+    (data,) = [d for d in glob.glob(cache + "/shapes-*-n1600-200-s128-c6-seed0") if os.path.isdir(d)]
     with open(data + "/instances_val.json") as f:
         truth = json.load(f)
     files = {i["id"]: i["file_name"] for i in truth["images"]}
