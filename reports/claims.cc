@@ -30,17 +30,6 @@ constexpr std::pair<ClaimVerdict, std::string_view> kVerdicts[] = {
       "Claim " + std::to_string(claim.number) + " (" + claim.id + ") " + what + ". Correct it in the ledger.");
 }
 
-// What was read is written again: a key that is not there was misspelt.
-void check_keys(const Json& given, const Json& known, const std::string& path) {
-  for (const auto& [key, value] : given.items()) {
-    if (!known.contains(key))
-      throw DataError("'" + path + "." + key + "' is no key of a claim. Correct it in the ledger.");
-    if (key != "check") continue;
-    for (std::size_t i = 0; i < value.size(); ++i)
-      check_keys(value[i], known[key][i], path + ".check[" + std::to_string(i) + "]");
-  }
-}
-
 void check_claim(const Claim& claim, const Ledger& ledger) {
   if (!ledger.sources.contains(claim.source))
     refuse(claim, "names the source '" + claim.source + "', which has no title");
@@ -225,7 +214,7 @@ Ledger parse_ledger(const std::string& text, std::map<std::string, Json> publish
   for (const Json& entry : result::get_array(document, "claim", kLedgerFile)) {
     const std::string path = "claim[" + std::to_string(ledger.claims.size()) + "]";
     const Claim& claim = ledger.claims.emplace_back(result::record_from_json<Claim>(entry, path));
-    check_keys(entry, result::detail::value_json(claim), path);
+    result::refuse_unknown_keys(entry, result::detail::value_json(claim), path, "claim");
     check_claim(claim, ledger);
     if (!taken.insert(claim.id).second || !taken.insert(std::to_string(claim.number)).second)
       refuse(claim, "has a number or an id that another claim has");

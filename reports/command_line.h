@@ -22,7 +22,7 @@ struct Command {
   std::function<int()> (*declare)(CLI::App& command);
 };
 extern const Command kShow, kAblations, kCompare, kMachines, kHistory, kScore, kCheck, kBench, kHtml, kPictures,
-    kScaling, kAccuracy, kTimeline, kTelemetry, kFollow, kClaims, kDiagnose;
+    kScaling, kAccuracy, kTimeline, kTelemetry, kFollow, kClaims, kDiagnose, kTargets;
 
 // Stands for `--` between the groups of `report compare`: CLI11 would take it for the end of all options.
 inline constexpr const char* kNextGroup = "\x1d";  // ASCII's group separator

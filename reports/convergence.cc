@@ -137,6 +137,21 @@ std::string exchange_text(const result::RunRecord& record, const ConvergenceRow&
          fixed("; %.1f %% would be found in 9 of 10", 100 * e->detectable);
 }
 
+// "initialisation", or "initialisation x learning_rate"
+Table factor_table(const ConvergenceRow& row) {
+  Table t{.header = {"factor", "n", "steps to equal accuracy", "finding"}, .right = {false, true, true, false}};
+  for (const result::FactorEffect& e : result::factor_effects(row)) {
+    const bool shown = e.steps.low > 0 || e.steps.high < 0;
+    Cell steps{change_text(e.steps), 100 * e.steps.estimate, "%"};
+    steps.values.insert(steps.values.end(), {100 * e.steps.low, 100 * e.steps.high});
+    t.rows.push_back({result::joined(e.factors, " x "), whole(static_cast<std::int64_t>(e.seeds)), steps,
+        e.factors.size() == 1 ? steps_finding(e.steps)
+        : shown               ? "they interact"
+                              : "no interaction shown"});
+  }
+  return t;
+}
+
 void add_exchange(const result::RunRecord& record, const ConvergenceRow& row, Document& d) {
   d.push_back(Heading{row.ablation + ": " + row.question});
   const double epochs = row.trainings.empty() ? 0 : row.trainings[0].epochs;
@@ -151,6 +166,9 @@ void add_exchange(const result::RunRecord& record, const ConvergenceRow& row, Do
   for (const std::string& variant : variants_of(row))
     if (variant != row.baseline) t.rows.push_back(exchange_row(record, row, variant));
   d.push_back(std::move(t));
+  if (row.combinations.empty()) return;
+  d.push_back(Paragraph{"Main effects of the factors, and their interactions:"});
+  d.push_back(factor_table(row));
 }
 
 }  // namespace

@@ -299,9 +299,12 @@ std::string html_page(const Inputs& inputs) {
   add_measurements(page, n, worth);
   if (facts.machines.size() > 1)
     page.fold("machines", "Machines", "ceilings, and what makes them differ", render_html(machines(n.all), "Machines"));
-  if (inputs.ledger)
+  if (inputs.ledger) {
+    Document verdicts = claims(*inputs.ledger, n.all, true);
+    verdicts.erase(verdicts.begin());  // the answer, which the fold's title has
     page.fold("claims", "Published claims", claims_answer(judge(*inputs.ledger, n.all)),
-        render_html(claims(*inputs.ledger, n.all, true), "Published claims"));
+        page.figures(published_plots(inputs.ledger->published, n.all)) + render_html(verdicts, "Published claims"));
+  }
   // as `report score`: a run that failed before its first step counts
   if (has_score(n.all)) page.fold("score", "Scores of several runs", "", render_html(score(n.all), "Scores"));
   if (n.reached.size() > 1)

@@ -47,9 +47,9 @@ const reports::Command kSchema = {"schema", "JSON Schema (draft-07) of result fi
 
 // In the order of --help.
 const reports::Command* const kCommands[] = {&reports::kShow, &reports::kAblations, &reports::kCompare,
-    &reports::kMachines, &reports::kClaims, &reports::kDiagnose, &reports::kHistory, &reports::kScore, &reports::kCheck,
-    &reports::kBench, &reports::kHtml, &reports::kPictures, &reports::kScaling, &reports::kAccuracy,
-    &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover, &kSchema};
+    &reports::kMachines, &reports::kClaims, &reports::kTargets, &reports::kDiagnose, &reports::kHistory,
+    &reports::kScore, &reports::kCheck, &reports::kBench, &reports::kHtml, &reports::kPictures, &reports::kScaling,
+    &reports::kAccuracy, &reports::kTimeline, &reports::kTelemetry, &reports::kFollow, &kRecover, &kSchema};
 
 // "report FILE" is short for "report show FILE". A first word that is no file but nearly a command is a slip of the
 // keyboard.

@@ -8,6 +8,8 @@
 #include "core/statistics.h"
 #include "reports/numbers.h"
 #include "reports/run_metrics.h"
+#include "reports/run_names.h"
+#include "reports/series.h"
 
 namespace ttt::reports {
 namespace {
@@ -155,6 +157,51 @@ std::vector<Json> step_plots(const std::vector<NamedRun>& runs) {
       {distribution(runs), stack.json("Shares of the phases of a step", "share of the time of all steps [%]",
                                "The share of each phase in the time of all steps of a run; the numbers are in the "
                                "reports of the runs below.")});
+}
+
+std::vector<Json> published_plots(const std::map<std::string, Json>& published, const std::vector<NamedRun>& runs) {
+  constexpr double kMinute_s = 60;
+  using Line = std::map<double, double>;                         // fewest minutes by accelerators
+  std::map<std::string, std::map<std::string, Line>> of_target;  // by name
+  const auto keep_fastest = [](Line& line, double accelerators, double run_s) {
+    const auto at = line.emplace(accelerators, run_s / kMinute_s).first;
+    at->second = std::min(at->second, run_s / kMinute_s);
+  };
+  for (const auto& [file, document] : published) {
+    if (!is_published(document) || !document.contains("target")) continue;
+    const std::string target =
+        result::metrics_text(result::metrics_from_json(document["target"], result::quote(file)), 3);
+    // "MLPerf Training v3.0, Mask R-CNN"
+    const auto title = result::get<std::string>(document, "published_results", file);
+    for (const Series& s : series_of_published(document, file))
+      for (const Attempt& a : s.attempts)
+        if (s.accelerators && a.reached())
+          keep_fastest(
+              of_target[target][s.accelerator + ", " + title.substr(0, title.find(','))], *s.accelerators, a.run_s);
+  }
+  for (auto& [target, lines] : of_target) {
+    std::erase_if(lines, [](const auto& line) { return line.second.size() < 2; });
+    for (const NamedRun& r : runs)
+      if (r.record.verdict == result::Verdict::kPassed && r.record.target &&
+          result::metrics_text(*r.record.target, 3) == target)
+        keep_fastest(lines[machine_text(r.record) + ", measured here"], static_cast<double>(ranks_of(r.record)),
+            time_factors(r.record).time_to_target_s);
+  }
+  std::vector<Json> plots;
+  for (const auto& [target, lines] : of_target) {
+    Json series = Json::array();
+    for (const auto& [name, line] : lines) {
+      Json points = Json::array();
+      for (const auto& [accelerators, minutes] : line) points.push_back({accelerators, minutes});
+      series.push_back({{"name", name}, {"points", points}});
+    }
+    if (series.empty()) continue;
+    plots.push_back({{"kind", "curve"}, {"title", "Published times to " + target}, {"x", "accelerators (log)"},
+        {"y", "minutes (log)"},
+        {"about", "The fastest run of each number of accelerators. report score prints all of results/published."},
+        {"whole", false}, {"log", true}, {"series", series}, {"lines", Json::array()}});
+  }
+  return plots;
 }
 
 }  // namespace ttt::reports

@@ -12,6 +12,7 @@
 #include "reports/ranking.h"
 #include "reports/run_metrics.h"
 #include "reports/run_names.h"
+#include "result/figures.h"
 #include "result/result_file.h"
 
 namespace ttt::reports {
@@ -138,6 +139,10 @@ void add_accuracy(const RunRecord& r, Document& d) {
   d.push_back(std::move(t));
   Table all = grouped_metrics(r.accuracy.back());
   if (reaching_evaluation(r)) d.push_back(Paragraph{"* reaches the target."});
+  if (r.fresh && r.target)
+    d.push_back(
+        Paragraph{"On " + result::grouped_digits(r.fresh->images) + " fresh images, generated for this seed alone: " +
+                  result::metrics_text(result::bounded(r.fresh->metrics, *r.target), 4) + "."});
   if (all.rows.empty()) return;
   d.push_back(Paragraph{"All numbers of the last evaluation (- where no such object is there):"});
   d.push_back(std::move(all));

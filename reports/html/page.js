@@ -42,7 +42,7 @@ function scaleOf([low, high], [from, to], { log = false, whole = false, gap = 70
   let ticks = [];
   if (log) {
     for (let p = Math.floor(Math.log10(low)); p <= Math.log10(high); ++p) for (const m of [1, 1.5, 2, 3, 5, 7]) ticks.push(m * 10 ** p);
-    ticks = ticks.filter((v) => v >= low && v <= high).filter((v, i, all) => i === 0 || at(v) - at(all[0]) > 0);
+    ticks = ticks.filter((v) => v >= low && v <= high).filter((v, i, all) => i === 0 || Math.abs(at(v) - at(all[0])) > 0);
     ticks = ticks.reduce((kept, v) => (kept.length && Math.abs(at(v) - at(kept[kept.length - 1])) < 40 ? kept : [...kept, v]), []);
   } else {
     const step = Math.max(whole ? 1 : 0, [1, 2, 5, 10].find((m) => m * power >= rough) * power);
@@ -191,8 +191,9 @@ function curve(svg, width, plot) {
     ...plot.series.map((s, i) => ({ name: s.name, sample: (x, y) => { line(svg, x - 8, y, x + 8, y, { stroke: color(i) }); mark(svg, i, x, y); } })),
     ...plot.lines.map((l) => ({ name: l.name, sample: (x, y) => line(svg, x - 8, y, x + 8, y, dash) })),
   ]) + 18;
-  const x = scaleOf([0, Math.max(...points.map((p) => p[0]))], [40, width - 20], { whole: plot.whole });
-  const y = scaleOf([0, Math.max(...points.map((p) => p[1]), ...plot.lines.map((l) => l.y))], [bottom, top], { gap: 40 });
+  const from = (values) => [plot.log ? Math.min(...values) : 0, Math.max(...values)], log = plot.log;
+  const x = scaleOf(from(points.map((p) => p[0])), [40, width - 20], { whole: plot.whole, log });
+  const y = scaleOf(from([...points.map((p) => p[1]), ...plot.lines.map((l) => l.y)]), [bottom, top], { gap: 40, log });
   axisX(svg, x, plot.x, bottom + LINE, bottom + 2 * LINE + 2, bottom, top);
   for (const v of y.ticks) {
     line(svg, x.from, y(v), x.to, y(v));

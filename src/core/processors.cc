@@ -44,6 +44,14 @@ std::optional<double> highest_clock_mhz() {
   return std::nullopt;
 }
 
+bool has_bfloat16_instructions() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 std::optional<double> cached_share(const std::filesystem::path& file) {
   std::error_code ec;
   const std::uintmax_t bytes = std::filesystem::file_size(file, ec);

@@ -21,6 +21,10 @@ std::optional<double> clock_mhz();
 // virtual machines do not.
 std::optional<double> highest_clock_mhz();
 
+// Without instructions for bfloat16 a processor multiplies such numbers one by one, some seventy times slower than
+// float32.
+bool has_bfloat16_instructions();
+
 // The share of the bytes of a file that are in memory already; nothing where it cannot be mapped or is empty.
 std::optional<double> cached_share(const std::filesystem::path& file);
 

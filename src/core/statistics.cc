@@ -229,6 +229,14 @@ double student_t_quantile(double q, int degrees) {
   return high;
 }
 
+Estimate mean_estimate(const std::vector<double>& samples) {
+  const auto n = static_cast<double>(samples.size());
+  const double mean = sum(samples) / n;
+  double squares = 0;
+  for (const double x : samples) squares += (x - mean) * (x - mean);
+  return {mean, std::sqrt(squares / (n - 1) / n)};
+}
+
 std::optional<Interval> ratio_interval(const Estimate& numerator, const Estimate& denominator, double t) {
   // (numerator - r denominator)^2 <= t^2 (error of numerator^2 + r^2 error of denominator^2), a quadratic in r
   const double tn = t * numerator.error, td = t * denominator.error;

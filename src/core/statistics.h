@@ -57,6 +57,8 @@ double student_t_quantile(double q, int degrees);
 struct Estimate {
   double value = 0, error = 0;
 };
+// The mean of two samples or more, with its standard error.
+Estimate mean_estimate(const std::vector<double>& samples);
 // numerator / denominator of two independent estimates, with Fieller's interval: all ratios r for which numerator - r
 // denominator lies within `t` of its standard errors of 0 (Fieller 1954). Nothing where the denominator is not shown to
 // be positive: the interval would have no end.

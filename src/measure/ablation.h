@@ -37,8 +37,9 @@ struct Variant {
   std::function<void()> enter;
   // Makes a side that is no training step (operation_arm.h). `change` is applied to the recipe first.
   std::function<std::unique_ptr<Arm>(const Bench&)> arm;
-  int block_steps = 0;  // steps of a turn, where this side needs more than the ablation says
-  double planted = 0;   // adds this fraction of each step as a wait: a known cost for self_test/planted.cc
+  int block_steps = 0;                    // steps of a turn, where this side needs more than the ablation says
+  std::vector<std::string> factors = {};  // of a combination of ablations: those that are on
+  double planted = 0;  // adds this fraction of each step as a wait: a known cost for self_test/planted.cc
 };
 
 // A change for both sides, under which every comparison is repeated: a number of images, a width.
@@ -49,18 +50,23 @@ struct Setting {
   std::function<std::unique_ptr<Arm>(const Bench&)> arm = {};
 };
 
-// The ranks, cores and device that an ablation would run with.
+// What an ablation would run with. All that `unsupported` may ask: the page of a technique is written on any machine.
 struct Capabilities {
   int ranks = 1;
   int cores = 1;  // that a process may use, the least over ranks
   int nodes = 1;
   std::string device = "cpu";
+  bool bfloat16 = true;           // the processor has instructions for it
+  bool malloc_can_be_set = true;  // core/allocator.h
 };
 
 // Each variant is trained from several seeds for the recipe's epochs, and the accuracies are compared.
 struct Convergence {
   std::int64_t seeds = 0;                      // trainings of each variant; 0: this is a comparison of steps
   std::function<void(train::Recipe&)> change;  // for both sides
+  // Share of the epochs after which trainings are evaluated. Nearer to the end there are fewer evaluations to average
+  // over; further from it, progress bends more.
+  double evaluated_from = 0.6;
 };
 
 struct Ablation {

@@ -21,12 +21,11 @@ class AveragedWeights final : public train::Listener {
   bool needs_sync(const train::Position&) const override { return true; }
   void evaluation_started(const train::Position&) override { exchange(); }
   void evaluation_predicted(const train::Position&, bool) override { exchange(); }
+  void exchange();  // the model's values for the averages, and back
 
   static constexpr double kDecay = 8;  // n
 
  private:
-  void exchange();  // the model's values for the averages
-
   std::vector<std::pair<at::Tensor, at::Tensor>> values_;  // of the model, and their averages
   std::int64_t updates_ = 0;
 };

@@ -9,6 +9,7 @@
 #include "measure/averaged_weights.h"
 #include "measure/looks.h"
 #include "result/exchange.h"
+#include "run/fresh_images.h"
 
 namespace ttt::ablations {
 namespace {
@@ -33,14 +34,14 @@ struct Made {
 };
 
 // No evaluation stops it: each of its targets is the greatest value that there is.
-void train_to_the_end(train::Recipe& r) {
+void train_to_the_end(train::Recipe& r, double evaluated_from) {
   result::FieldTable table;
   r.train.targets.list(table, "");
   for (result::Field& field : table.fields) field.value = 1.0;
   std::size_t next = 0;
   r.train.targets.store(table.fields, next);
   r.train.eval_near_every_epochs = 0;
-  r.train.eval_from_epochs = kEvaluatedFrom * static_cast<double>(r.train.epochs);
+  r.train.eval_from_epochs = evaluated_from * static_cast<double>(r.train.epochs);
   r.train.max_steps = 0;
   r.train.save_weights.clear();
 }
@@ -55,6 +56,8 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
   result::RunClock clock;
   std::optional<AveragedWeights> averages;
   if (row.averaged) averages.emplace(run.parts.model->parameters());
+  std::optional<FreshImages> fresh;
+  if (run.recipe.data.generated_fresh > 0) fresh.emplace(run, context);
   const train::Observer observer{.recorder = recorder,
       .clock = clock,
       .interrupted = [&] { return context.signals.name(); },
@@ -64,6 +67,11 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
       run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   trainer.run();
   const result::RunRecord record = recorder.snapshot();
+  std::optional<result::FreshEvaluation> on_fresh;
+  if (fresh) {
+    if (averages) averages->exchange();
+    on_fresh = fresh->evaluate();
+  }
   const result::Evaluation& last = record.accuracy.back();
   double seconds = last.wall_s;
   run.control->broadcast(&seconds, sizeof seconds, 0);
@@ -75,6 +83,7 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
       .metrics = result::bounded(last.metrics, row.target)};
   for (const result::Evaluation& e : record.accuracy)
     t.accuracy.push_back({static_cast<double>(e.images) / images, result::bounded(e.metrics, row.target)});
+  if (on_fresh) t.fresh = result::bounded(on_fresh->metrics, row.target);
   return t;
 }
 
@@ -177,7 +186,7 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
   if (ablation.convergence.change) ablation.convergence.change(base);
   resolve_batch(base.train, world.team());
   const result::Metrics target = base.workload->target(base.train.targets);
-  train_to_the_end(base);
+  train_to_the_end(base, ablation.convergence.evaluated_from);
   row = {.ablation = ablation.name,
       .question = ablation.question,
       .expectation = ablation.expectation,
@@ -187,6 +196,9 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
       .side_by_side = limits.side_by_side && world.size() > 1,
       .averaged = limits.averaged,
       .eval_every_epochs = base.train.eval_every_epochs};
+  const auto is_combination = [](const Variant& v) { return !v.factors.empty(); };
+  if (std::any_of(ablation.variants.begin(), ablation.variants.end(), is_combination))
+    for (const Variant& v : ablation.variants) row.combinations.push_back({v.name, v.factors});
   Trainings trainings(ablation, base, row, world, context);
   harness::Looks looks(kFirstLook, limits.seeds);
   for (std::int64_t done = 0; done < limits.seeds;) {

@@ -17,17 +17,13 @@ struct TrainingLimits {
 };
 
 // From the recipe's seed on. Every training of a seed has the same data order and initial weights. All last the
-// recipe's train.epochs, whatever they reach, and are evaluated in the last part of them (kEvaluatedFrom). Each on all
-// ranks, or each on one rank with the whole global batch. Collective. Throws Interrupted after a signal: what was
-// trained until then is in `row`.
+// recipe's train.epochs, whatever they reach, and are evaluated in the last part of them (Convergence::evaluated_from).
+// Each on all ranks, or each on one rank with the whole global batch. Collective. Throws Interrupted after a signal:
+// what was trained until then is in `row`.
 void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, const TrainingLimits& limits,
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::ConvergenceRow& row);
 
 inline constexpr std::int64_t kFirstLook = 6;  // seeds, after which the precision is looked at first
-
-// Share of the epochs after which trainings are evaluated. Nearer to the end there are fewer evaluations to average
-// over; further from it, progress bends more.
-inline constexpr double kEvaluatedFrom = 0.6;
 
 }  // namespace ttt::ablations

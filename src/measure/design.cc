@@ -75,7 +75,9 @@ Variant combined(const std::vector<Ablation>& ablations, const Factors& on) {
   for (std::size_t f = 0; f < ablations.size(); ++f) {
     const bool is_on = std::find(on.begin(), on.end(), f) != on.end();
     parts.push_back(variant_of(ablations[f], is_on));
-    if (is_on) v.name += (v.name.empty() ? "" : " + ") + ablations[f].name + "=" + parts.back().name;
+    if (!is_on) continue;
+    v.factors.push_back(ablations[f].name);
+    v.name += (v.name.empty() ? "" : " + ") + ablations[f].name + "=" + parts.back().name;
   }
   if (v.name.empty()) v.name = "none";
   v.change = [parts](train::Recipe& r) {
@@ -151,7 +153,9 @@ void check_factors(const std::vector<Ablation>& ablations, const std::string& de
     throw UsageError("--design factorial compares every combination, " + std::to_string((1 << ablations.size()) - 1) +
                      " of " + std::to_string(ablations.size()) + " factors: name at most four.");
   for (const Ablation& a : ablations) {
-    if (a.convergence.seeds > 0 || a.built_alike)
+    if (a.convergence.seeds > 0 && design != "factorial")
+      throw UsageError("'" + a.name + "' compares trainings, which are combined in one way: use --design factorial.");
+    if (a.built_alike)
       throw UsageError("'" + a.name + "' cannot be combined with others: leave it out, or use --design one_off.");
     const auto by_itself = [](const auto& side) { return static_cast<bool>(side.arm); };
     if (std::any_of(a.variants.begin(), a.variants.end(), by_itself) ||
@@ -176,6 +180,17 @@ std::vector<Setting> common_settings(const std::vector<Ablation>& ablations) {
   return with ? with->settings : std::vector<Setting>{{}};
 }
 
+// Every set of so many factors, the empty one first.
+std::vector<Factors> all_sets(std::size_t factors) {
+  std::vector<Factors> out;
+  for (std::uint32_t set = 0; set < (1u << factors); ++set) {
+    Factors& on = out.emplace_back();
+    for (std::size_t f = 0; f < factors; ++f)
+      if (set >> f & 1) on.push_back(f);
+  }
+  return out;
+}
+
 std::vector<Pairing> combinations_once(
     const std::vector<Ablation>& ablations, const std::string& design, const Capabilities& here) {
   std::vector<Pairing> out;
@@ -195,12 +210,8 @@ std::vector<Pairing> combinations_once(
           Factors(all.begin(), all.begin() + rung), here));
     out.push_back(combination(ablations, design, {}, all, here));
   } else {
-    for (std::uint32_t set = 1; set < (1u << n); ++set) {
-      Factors on;
-      for (std::size_t f = 0; f < n; ++f)
-        if (set >> f & 1) on.push_back(f);
-      out.push_back(combination(ablations, design, {}, on, here));
-    }
+    for (const Factors& on : all_sets(n))
+      if (!on.empty()) out.push_back(combination(ablations, design, {}, on, here));
   }
   return out;
 }
@@ -227,6 +238,27 @@ std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std:
   if (design == "leave_one_out" || design == "ladder" || design == "factorial")
     return combinations(ablations, design, here, recipe);
   throw UsageError("There is no design '" + design + "': one_off, leave_one_out, ladder, factorial or null.");
+}
+
+std::vector<Ablation> trainings(const std::vector<Ablation>& ablations, const std::string& design) {
+  std::vector<Ablation> compared;
+  std::copy_if(ablations.begin(), ablations.end(), std::back_inserter(compared),
+      [](const Ablation& a) { return a.convergence.seeds > 0; });
+  if (design == "one_off") return compared;
+  if (design != "factorial" || compared.empty()) return {};
+  Ablation all{.name = design, .promise = Promise::kOtherWork};
+  std::vector<std::function<void(train::Recipe&)>> changes;
+  for (const Ablation& a : ablations) {
+    all.question += (all.question.empty() ? "" : " ") + a.question;
+    all.expectation += (all.expectation.empty() ? "" : " ") + a.expectation;
+    all.convergence.seeds = std::max(all.convergence.seeds, a.convergence.seeds);
+    if (a.convergence.change) changes.push_back(a.convergence.change);
+  }
+  all.convergence.change = [changes](train::Recipe& r) {
+    for (const auto& change : changes) change(r);
+  };
+  for (const Factors& on : all_sets(ablations.size())) all.variants.push_back(combined(ablations, on));
+  return {all};
 }
 
 }  // namespace ttt::ablations

@@ -34,4 +34,8 @@ struct Pairing {
 std::vector<Pairing> pairings(const std::vector<Ablation>& ablations, const std::string& design,
     const Capabilities& here, std::int64_t repetitions, const train::Recipe& recipe);
 
+// The trainings of a design. one_off: of each ablation that compares convergence. factorial, where there is such an
+// ablation: one set of trainings of every combination, from as many seeds as the most demanding factor. Others: none.
+std::vector<Ablation> trainings(const std::vector<Ablation>& ablations, const std::string& design);
+
 }  // namespace ttt::ablations

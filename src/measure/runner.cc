@@ -7,9 +7,11 @@
 #include <sstream>
 
 #include "app/progress.h"
+#include "core/allocator.h"
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/parallel.h"
+#include "core/processors.h"
 #include "core/statistics.h"
 #include "core/text.h"
 #include "measure/background_load.h"
@@ -28,8 +30,12 @@ using result::fixed;
 Capabilities capabilities_of(const AblateRecipe& recipe, const comm::World& world, comm::Communicator& control) {
   double minus_cores = -std::max(1, usable_cores());
   control.all_reduce_max(&minus_cores, 1);
-  return {
-      .ranks = world.size(), .cores = static_cast<int>(-minus_cores), .nodes = world.nodes(), .device = recipe.device};
+  return {.ranks = world.size(),
+      .cores = static_cast<int>(-minus_cores),
+      .nodes = world.nodes(),
+      .device = recipe.device,
+      .bfloat16 = has_bfloat16_instructions(),
+      .malloc_can_be_set = malloc_can_be_set()};
 }
 
 // A reason on one rank (its environment, its node) is a reason on all.
@@ -177,9 +183,7 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   Plan plan{.pairings = pairings(ablations, recipe.ablate.design, here, recipe.ablate.repetitions, recipe)};
   relax(plan.pairings, here);
   agree(plan.pairings, *control);
-  if (recipe.ablate.design == "one_off")
-    for (const Ablation& a : ablations)
-      if (a.convergence.seeds > 0) plan.trainings.push_back(a);
+  plan.trainings = trainings(ablations, recipe.ablate.design);
   plan.budget_s = budget_s(plan.pairings, recipe.ablate);
   plan.text = plan_text(plan, ablations.size(), recipe);
   return plan;

@@ -196,6 +196,7 @@ struct Training {
   double seconds = 0;                   // by the clock, from the first step to the same moment, evaluation included
   Metrics metrics;                      // of that evaluation, those of the target
   std::vector<AccuracyPoint> accuracy;  // of a fixed number of steps: at every evaluation, the same of all trainings
+  std::optional<Metrics> fresh;         // of the last weights on images of this seed alone
 
   template <class Self, class Visitor> static void fields(Self& t, Visitor&& v) {
     v("variant", t.variant, ""), v("seed", t.seed, ""), v("reached", t.reached, "the target");
@@ -203,7 +204,18 @@ struct Training {
     v("seconds_s", t.seconds, "to the same moment, evaluation included", at_least(0));
     v.later("metrics", t.metrics, "of that evaluation, those of the target");
     v.optional("accuracy", t.accuracy, "at every evaluation of a fixed number of steps");
+    v.optional("fresh", t.fresh, "of the last weights on images that were generated for this seed alone");
     declare_earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
+  }
+};
+
+// A variant of a factorial design, and which of its factors are on in it.
+struct Combination {
+  std::string variant;
+  std::vector<std::string> factors;
+
+  template <class Self, class Visitor> static void fields(Self& c, Visitor&& v) {
+    v("variant", c.variant, ""), v("factors", c.factors, "that are on");
   }
 };
 
@@ -218,6 +230,7 @@ struct ConvergenceRow {
   // Of the final interval; above 0.95 where its precision was looked at before, as PairedSamples::confidence.
   double confidence = 0.95;
   double eval_every_epochs = 0;
+  std::vector<Combination> combinations;  // of a factorial design, every one of its factors
   std::vector<Training> trainings;
   std::string problem;  // that ended them early; empty: none
 
@@ -230,6 +243,7 @@ struct ConvergenceRow {
     v.optional("side_by_side", r.side_by_side, "a training on each rank; absent: each on all ranks");
     v.optional("averaged", r.averaged, "averages of the weights were evaluated; absent: the newest weights");
     v.later("confidence", r.confidence, "of the final interval", above(0, 1));
+    v.optional("combinations", r.combinations, "of a factorial design, every one of its factors");
     v("trainings", r.trainings, "");
     v("problem", r.problem, "that ended them early; empty: none");
     declare_earlier(r.target, v, "target", "target_box_ap", "target_mask_ap");

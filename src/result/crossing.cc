@@ -44,19 +44,18 @@ Crossing by_interpolation(const Curve& curve, const Metric& bound) {
 
 }  // namespace
 
-std::optional<Crossing> crossing(const RunRecord& r) {
-  const auto end = reaching_evaluation(r);
-  const double images = train_images_of(r);
-  if (!end || images <= 0 || r.accuracy.front().step == end->step) return std::nullopt;
+std::optional<Crossing> crossing(const std::vector<AccuracyPoint>& evaluations, const Metrics& target) {
+  const auto end = std::find_if(
+      evaluations.begin(), evaluations.end(), [&](const AccuracyPoint& e) { return reached(e.metrics, target); });
+  if (end == evaluations.end() || end == evaluations.begin()) return std::nullopt;
   std::optional<Crossing> last;
   double low = 0, high = 0;
   bool all_lines = true;
-  for (const Metric& bound : *r.target) {
+  for (const Metric& bound : target) {
     Curve curve;
-    for (const Evaluation& e : r.accuracy) {
-      if (e.step > end->step) continue;
-      const double* value = find(e.metrics, bound.name);
-      curve.epochs.push_back(static_cast<double>(e.images) / images);
+    for (auto e = evaluations.begin(); e <= end; ++e) {
+      const double* value = find(e->metrics, bound.name);
+      curve.epochs.push_back(e->epochs);
       curve.values.push_back(value ? *value : 0);
     }
     const auto line = by_line(curve, bound);
@@ -71,6 +70,14 @@ std::optional<Crossing> crossing(const RunRecord& r) {
                            : Interval{last->epochs.estimate, last->epochs.estimate, last->epochs.estimate};
   if (!all_lines) last->noise = 0;
   return last;
+}
+
+std::optional<Crossing> crossing(const RunRecord& r) {
+  const double images = train_images_of(r);
+  if (images <= 0 || !reaching_evaluation(r)) return std::nullopt;
+  std::vector<AccuracyPoint> evaluations;
+  for (const Evaluation& e : r.accuracy) evaluations.push_back({static_cast<double>(e.images) / images, e.metrics});
+  return crossing(evaluations, *r.target);
 }
 
 }  // namespace ttt::result

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/statistics.h"
 #include "result/run_record.h"
@@ -24,8 +25,9 @@ struct Crossing {
 inline constexpr double kCrossingFrom = 0.5;
 inline constexpr int kCrossingEvaluations = 5;  // least for a line: three degrees of freedom for the noise
 
-// Nothing where the target was not reached, the number of training images is not known, or the first evaluation met the
-// target.
+// Of evaluations in their order, up to the first that reaches the target. Nothing where none does, or the first of all.
+std::optional<Crossing> crossing(const std::vector<AccuracyPoint>& evaluations, const Metrics& target);
+// Nothing also where the number of training images is not known.
 std::optional<Crossing> crossing(const RunRecord& record);
 
 }  // namespace ttt::result

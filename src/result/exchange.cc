@@ -28,15 +28,6 @@ double mean_of(const Training& t, const std::string& metric) {
   return sum(values) / static_cast<double>(values.size());
 }
 
-// The mean of the samples with its standard error.
-Estimate mean_estimate(const std::vector<double>& samples) {
-  const auto n = static_cast<double>(samples.size());
-  const double mean = sum(samples) / n;
-  double squares = 0;
-  for (const double x : samples) squares += (x - mean) * (x - mean);
-  return {mean, std::sqrt(squares / (n - 1) / n)};
-}
-
 Interval around(const Estimate& e, double t) { return {e.value, e.value - t * e.error, e.value + t * e.error}; }
 
 // One slope through the evaluations of each training around its own mean.
@@ -60,6 +51,59 @@ std::optional<Estimate> common_slope(const std::vector<const Training*>& trainin
   return Estimate{slope, std::sqrt(std::max(0.0, yy - slope * xy) / freedom / xx)};
 }
 
+// The relative change of the steps that a difference of progress stands for.
+struct Steps {
+  Interval change;
+  Estimate difference;
+  double slope = 0, t = 0;
+};
+std::optional<Steps> exchanged(
+    const std::vector<double>& differences, const std::vector<const Training*>& trainings, const ConvergenceRow& row) {
+  if (differences.size() < kFewestPairs) return std::nullopt;
+  const auto slope = common_slope(trainings, row.target);
+  if (!slope) return std::nullopt;
+  const double t = student_t_quantile((1 + row.confidence) / 2, static_cast<int>(differences.size()) - 1);
+  const Estimate d = mean_estimate(differences);
+  const auto steps = ratio_interval({-d.value, d.error}, *slope, t);
+  if (!steps) return std::nullopt;
+  return Steps{{std::expm1(steps->estimate), std::expm1(steps->low), std::expm1(steps->high)}, d, slope->value, t};
+}
+
+const Training* training_of(const ConvergenceRow& row, const std::string& variant, std::int64_t seed) {
+  const auto at = std::find_if(row.trainings.begin(), row.trainings.end(),
+      [&](const Training& t) { return t.variant == variant && t.seed == seed && !t.accuracy.empty(); });
+  return at == row.trainings.end() ? nullptr : &*at;
+}
+
+// A combination counts + or -: of a main effect + where the factor is on; of an interaction + where both or none are.
+FactorEffect effect_of(const ConvergenceRow& row, const std::vector<std::string>& factors) {
+  FactorEffect out{.factors = factors};
+  std::vector<const Training*> all;
+  std::vector<double> contrasts;
+  for (const Training& first : row.trainings) {
+    if (first.variant != row.baseline) continue;
+    std::vector<const Training*> of_seed;
+    double contrast = 0;
+    for (const Combination& c : row.combinations) {
+      const Training* t = training_of(row, c.variant, first.seed);
+      if (!t) break;
+      of_seed.push_back(t);
+      double sign = 1;
+      for (const std::string& f : factors)
+        if (std::find(c.factors.begin(), c.factors.end(), f) == c.factors.end()) sign = -sign;
+      contrast += sign * progress(*t, row.target);
+    }
+    if (of_seed.size() != row.combinations.size()) continue;
+    all.insert(all.end(), of_seed.begin(), of_seed.end());
+    // so many combinations of the other factors is the mean over
+    contrasts.push_back(contrast / static_cast<double>(row.combinations.size() >> factors.size()));
+  }
+  out.seeds = contrasts.size();
+  if (const auto steps = exchanged(contrasts, all, row)) out.steps = steps->change;
+  else out.seeds = 0;
+  return out;
+}
+
 }  // namespace
 
 double progress(const Training& t, const Metrics& target) {
@@ -75,31 +119,37 @@ std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& v
   std::map<std::string, std::vector<double>> by_metric;
   for (const Training& a : row.trainings) {
     if (a.variant != row.baseline || a.accuracy.empty()) continue;
-    const auto b = std::find_if(row.trainings.begin(), row.trainings.end(),
-        [&](const Training& t) { return t.variant == variant && t.seed == a.seed && !t.accuracy.empty(); });
-    if (b == row.trainings.end()) continue;
-    both.insert(both.end(), {&a, &*b});
+    const Training* b = training_of(row, variant, a.seed);
+    if (!b) continue;
+    both.insert(both.end(), {&a, b});
     differences.push_back(progress(*b, row.target) - progress(a, row.target));
     for (const Metric& bound : row.target)
       by_metric[bound.name].push_back(mean_of(*b, bound.name) - mean_of(a, bound.name));
   }
-  if (differences.size() < kFewestPairs) return std::nullopt;
-  const auto slope = common_slope(both, row.target);
-  if (!slope) return std::nullopt;
-  const int freedom = static_cast<int>(differences.size()) - 1;
-  const double t = student_t_quantile((1 + row.confidence) / 2, freedom);
-  const Estimate d = mean_estimate(differences);
-  const auto steps = ratio_interval({-d.value, d.error}, *slope, t);
+  const auto steps = exchanged(differences, both, row);
   if (!steps) return std::nullopt;
   Exchange e{.pairs = differences.size(),
-      .progress = around(d, t),
-      .slope = slope->value,
-      .steps = {std::expm1(steps->estimate), std::expm1(steps->low), std::expm1(steps->high)}};
-  for (const auto& [name, values] : by_metric) e.metrics[name] = around(mean_estimate(values), t);
-  const double error = d.error / slope->value;  // of the mean, in log(steps)
+      .progress = around(steps->difference, steps->t),
+      .slope = steps->slope,
+      .steps = steps->change};
+  for (const auto& [name, values] : by_metric) e.metrics[name] = around(mean_estimate(values), steps->t);
+  const double error = steps->difference.error / steps->slope;  // of the mean, in log(steps)
   e.deviation = error * std::sqrt(static_cast<double>(differences.size()));
-  e.detectable = std::expm1((t + student_t_quantile(0.9, freedom)) * error);
+  const double nine_of_ten = student_t_quantile(0.9, static_cast<int>(differences.size()) - 1);
+  e.detectable = std::expm1((steps->t + nine_of_ten) * error);
   return e;
+}
+
+std::vector<FactorEffect> factor_effects(const ConvergenceRow& row) {
+  std::vector<std::string> names;
+  for (const Combination& c : row.combinations)
+    if (c.factors.size() == 1) names.push_back(c.factors[0]);
+  std::vector<FactorEffect> out;
+  for (const std::string& f : names) out.push_back(effect_of(row, {f}));
+  for (std::size_t f = 0; f < names.size(); ++f)
+    for (std::size_t g = f + 1; g < names.size(); ++g) out.push_back(effect_of(row, {names[f], names[g]}));
+  std::erase_if(out, [](const FactorEffect& e) { return e.seeds == 0; });
+  return out;
 }
 
 }  // namespace ttt::result

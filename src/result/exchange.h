@@ -35,4 +35,16 @@ double progress(const Training& training, const Metrics& target);
 // than three evaluations, or where the slope is not shown to be positive.
 std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& variant);
 
+// Of a factorial design, over the seeds that have every combination (Box, Hunter and Hunter 2005, chapter 5). A
+// factor's main effect is the mean change over the combinations of the others. The interaction of two is the change of
+// both together less the changes of either alone, the mean over the others.
+struct FactorEffect {
+  std::vector<std::string> factors;  // one: its main effect; two: their interaction
+  std::size_t seeds = 0;
+  Interval steps;  // as of Exchange
+};
+// Main effects, then interactions, in the order of the factors. Empty where the row has no combinations, and as for
+// exchange().
+std::vector<FactorEffect> factor_effects(const ConvergenceRow& row);
+
 }  // namespace ttt::result

@@ -130,6 +130,7 @@ template <class Self, class Visitor> void RunRecord::fields(Self& r, Visitor&& v
   v.optional("events", r.events, "in the order of their time");
   v.optional("mlperf", r.mlperf, "of a run with an MLPerf log");
   v("accuracy", r.accuracy, "every evaluation");
+  v.optional("fresh", r.fresh, "the last weights on images that were generated for this seed alone");
   v("steps", r.steps, "samples of all steps, as columns of equal length");
   v.optional("convergence", r.convergence, "of an ablation that trains to a target");
   v.optional("comparisons", r.comparisons, "of an ablation");

@@ -57,6 +57,18 @@ struct Evaluation {
   }
 };
 
+// Of the last weights, off the clock, on images of the generator that no other seed has.
+struct FreshEvaluation {
+  std::int64_t images = 0, generator_seed = 0;
+  Metrics metrics;
+
+  template <class Self, class Visitor> static void fields(Self& f, Visitor&& v) {
+    v("images", f.images, "", at_least(1));
+    v("generator_seed", f.generator_seed, "that they were generated with", at_least(0));
+    v("metrics", f.metrics, "as of an evaluation");
+  }
+};
+
 // Where a step's time goes. `other` is what the rest leaves of step_s.
 inline constexpr std::array<std::string_view, 6> kPhaseNames = {
     "data_wait", "forward", "backward", "comm_exposed", "optimizer", "other"};
@@ -254,6 +266,7 @@ struct RunRecord {
   std::vector<Event> events;  // in the order of their time; the clocks of other benchmarks are derived from them
   std::optional<MlperfRecord> mlperf;  // of a run with an MLPerf log
   std::vector<Evaluation> accuracy;
+  std::optional<FreshEvaluation> fresh;  // where data.generated_fresh asked for it
   StepSeries steps;
   std::vector<Comparison> comparisons;       // of an ablation
   std::vector<ConvergenceRow> convergence;   // of an ablation that trains to a target

@@ -162,9 +162,11 @@ void add_model(Run& run, const Components& components) {
 
 }  // namespace
 
-eval::EvaluationInputs Run::evaluation_inputs() const {
+eval::EvaluationInputs Run::evaluation_inputs() const { return evaluation_inputs(*eval_images); }
+
+eval::EvaluationInputs Run::evaluation_inputs(const data::ShardSet& images) const {
   return {.model = *parts.model,
-      .images = *eval_images,
+      .images = images,
       .data = recipe.data,
       .batch = recipe.train.eval_batch,
       .comm = *control,

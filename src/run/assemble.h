@@ -36,8 +36,9 @@ struct Run {
   std::string deals = "in order";                   // how a global batch's images are dealt out to the ranks
   train::Parts parts;
 
-  data::OrderSettings order_settings() const;  // of this rank
-  eval::EvaluationInputs evaluation_inputs() const;
+  data::OrderSettings order_settings() const;        // of this rank
+  eval::EvaluationInputs evaluation_inputs() const;  // of eval_images
+  eval::EvaluationInputs evaluation_inputs(const data::ShardSet& images) const;
 };
 
 // Threads of a rank's tensor operations: `wanted` (train.threads), or where that is 0 its share of the node's cores, as

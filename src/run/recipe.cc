@@ -21,6 +21,13 @@ void check_trace(const TrainSettings& t) {
                      ": nothing would be recorded. Lower the one or raise the other.");
 }
 
+void check_fresh(const Recipe& recipe) {
+  if (recipe.data.generated_fresh > 0 && recipe.train.eval_overlap)
+    throw UsageError(
+        "data.generated_fresh is compared with the last evaluation, and with train.eval_overlap the weights "
+        "move on after it. Leave one of them away.");
+}
+
 }  // namespace
 
 void check(const Recipe& recipe) {
@@ -30,6 +37,7 @@ void check(const Recipe& recipe) {
   check(recipe.train.telemetry);
   check_trace(recipe.train);
   check_precision(recipe);
+  check_fresh(recipe);
 }
 
 }  // namespace ttt::train

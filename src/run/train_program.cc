@@ -6,6 +6,7 @@
 #include "app/progress.h"
 #include "mlperf/run_events.h"
 #include "run/doctor.h"
+#include "run/fresh_images.h"
 #include "run/guards.h"
 #include "run/launch.h"
 #include "run/resume.h"
@@ -69,6 +70,8 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
   const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);
   const std::unique_ptr<train::Listener> gpus = make_gpu_use(run, context.recorder),
                                          profile = make_device_profile(run, context.recorder);
+  std::optional<FreshImages> fresh;
+  if (run.recipe.data.generated_fresh > 0) fresh.emplace(run, context);
   train::Observer observer{.recorder = context.recorder,
       .clock = context.clock,
       .interrupted = [&] { return context.signals.name(); },
@@ -81,6 +84,10 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
   train::Trainer trainer(
       run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
+  if (fresh && !ending.to_be_resumed && ending.verdict != result::Verdict::kSmoke) {
+    const result::FreshEvaluation evaluation = fresh->evaluate();
+    context.recorder.update([&](result::RunRecord& r) { r.fresh = evaluation; });
+  }
   context.recorder.reduce(
       world.size(), [&](double* data, std::size_t n) { run.control->all_reduce_max(data, n); },
       [&](double* data, std::size_t n) { run.control->all_reduce_sum(data, n); });

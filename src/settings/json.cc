@@ -133,4 +133,14 @@ const Json& member(const Json& object, const std::string& key, const std::string
   return object.at(key);
 }
 
+void refuse_unknown_keys(const Json& given, const Json& known, const std::string& path, const std::string& noun) {
+  for (const auto& [key, value] : given.items()) {
+    const std::string name = path.empty() ? key : path + "." + key;
+    if (!known.contains(key)) throw DataError("'" + name + "' is no key of a " + noun + ". Correct or remove it.");
+    if (!value.is_array() || value.empty() || !value[0].is_object()) continue;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      refuse_unknown_keys(value[i], known[key][i], name + "[" + std::to_string(i) + "]", noun);
+  }
+}
+
 }  // namespace ttt::result

@@ -22,4 +22,8 @@ Json parse(std::string_view text, const std::string& name);
 // A member that must be there and have the right type; `path` is the key path for the message of DataError.
 const Json& member(const Json& object, const std::string& key, const std::string& path);
 
+// For what was read and written again (`known`): a key of `given` that is not in it was misspelt. Looks into lists of
+// objects, too. Throws DataError naming it and `noun`, what has such keys: "claim".
+void refuse_unknown_keys(const Json& given, const Json& known, const std::string& path, const std::string& noun);
+
 }  // namespace ttt::result

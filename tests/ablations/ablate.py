@@ -98,7 +98,7 @@ def everything(ablate, folder, data):
     way."""
     done_before = {
         "reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums",
-        "null", "planted", "initialisation", "skipped_updates"
+        "null", "planted", "initialisation", "skipped_updates", "learning_rate", "repeats"
     }
     names = sorted(
         set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
@@ -186,6 +186,31 @@ def converge(ablate, report, folder, data):
         shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
         assert "steps to equal accuracy" in shown or "too few trainings" in shown, shown
     assert rows[0] == rows[1], rows
+    done, result, out = measure(ablate, folder, 2, "initialisation", "learning_rate=half", "--design", "factorial",
+                                "--data", data, settings=[*small, "ablate.limit_s=0.1"])
+    assert done.returncode == 0, done.stderr
+    (row,) = result["convergence"]
+    both = "initialisation=kaiming_uniform + learning_rate=half"
+    assert {c["variant"]: c["factors"] for c in row["combinations"]} == {
+        "none": [], "initialisation=kaiming_uniform": ["initialisation"], "learning_rate=half": ["learning_rate"],
+        both: ["initialisation", "learning_rate"]}, row["combinations"]
+    trained = {(t["variant"], t["seed"]): t["accuracy"] for t in row["trainings"]}
+    assert len(trained) == 12, trained.keys()
+    # one factor alone is the training that its own ablation makes
+    assert [trained["initialisation=kaiming_uniform", s] for s in (1, 2, 3)] == rows[1][1::2], trained
+    shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
+    assert "initialisation x learning_rate" in shown or "too few trainings" in shown, shown
+    done, result, _ = measure(ablate, folder, 2, "repeats", settings=[
+        *small, "ablate.averaged_weights=false", "data.generated_images=32", "data.generated_held_out=8",
+        "data.generated_fresh=8"])
+    assert done.returncode == 0, done.stderr
+    (row,) = result["convergence"]
+    assert [t["seed"] for t in row["trainings"]] == [1, 2, 3] and "averaged" not in row, row
+    for t in row["trainings"]:
+        assert [p["epochs"] for p in t["accuracy"]] == [0.75, 1, 1.25, 1.5, 1.75, 2], t
+        assert sorted(t["fresh"]) == sorted(t["accuracy"][-1]["metrics"]), t
+    done, _, _ = measure(ablate, folder, 1, "initialisation", "learning_rate", "--design", "ladder")
+    assert done.returncode == 2 and "--design factorial" in done.stderr, done.stderr
     ok("convergence")
 
 

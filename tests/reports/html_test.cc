@@ -13,6 +13,7 @@
 #include "reports/plots.h"
 #include "reports/score.h"
 #include "result/result_file.h"
+#include "result/time_factors.h"
 #include "tests/reports/html_inputs.h"
 #include "tests/support/python.h"
 #include "tests/support/toy_record.h"
@@ -147,6 +148,30 @@ TEST(Effects, Folded_NamesOnlyWhatItIs) {
   ASSERT_EQ(worth.folded.size(), 2u);
   EXPECT_EQ(worth.folded[0].find("flat"), std::string::npos) << worth.folded[0];
   EXPECT_EQ(worth.folded[1], "Not measured, needs a GPU: reducer (fp16).");
+}
+
+// The fastest run of each number of accelerators that reached the target. Ours stands beside where it has that target.
+TEST(Plots, PublishedTimes_AreLines) {
+  RunRecord own = test::toy_record();
+  const auto system = [](int accelerators, std::vector<std::string> status, std::vector<double> minutes) {
+    return result::Json{{"submitter", "s"}, {"system", "n"}, {"accelerator", "A100"}, {"division", "closed"},
+        {"accelerators", accelerators}, {"status", status}, {"run_min", minutes}};
+  };
+  result::Json document = {{"published_results", "MLPerf v3.0, Mask R-CNN"},
+      {"target", result::metrics_json(*own.target)},
+      {"systems", {system(8, {"success", "aborted", "success"}, {20, 1, 19}), system(64, {"success"}, {4})}}};
+  auto plots = published_plots({{"m.json", document}}, {{"own.json", own}});
+  ASSERT_EQ(plots.size(), 1u);
+  const result::Json& series = plots[0]["series"];
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0]["name"], "A100, MLPerf v3.0");
+  EXPECT_EQ(series[0]["points"], (result::Json{{8.0, 19.0}, {64.0, 4.0}}));
+  EXPECT_NE(series[1]["name"].get<std::string>().find("measured here"), std::string::npos);
+  EXPECT_EQ(series[1]["points"][0][1].get<double>(), result::time_factors(own).time_to_target_s / 60);
+  document["target"]["bbox_ap"] = 0.99;
+  plots = published_plots({{"m.json", document}}, {{"own.json", own}});
+  ASSERT_EQ(plots.size(), 1u);
+  EXPECT_EQ(plots[0]["series"].size(), 1u);
 }
 
 // Ours takes twice the peer's time.

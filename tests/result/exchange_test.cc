@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace ttt::result {
@@ -77,6 +78,55 @@ TEST(Exchange, NoRise_IsNoRate) {
   for (Training& t : row.trainings)
     for (AccuracyPoint& p : t.accuracy) p.metrics = {{"bbox_ap", 0.5}, {"segm_ap", 0.4}};
   EXPECT_FALSE(exchange(row, "b"));
+}
+
+// Two factors that stretch the curves by 5 % and by -3 %, and by 2 % more where both are on.
+ConvergenceRow factorial(int seeds, double noise_deviation, std::mt19937& draw) {
+  std::normal_distribution<double> normal;
+  ConvergenceRow row{.baseline = "none", .target = kTarget, .fixed_steps = true};
+  row.combinations = {{"none", {}}, {"f", {"f"}}, {"g", {"g"}}, {"both", {"f", "g"}}};
+  const auto noise = [&] { return noise_deviation * normal(draw); };
+  for (int seed = 1; seed <= seeds; ++seed) {
+    const double of_seed = std::exp(0.03 * normal(draw));
+    for (const auto& [name, stretch] :
+        std::map<std::string, double>{{"none", 1}, {"f", 1.05}, {"g", 0.97}, {"both", 1.05 * 0.97 * 1.02}})
+      row.trainings.push_back(training(name, seed, of_seed * stretch, noise));
+  }
+  return row;
+}
+
+TEST(FactorEffects, PlantedFactors_AreFound) {
+  std::mt19937 draw(5);
+  const auto effects = factor_effects(factorial(4, 0, draw));
+  ASSERT_EQ(effects.size(), 3u);
+  EXPECT_EQ(effects[0].factors, std::vector<std::string>{"f"});
+  EXPECT_NEAR(effects[0].steps.estimate, 1.05 * std::sqrt(1.02) - 1, 1e-12);  // half of its combinations have both
+  EXPECT_NEAR(effects[1].steps.estimate, 0.97 * std::sqrt(1.02) - 1, 1e-12);
+  EXPECT_EQ(effects[2].factors, (std::vector<std::string>{"f", "g"}));
+  EXPECT_NEAR(effects[2].steps.estimate, 0.02, 1e-12);
+  EXPECT_EQ(effects[2].seeds, 4u);
+}
+
+TEST(FactorEffects, Intervals_HoldTheTruth) {
+  std::mt19937 draw(6);
+  constexpr int kRows = 300;
+  int held = 0;
+  for (int i = 0; i < kRows; ++i) {
+    const auto effects = factor_effects(factorial(8, 0.01, draw));
+    ASSERT_EQ(effects.size(), 3u);
+    held += effects[2].steps.low <= 0.02 && 0.02 <= effects[2].steps.high;
+  }
+  EXPECT_NEAR(held, 0.95 * kRows, 3 * std::sqrt(0.05 * 0.95 * kRows));
+}
+
+// A seed that lacks a combination has no contrast.
+TEST(FactorEffects, IncompleteSeeds_AreLeftOut) {
+  std::mt19937 draw(7);
+  ConvergenceRow row = factorial(5, 0.01, draw);
+  row.trainings.pop_back();
+  EXPECT_EQ(factor_effects(row)[0].seeds, 4u);
+  row.combinations.clear();
+  EXPECT_TRUE(factor_effects(row).empty());
 }
 
 }  // namespace

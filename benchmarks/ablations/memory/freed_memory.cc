@@ -1,4 +1,3 @@
-#include "core/allocator.h"
 #include "measure/ablation.h"
 #include "models/mask_rcnn/config.h"
 
@@ -33,8 +32,8 @@ Ablation ablate_freed_memory() {
           {.name = "fixed shapes",
               .change = [](train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "static"; }}},
       .settle_steps = 1,  // the heap is the process's: the first step still has what the other side left
-      .unsupported = [](const Capabilities&) {
-        return malloc_can_be_set()
+      .unsupported = [](const Capabilities& here) {
+        return here.malloc_can_be_set
                    ? std::string()
                    : std::string(
                          "malloc is set by the environment (MALLOC_*, GLIBC_TUNABLES), or is not glibc's: unset it");

@@ -8,13 +8,8 @@ Variant precision(const char* name) {
   return {.name = name, .change = [name](train::Recipe& r) { r.model.as<model::ModelConfig>().precision = name; }};
 }
 
-// Without instructions for bfloat16 a CPU multiplies them one by one, some seventy times slower than float32.
 std::string needs_bfloat16(const Capabilities& here) {
-  if (here.device != "cpu") return "";
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512bf16")) return "";
-#endif
-  return "this CPU has no instructions for bfloat16 (AVX512_BF16)";
+  return here.device != "cpu" || here.bfloat16 ? "" : "this CPU has no instructions for bfloat16 (AVX512_BF16)";
 }
 
 }  // namespace
