@@ -30,7 +30,7 @@ struct DataSettings {
   std::int64_t workers = 1, prefetch = 2;
   std::string read = "pread";
   std::string generated = "square";
-  std::int64_t generated_images = 1600, generated_held_out = 200, generated_fresh = 0;
+  std::int64_t generated_images = 1600, generated_held_out = 200, generated_fresh = 0, generated_seed = 0;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("resize", s.resize,
@@ -82,6 +82,8 @@ struct DataSettings {
     v("generated_held_out", s.generated_held_out,
         "images of the generated data set to evaluate on; the more, the less of an accuracy is the luck of its images",
         between(1, 1e6));
+    v("generated_seed", s.generated_seed, "of the generated data set: other images of the same kind",
+        between(0, 999'999));
     v("generated_fresh", s.generated_fresh,
         "images that are generated for the run's seed alone, on which the last weights are evaluated when the clock "
         "has "

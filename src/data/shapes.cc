@@ -1,18 +1,13 @@
 #include "data/shapes.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "core/error.h"
+#include "core/make_once.h"
 #include "core/parallel.h"
 #include "data/pack.h"
 #include "data/shard_writer.h"
@@ -116,28 +111,6 @@ void make_split(const ShapesSettings& settings, int split, const std::string& ou
   write_file(out + "/instances_" + name + ".json", json.data(), json.size());
 }
 
-// Held until destroyed, or until the process dies.
-class FolderLock {
- public:
-  explicit FolderLock(const std::string& path) : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    int status = -1;
-    if (descriptor_ >= 0) do
-        status = ::flock(descriptor_, LOCK_EX);
-      while (status != 0 && errno == EINTR);
-    if (status == 0) return;
-    const std::string reason = std::strerror(errno);
-    if (descriptor_ >= 0) ::close(descriptor_);
-    throw Error("The cache's lock " + path + " cannot be taken (" + reason +
-                "): name a cache folder on a file system with locks.");
-  }
-  ~FolderLock() { ::close(descriptor_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 void make_and_pack(const ShapesSettings& settings, const std::string& folder, const std::string& packer) {
   make_shapes(settings, folder);
   for (const std::string split : {"train", "val"})
@@ -184,24 +157,8 @@ std::string default_dataset_folder(const std::string& cache, const ShapesSetting
 
 std::string default_dataset(const std::string& cache, const ShapesSettings& s, const std::string& packer) {
   const std::string folder = default_dataset_folder(cache, s);
-  // The folder gets its name when all is in it, so that its presence is enough.
   if (fs::is_directory(folder)) return folder;
-  std::error_code error;
-  fs::create_directories(cache, error);
-  if (!fs::is_directory(cache))
-    throw UsageError("The cache folder " + cache + " cannot be made (" + error.message() + "): name another.");
-  const FolderLock lock(folder + ".lock");
-  if (fs::is_directory(folder)) return folder;  // another process made it while this one waited
-  // Only the holder of the lock has a temporary folder: any that stands there was left by a killed process.
-  const std::string temporary = folder + ".tmp";
-  fs::remove_all(temporary);
-  try {
-    make_and_pack(s, temporary, packer);
-    fs::rename(temporary, folder);
-  } catch (...) {
-    fs::remove_all(temporary, error);
-    throw;
-  }
+  make_once(folder, [&](const fs::path& temporary) { make_and_pack(s, temporary.string(), packer); });
   sync_to_disk(cache);
   return folder;
 }

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "data/shapes.h"
 #include "models/weights.h"
+#include "run/pretraining.h"
 #include "telemetry/telemetry.h"
 
 namespace ttt {
@@ -35,6 +36,7 @@ std::string data_folder(const train::Recipe& recipe, const harness::RunContext& 
       data::cache_folder(), {.train = recipe.data.generated_images,
                                 .val = recipe.data.generated_held_out,
                                 .aspects = recipe.data.generated,
+                                .seed = static_cast<std::uint64_t>(recipe.data.generated_seed),
                                 .threads = static_cast<int>(std::thread::hardware_concurrency())});
 }
 
@@ -146,13 +148,15 @@ void open_data(Run& run, const harness::RunContext& context) {
   run.parts.place = run.place.get();
 }
 
-void add_model(Run& run, const Components& components) {
+// `backbone`: of rank 0, its file.
+void add_model(Run& run, const Components& components, const std::string& backbone) {
   const train::Recipe& recipe = run.recipe;
   train::Parts& parts = run.parts;
   run.ops = components.ops.make(run);
   parts.preprocessor = std::make_unique<model::Preprocessor>(recipe.data, *run.ops, parts.device);
   parts.model = components.model.make(run);
   if (!recipe.train.weights.empty()) model::load_weights(recipe.train.weights, parts.model->parameters());
+  if (is_pretrained(recipe)) load_backbone(backbone, parts.model->parameters(), *run.control);
   if (!recipe.train.weights_backbone.empty())
     model::load_weights(recipe.train.weights_backbone, parts.model->parameters(), model::kBackbonePart);
   parts.scaler = recipe.workload->precision(recipe.model) == "fp16"
@@ -187,6 +191,8 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
   run.recipe = wanted;
   const train::Recipe& recipe = run.recipe;
   resolve(run.recipe, team);
+  // A training of its own, which sets the process too.
+  const std::string backbone = is_pretrained(recipe) && team.rank == 0 ? pretrained_backbone(recipe, context) : "";
   open_device(run, team, open);
   open_communicators(run, team);
   open_data(run, context);
@@ -197,7 +203,7 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
           .trace = parts.trace,
           .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
           .hold = recipe.mlperf.division != "none"});
-  add_model(run, components);
+  add_model(run, components, backbone);
   parts.step = components.step.make(run);
   parts.set_reducer(components.reducer.make(run));
   parts.optimizer = components.optimizer.make(run);

@@ -98,7 +98,8 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
 
 // Of the run as it would be assembled.
 harness::Examined examine(
-    const TrainProgram& program, const train::Recipe& recipe, harness::RunContext& context, const comm::World& world) {
+    const TrainProgram& program, train::Recipe recipe, harness::RunContext& context, const comm::World& world) {
+  recipe.train.pretraining.clear();  // the values of weights cost no time
   Components components = components_of(recipe);
   if (program.components) program.components(components);
   const Run run = assemble(recipe, components, world.team(), context, 0, program.open);

@@ -26,7 +26,7 @@ struct TrainConfig {
   bool copy_stream = true;
   std::string graphs = "none";
   LossScaleConfig loss_scale;
-  std::string weights, weights_backbone;
+  std::string weights, weights_backbone, pretraining;
   std::string save_weights;
   ReducerConfig reducer;
   ScheduleConfig schedule;
