@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pretraining.py TTT_MASKRCNN: train.pretraining trains a backbone once, and every rank of later runs starts from it."""
+"""pretraining.py TTT_MASKRCNN: train.pretraining trains a backbone once, and all ranks of later runs start from it."""
 import json, os, pathlib, subprocess, sys, tempfile
 
 try:
