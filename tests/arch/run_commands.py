@@ -12,7 +12,7 @@ SMALL = "data.short_side=64 data.long_side=64 train.threads=1"
 SHORTER = {
     "ttt_maskrcnn": f"{SMALL} train.global_batch=2 train.max_steps=1",
     "ablate": f"{SMALL} data.generated_images=64 data.generated_held_out=16 train.images_per_rank=1 ablate.limit_s=0.1 "
-              "ablate.builds=1 ablate.peaks_s=0 ablate.gate_steps=2 ablate.seeds=1",
+              "train.pretraining= ablate.builds=1 ablate.peaks_s=0 ablate.gate_steps=2 ablate.seeds=1",
     "roofline": "seconds_each=0.02",
     "preflight": "",
 }

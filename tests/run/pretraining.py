@@ -21,6 +21,18 @@ block = "basic"
 blocks = [1, 1, 1, 1]
 width = 16
 norm = "{norm}"
+fpn_channels = 32
+[model.rpn]
+anchor_sizes = [8, 16, 32, 64, 128]
+sample = 64
+pre_nms_train = 100
+pre_nms_test = 100
+post_nms_train = 50
+post_nms_test = 50
+[model.roi]
+sample = 16
+box_hidden = 32
+mask_channels = 16
 [train]
 global_batch = 4
 epochs = 1

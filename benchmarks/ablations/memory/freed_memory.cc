@@ -1,3 +1,4 @@
+#include "core/allocator.h"
 #include "measure/ablation.h"
 #include "models/mask_rcnn/config.h"
 
