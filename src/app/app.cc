@@ -348,6 +348,7 @@ class Session {
       record.warnings.push_back(
           "Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
       const std::lock_guard lock(write_mutex_);
+      if (written_by_our_run()) return;  // by give_up, whose abort of another rank is this signal
       unanswered_written_ = result::write_result(out_, record, {.force = options_.force});
     } catch (const std::exception& e) { say(e.what()); }
   }
@@ -367,6 +368,7 @@ class Session {
         recorder_.warn("Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
         recorder_.finish(Verdict::kFailed, reason);
         if (write()) end({}, true);
+        else sleep_s(launch_.grace_s);  // our abort must not end the rank that writes just now
       }
     } catch (const std::exception& e) {
       say(e.what());

@@ -31,12 +31,13 @@ class App : public testing::Test {
     return run_command(std::string(TTT_TOY_APP " --out ") + out().string() + " " + arguments + " 2>&1");
   }
 
-  // Under mpirun; its own messages come too, so the caller looks for a sentence.
-  CommandResult toys(int ranks, const std::string& arguments) {
+  // Under mpirun; its own messages come too, so the caller looks for a sentence. `patience`: NAME=VALUE that lengthens
+  // a limit where another test may have the processor for seconds.
+  CommandResult toys(int ranks, const std::string& arguments, const std::string& patience = "") {
     const fs::path share = folder_ / "share";
     fs::remove_all(share);
     fs::create_directory(share);
-    return run_command("TOY_SHARE=" + share.string() +
+    return run_command(patience + " TOY_SHARE=" + share.string() +
                        " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 25 " TTT_MPIEXEC
                        " --oversubscribe -n " +
                        std::to_string(ranks) + " " TTT_TOY_APP " --out " + out().string() + " " + arguments + " 2>&1");
@@ -331,7 +332,7 @@ TEST_F(App, OneFailingRankSpeaksAndWrites) {
 }
 
 TEST_F(App, CommonError_IsPrintedOnce) {
-  const CommandResult r = toys(4, "--quiet --set mode=all_throw");
+  const CommandResult r = toys(4, "--quiet --set mode=all_throw", "TOY_GRACE_S=15");
   EXPECT_EQ(r.status, 3) << r.output;
   const std::size_t first = r.output.find("All ranks see this");
   EXPECT_NE(first, std::string::npos);
@@ -342,7 +343,8 @@ TEST_F(App, CommonError_IsPrintedOnce) {
 // Whichever rank dies, the launcher's SIGTERM makes a living one write the result.
 TEST_F(App, OneKilledRank_LeavesReadableResult) {
   for (const int rank : {0, 1}) {
-    const CommandResult r = toys(2, "--quiet --force --set mode=kill --set rank=" + std::to_string(rank));
+    const CommandResult r = toys(2, "--quiet --force --set mode=kill --set rank=" + std::to_string(rank),
+        "OMPI_MCA_odls_base_sigkill_timeout=10");
     EXPECT_NE(r.status, 0);
     EXPECT_EQ(record().verdict, Verdict::kFailed) << rank;
     EXPECT_NE(record().reason.find("ended the run while it was in the step after step 4"), std::string::npos)

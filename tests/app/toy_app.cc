@@ -129,6 +129,7 @@ int main(int argc, char** argv) {
   Files files(share ? share : ".", launch.rank, launch.size);
   launch.from_root = [&](const std::string& text) { return files.from_root(text); };
   launch.gather = [&](const std::string& text) { return files.gather(text); };
+  launch.grace_s = env_int("TOY_GRACE_S", static_cast<int>(launch.grace_s));
   launch.abort = [](int code) { ::_exit(code); };  // mpirun ends the others
   harness::App<Recipe> app;
   app.name = "toy", app.summary = "A toy", app.run = run;
