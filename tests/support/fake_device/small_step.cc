@@ -46,7 +46,7 @@ Objects draw_objects(Stream& draw, std::int32_t larger) {
 model::ModelConfig small_model() {
   model::ModelConfig c;
   c.classes = 4;
-  c.backbone.block = "basic", c.backbone.blocks = {1, 1, 1, 1}, c.backbone.width = 4, c.backbone.fpn_channels = 8;
+  c.backbone.block = "basic", c.backbone.blocks = {1, 1, 1, 1}, c.backbone.width = 8, c.backbone.fpn_channels = 8;
   c.rpn.anchor_sizes = {8, 16, 32, 64, 128}, c.rpn.sample = 32, c.rpn.pre_nms_train = 60, c.rpn.post_nms_train = 40;
   c.roi.sample = 16, c.roi.box_hidden = 16, c.roi.mask_channels = 8, c.roi.mask_layers = 1;
   return c;
