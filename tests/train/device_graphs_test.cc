@@ -10,6 +10,7 @@
 
 #include "comm/communicator.h"
 #include "core/error.h"
+#include "tests/support/emulator/emulator.h"
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
 #include "train/graph_runner.h"
@@ -49,6 +50,7 @@ struct Trial {
 };
 
 Outcome run(const Trial& setup, const Planned& batches) {
+  emulation::check_order(false);  // device_step_test checks it in the same kernels
   const at::Device device = test::fake_device();
   const auto comm = comm::make_single();
   train::Parts parts;

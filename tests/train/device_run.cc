@@ -4,6 +4,7 @@
 #include "embedded_recipes.h"
 #include "eval/mask_rcnn.h"
 #include "run/train_program.h"
+#include "tests/support/emulator/emulator.h"
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
 
@@ -44,6 +45,7 @@ class Waits final : public train::Listener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  emulation::check_order(false);  // device_step_test checks it in the same kernels
   Waits waits;
   return train_program(argc, argv,
       {.name = "device_run",

@@ -47,19 +47,20 @@ TTT_JUMPS [[noreturn]] void jump_to(Jump& to) { __builtin_longjmp(to, 1); }
 
 enum class State { kReady, kBarrier, kExchange, kExited };
 
-struct Thread {
-  ucontext_t context;
-  Jump jump;
-  unsigned char* stack = nullptr;
-  bool entered = false;
+// What every switch of threads reads comes first, in two cache lines.
+struct alignas(64) Thread {
   State state = State::kReady;
-  uint3 index;
-  Moment moment;
-  std::source_location where;
-  unsigned mask = 0;
+  bool entered = false;
   bool warp_barrier = false;
+  unsigned mask = 0;
+  std::source_location where;
   std::uint64_t value = 0;
+  Moment moment;
+  uint3 index;
+  unsigned char* stack = nullptr;
+  Jump jump;
   Lanes lanes;
+  ucontext_t context;
 };
 
 // The only emulated machine. It is global because threadIdx and its like are globals of the language.
@@ -232,8 +233,8 @@ template <class T> void arrange(std::vector<T>& order) {
 
 void run_threads() {
   std::vector<std::uint32_t> order(machine.size);
-  for (;;) {
-    arrange(order);
+  arrange(order);
+  for (;; machine.schedule.order == Schedule::Order::kRandom ? arrange(order) : void()) {
     bool all_exited = true, some = false;
     for (const std::uint32_t i : order) {
       Thread& t = *machine.threads[i];
@@ -254,7 +255,13 @@ void run_threads() {
 
 // Not memset: it would be checked against the red zones that the address sanitizer keeps between the variables.
 __attribute__((no_sanitize("address"))) void poison(unsigned char* begin, unsigned char* end) {
-  for (volatile unsigned char* p = begin; p < end; ++p) *p = machine.schedule.poison;
+  volatile unsigned char* p = begin;
+  const auto aligned = [&] { return reinterpret_cast<std::uintptr_t>(p) % sizeof(std::uint64_t) == 0; };
+  while (p < end && !aligned()) *p++ = machine.schedule.poison;
+  const std::uint64_t eight = machine.schedule.poison * 0x0101010101010101u;
+  for (; end - p >= std::ptrdiff_t{sizeof(eight)}; p += sizeof(eight))
+    *reinterpret_cast<volatile std::uint64_t*>(p) = eight;
+  while (p < end) *p++ = machine.schedule.poison;
 }
 
 void run_block(const Launch& launch, std::uint32_t block) {

@@ -49,6 +49,10 @@ struct Schedule {
 const std::array<Schedule, 4>& schedules();
 void set_schedule(const Schedule& schedule);
 
+// Whether the order of accesses is checked (races, reads of unwritten memory), as it is until this says otherwise. That
+// takes most of a kernel's time: tests of many whole steps do without. Bounds are always checked.
+void check_order(bool on);
+
 // While `into` is set, launches are recorded there and not executed; null: they are executed.
 void record_launches(std::vector<Launch>* into);
 bool recording();
