@@ -55,9 +55,8 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
   Row row = {variant, std::to_string(epochs.size()) + " of " + std::to_string(trainings.size()), "-", "-"};
   if (!epochs.empty()) {
     const auto [least, most] = std::minmax_element(epochs.begin(), epochs.end());
-    row[2] = Cell(fixed("%.2f", median(epochs)) + " (" + fixed("%.2f", *least) + " to " + fixed("%.2f", *most) + ")",
-        median(epochs));
-    row[2].values.insert(row[2].values.end(), {*least, *most});
+    row[2] =
+        interval_cell(fixed("%.2f (%.2f to %.2f)", median(epochs), *least, *most), {median(epochs), *least, *most});
     row[3] = Cell(fixed("%.1f s", median(seconds)), median(seconds), "s");
   }
   if (variant == all.baseline) row.insert(row.end(), {"", "", "the baseline"});
@@ -68,6 +67,10 @@ Row variant_row(const ConvergenceRow& all, const std::string& variant) {
 // "+3.1 % (+1.2 to +5.0)"
 std::string change_text(const Interval& i) {
   return fixed("%+.1f %%", 100 * i.estimate) + fixed(" (%+.1f to %+.1f)", 100 * i.low, 100 * i.high);
+}
+
+Cell change_cell(const Interval& i) {
+  return interval_cell(change_text(i), {100 * i.estimate, 100 * i.low, 100 * i.high}, "%");
 }
 
 // Of the whole steps that the same result timed.
@@ -100,19 +103,15 @@ Row exchange_row(const result::RunRecord& record, const ConvergenceRow& row, con
     cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-", "too few trainings, or accuracy that does not rise"});
     return cells;
   }
-  const auto cell = [](const Interval& i) {
-    Cell c{change_text(i), 100 * i.estimate, "%"};
-    c.values.insert(c.values.end(), {100 * i.low, 100 * i.high});
-    return c;
-  };
   std::vector<std::string> accuracies;
   for (const auto& [name, change] : e->metrics)
     accuracies.push_back(result::metric_title(name) + fixed(" %+.3f", change.estimate) +
                          fixed(" (%+.3f to %+.3f)", change.low, change.high));
   const auto time = step_time(record, row, variant);
-  cells.insert(cells.end(),
-      {std::to_string(e->pairs), result::joined(accuracies), cell(e->steps), time ? cell(*time) : Cell("-"),
-          time ? cell(product(*time, e->steps)) : Cell("-"), percent(e->detectable), steps_finding(e->steps)});
+  cells.insert(
+      cells.end(), {std::to_string(e->pairs), result::joined(accuracies), change_cell(e->steps),
+                       time ? change_cell(*time) : Cell("-"), time ? change_cell(product(*time, e->steps)) : Cell("-"),
+                       percent(e->detectable), steps_finding(e->steps)});
   return cells;
 }
 
@@ -142,9 +141,7 @@ Table factor_table(const ConvergenceRow& row) {
   Table t{.header = {"factor", "n", "steps to equal accuracy", "finding"}, .right = {false, true, true, false}};
   for (const result::FactorEffect& e : result::factor_effects(row)) {
     const bool shown = e.steps.low > 0 || e.steps.high < 0;
-    Cell steps{change_text(e.steps), 100 * e.steps.estimate, "%"};
-    steps.values.insert(steps.values.end(), {100 * e.steps.low, 100 * e.steps.high});
-    t.rows.push_back({result::joined(e.factors, " x "), whole(static_cast<std::int64_t>(e.seeds)), steps,
+    t.rows.push_back({result::joined(e.factors, " x "), whole(static_cast<std::int64_t>(e.seeds)), change_cell(e.steps),
         e.factors.size() == 1 ? steps_finding(e.steps)
         : shown               ? "they interact"
                               : "no interaction shown"});

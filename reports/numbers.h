@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/statistics.h"
 #include "core/text.h"
 #include "reports/document.h"
 #include "result/run_record.h"
@@ -33,6 +34,12 @@ inline Cell seconds(double s) { return {fixed("%.3f s", s), s, "s"}; }
 inline Cell short_seconds(double s) { return {short_time(s), s, "s"}; }
 inline Cell percent(double share) { return {fixed("%.1f %%", share * 100), share * 100, "%"}; }
 inline Cell number(const char* pattern, double x) { return {fixed(pattern, x), x}; }
+// `text` of an estimate with its interval, all in `unit`.
+inline Cell interval_cell(std::string text, const Interval& i, std::string unit = "") {
+  Cell cell{std::move(text), i.estimate, std::move(unit)};
+  cell.values.insert(cell.values.end(), {i.low, i.high});
+  return cell;
+}
 // "-" where the evaluation has no such metric, or where there was nothing to judge (below 0).
 inline Cell metric_cell(const char* pattern, const result::Evaluation& e, const std::string& name) {
   const double* value = result::find(e.metrics, name);

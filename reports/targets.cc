@@ -84,16 +84,13 @@ Repeats::OfMetric metric_of(const ConvergenceRow& row, const Target& target, con
 // "0.503 (0.497 to 0.509)"
 Cell median_cell(const Repeats::OfMetric& m) {
   if (!m.bounds) return number("%.3f", m.median);
-  Cell cell{fixed("%.3f", m.median) + fixed(" (%.3f to %.3f)", m.bounds->low, m.bounds->high), m.median};
-  cell.values.insert(cell.values.end(), {m.bounds->low, m.bounds->high});
-  return cell;
+  return interval_cell(
+      fixed("%.3f (%.3f to %.3f)", m.median, m.bounds->low, m.bounds->high), {m.median, m.bounds->low, m.bounds->high});
 }
 
 Cell gap_cell(const Repeats::OfMetric& m) {
   if (!m.gap) return "-";
-  Cell cell{fixed("%+.4f", m.gap->estimate) + fixed(" (%+.4f to %+.4f)", m.gap->low, m.gap->high), m.gap->estimate};
-  cell.values.insert(cell.values.end(), {m.gap->low, m.gap->high});
-  return cell;
+  return interval_cell(fixed("%+.4f (%+.4f to %+.4f)", m.gap->estimate, m.gap->low, m.gap->high), *m.gap);
 }
 
 std::string finding(const Repeats::OfMetric& m) {
@@ -219,9 +216,8 @@ static std::function<int()> declare_targets(CLI::App& command) {
   command.add_option("folder", a->folder, "Folder of results that holds targets/*.toml; by default 'results'");
   add_output_options(command, a->output);
   command.footer(
-      "A target by repeats is the median of twenty trainings of a recipe that counted trials chose. Their statistics "
-      "are "
-      "computed from the results that FOLDER/targets/NAME.toml names.\n\n"
+      "A target by repeats is the median of twenty trainings of a recipe that counted trials chose.\n"
+      "Their statistics are computed from the results that FOLDER/targets/NAME.toml names.\n\n"
       "Example: report targets results");
   return [a] {
     print(targets(read_targets(a->folder), a->folder), a->output);

@@ -85,6 +85,7 @@ std::string trainings_text(const result::ConvergenceRow& row) {
       parts.push_back(variant + (e ? ": steps to equal accuracy " + interval_text(e->steps) : ": too few trainings"));
     }
   }
+  if (parts.empty()) return result::counted(row.trainings.size(), "training") + " of one variant";
   return joined(parts, kLineBreak);
 }
 
