@@ -85,7 +85,8 @@ def shortened(line):
             given = re.escape(setting.split("=")[0]) + r"=\S+"
             line = re.sub(given, setting, line) if re.search(given, line) else f"{line} --set {setting}"
         line += " --force" if "--out" in line else ""
-        line += " --data shards" if "--recipe mini" in line else ""  # trainings to their end
+        # Trainings to their end; fresh images come from the generator alone.
+        line += " --data shards" if "--recipe mini" in line and "generated_fresh" not in line else ""
     if program == "pack_coco":
         split = re.search(r"--split (\w+)", line)[1]
         line = f"rm -f shards/{split}-*; {line}"

@@ -17,6 +17,7 @@ NamedRun run_of(const std::string& id, std::array<double, 6> phases, double wait
   r.steps.truncate(0);
   r.accuracy.clear(), r.events.clear();
   r.health = {};
+  r.provenance["sanitize"] = "";  // whatever this test is built with
   double step = waiting;
   for (const double s : phases) step += s;
   for (std::int64_t i = 0; i < steps; ++i) {

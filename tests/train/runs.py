@@ -179,7 +179,7 @@ def interrupt(program, folder):
     out = f"{folder}/signal.json"
     run = subprocess.Popen(command(program, 2, out, ["train.max_steps=100000", "train.epochs=1000"]),
                            stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: steps_of(out) > 2)
+    wait_for(lambda: steps_of(out) > 5)  # lines of the journal's head name steps too
     run.send_signal(signal.SIGTERM)
     said = run.communicate(timeout=60)[1]
     assert run.returncode != 0, said
