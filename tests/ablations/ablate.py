@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The ablation program from outside: its list, its refusals, short measurements, the report of them.
 
-  ablate.py ABLATE REPORT ABLATIONS_FOLDER SRC_FOLDER
+  ablate.py single|designs|promises|ranks|trainings ABLATE REPORT ABLATIONS_FOLDER SRC_FOLDER
 """
 import glob, json, math, os, signal, subprocess, sys, tempfile, time
 
@@ -347,8 +347,7 @@ def null(ablate, report, folder):
     ok("null")
 
 
-def main():
-    ablate, report, folder_of_ablations, src = sys.argv[1:5]
+def lists_every_file(ablate, folder_of_ablations, src):
     files = names_of_files(folder_of_ablations)
     assert len(files) > 20, files
     listed = sh(ablate, "--list").stdout
@@ -362,18 +361,28 @@ def main():
         code = "\n".join(line.split("//")[0] for line in open(file))
         assert "ablat" not in code.lower() or "/result/" in file or "/measure/" in file, file
 
+
+def main():
+    case, ablate, report, folder_of_ablations, src = sys.argv[1:6]
     with tempfile.TemporaryDirectory() as folder:
-        names_and_refusals(ablate, report, folder)
-        two_ranks(ablate, report, folder)
-        replaced_components(ablate, report, folder)
-        operations(ablate, report, folder)
-        data = small_data(ablate, folder)
-        everything(ablate, folder, data)
-        designs(ablate, report, folder)
-        converge(ablate, report, folder, data)
-        broken_promises(ablate, report, folder)
-        null(ablate, report, folder)
-        interrupt(ablate, folder, data)
+        if case == "single":
+            lists_every_file(ablate, folder_of_ablations, src)
+            names_and_refusals(ablate, report, folder)
+            replaced_components(ablate, report, folder)
+            operations(ablate, report, folder)
+        elif case == "designs":
+            designs(ablate, report, folder)
+        elif case == "promises":
+            broken_promises(ablate, report, folder)
+            null(ablate, report, folder)
+            interrupt(ablate, folder, small_data(ablate, folder))
+        elif case == "ranks":
+            two_ranks(ablate, report, folder)
+            everything(ablate, folder, small_data(ablate, folder))
+        elif case == "trainings":
+            converge(ablate, report, folder, small_data(ablate, folder))
+        else:
+            raise ValueError(case)
     return 0
 
 

@@ -344,7 +344,7 @@ TEST_F(App, CommonError_IsPrintedOnce) {
 TEST_F(App, OneKilledRank_LeavesReadableResult) {
   for (const int rank : {0, 1}) {
     const CommandResult r = toys(2, "--quiet --force --set mode=kill --set rank=" + std::to_string(rank),
-        "OMPI_MCA_odls_base_sigkill_timeout=10");
+        "OMPI_MCA_odls_base_sigkill_timeout=4");
     EXPECT_NE(r.status, 0);
     EXPECT_EQ(record().verdict, Verdict::kFailed) << rank;
     EXPECT_NE(record().reason.find("ended the run while it was in the step after step 4"), std::string::npos)

@@ -23,6 +23,7 @@ ELSEWHERE = {
     r"--inject|^tests/faults": "tests/faults",
     r"^tests/checkpoint": "tests/checkpoint",
     r"ablate (--all|null|planted)": "tests/ablations",
+    r"bin/step_cost$": "tests/roofline",
 }
 # Other exit codes: the test has neither COCO, which the closed rules demand, nor a log of a submission. The doctor ends
 # with 1 where it finds something: tests run beside it.
