@@ -102,16 +102,17 @@ def everything(ablate, folder, data):
     }
     names = sorted(
         set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
-    # their blocks are the longest of all
-    fewest_and_most = ["workers=1 worker prefetch 1", "workers=4 workers prefetch 2"]
-    asked = [n for n in names if n != "workers"] + fewest_and_most
+    # their blocks are the longest of all, and their variants many: one of each
+    alone = ["workers=4 workers prefetch 2", "sync_free=dynamic_mask_branch"]
+    asked = [n for n in names if n not in ("workers", "sync_free")] + alone
     done, result, _ = measure(ablate, folder, 2, *asked, "--data", data,
                               settings=["ablate.limit_s=0.1", "data.workers=1"])
     assert done.returncode == 0, done.stderr
     refused = {r["ablation"] for r in result["comparisons"] if r["status"] == "not_supported"}
     assert {r["ablation"] for r in result["comparisons"]} == set(names)
     # a variant that is named is measured alone
-    assert ["workers=" + r["variant"] for r in result["comparisons"] if r["ablation"] == "workers"] == fewest_and_most
+    assert {f"{r['ablation']}={r['variant']}" for r in result["comparisons"]
+            if r["ablation"] in ("workers", "sync_free")} == set(alone)
     assert refused - {"threads_against_ranks"} == {
         "cuda_graphs", "cudnn_autotune", "device_transform", "nccl", "pinned_memory", "precision"
     }, refused
