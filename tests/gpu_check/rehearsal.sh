@@ -64,7 +64,7 @@ grep -q 'no time for 2 fp32 none: exit code 4' "$folder/none/speed.log" || fail 
 "$source/scripts/gpu_check" --device cuda --build "$build" --out "$folder/settings" --inner settings \
   > "$folder/settings.log" || { cat "$folder/settings.log"; fail "the GPU's settings"; }
 for wanted in 'global_batch = 12' 'precision = "bf16"' 'graphs = "full"' 'warmup_steps = 50' 'freeze_at = 0' \
-  'images_per_rank = 4' 'budget_s = 380' 'strict_sync = true' \
+  'images_per_rank = 4' 'builds = 8' 'strict_sync = true' \
   'precision = "fp16"' 'initial = 1024.0' 'cudnn_autotune = false'; do
   grep -q "^$wanted" "$folder/settings.log" || fail "the GPU's settings lack $wanted"
 done
