@@ -35,7 +35,11 @@ write_index() {
   described peaks.json "what this GPU multiplies and copies at best, measured by torch"
   described limits.md "times of kernels and steps as shares of that"
   described kernels_beside_torchvision.txt "times of kernels beside torchvision's operators"
-  described ablations.json "result of the ablations"
+  local -a ablations=()
+  for file in "$out"/ablation_*.json; do if [ -e "$file" ]; then
+    described "${file##*/}" "result of one ablation"
+    ablations+=("$file")
+  fi; done
   included "Kernels and steps against torchvision" twins.log fenced "$out/twins.log"
   included "The same bits" bits.md cat "$out/bits.md"
   included "Images a second" speed.txt fenced "$out/speed.txt"
@@ -46,12 +50,13 @@ write_index() {
   included "Times of kernels" micro_cuda.json "$build/bin/report" bench --format md "$out/micro_cuda.json"
   included "Kernels beside torchvision's operators" kernels_beside_torchvision.txt fenced \
     "$out/kernels_beside_torchvision.txt"
-  included "Ablations" ablations.json "$build/bin/report" ablations --format md "$out/ablations.json"
+  [ ${#ablations[@]} -eq 0 ] || included "Ablations" "${ablations[0]##*/}" "$build/bin/report" ablations --format md \
+    "${ablations[@]}"
 }
 write_report() {
   local -a existing=()
   local result
-  for result in "$out"/speed_*.json "$out"/profile_*.json "$out"/fit.json "$out"/ablations.json \
+  for result in "$out"/speed_*.json "$out"/profile_*.json "$out"/fit.json "$out"/ablation_*.json \
     "$out"/micro_cuda.json; do
     if [ -e "$result" ]; then existing+=("$result"); fi
   done
