@@ -335,7 +335,9 @@ class Session {
   void write_unanswered(const std::string& signal) {
     try {
       if (launch_.rank != 0) sleep_s(0.2);  // rank 0 first, where it lives
-      if (written_by_our_run()) return;     // by the rank whose failure made the launcher signal us
+      const std::lock_guard lock(write_mutex_);
+      // By the rank whose failure made the launcher signal us, or by give_up on another thread.
+      if (written_by_our_run()) return;
       result::RunRecord record = recorder_.snapshot();
       record.clocks = clock_.read();
       record.verdict = Verdict::kFailed;
@@ -347,8 +349,6 @@ class Session {
       if (const std::string known = witness_.ask(); !known.empty()) record.reason += " " + known;
       record.warnings.push_back(
           "Written by rank " + std::to_string(launch_.rank) + " alone: samples are those of this rank.");
-      const std::lock_guard lock(write_mutex_);
-      if (written_by_our_run()) return;  // by give_up, whose abort of another rank is this signal
       unanswered_written_ = result::write_result(out_, record, {.force = options_.force});
     } catch (const std::exception& e) { say(e.what()); }
   }

@@ -62,7 +62,7 @@ std::vector<std::string> words_of(const Table& t) {
 
 TEST(Text, RandomTables_FitTheWidth) {
   Stream random(random_bits(1, Purpose::kTest, 11));
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 3000; ++i) {
     const Table t = random_table(random);
     const std::size_t width = 20 + random.below(120);
     for (const std::string& line : lines_of(render_text({t}, width)))
@@ -85,7 +85,7 @@ bool is_piece(const std::string& part, const std::string& word) {
 
 TEST(Text, RandomTables_CutNoWord) {
   Stream random(random_bits(2, Purpose::kTest, 11));
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 1000; ++i) {
     const Table t = random_table(random);
     const std::vector<std::string> whole = words_of(t), printed = words_of(render_text({t}, 20 + random.below(120)));
     for (const std::string& part : printed)

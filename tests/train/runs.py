@@ -102,9 +102,9 @@ def case_repeat(program, folder):
             print("not tried: two threads in one rank, because MKL promises the same bits only on Intel's processors")
             return
     small = ["train.threads=2", "data.short_side=64", "data.long_side=64", "train.images_per_rank=1"]
-    several = [losses(train(program, folder, 1, small, 250)) for _ in range(3)]
+    several = [losses(train(program, folder, 1, small, 250)) for _ in range(4)]
     assert all(run == several[0] for run in several), "two threads: not the same bits"
-    print("ok: two threads in one rank, three runs of 250 steps")
+    print("ok: two threads in one rank, four runs of 250 steps")
 
 
 def expect(program, folder, ranks, exit_code, words, settings=(), more=(), verdict=None, extra_env=None):

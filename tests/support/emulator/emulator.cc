@@ -47,20 +47,19 @@ TTT_JUMPS [[noreturn]] void jump_to(Jump& to) { __builtin_longjmp(to, 1); }
 
 enum class State { kReady, kBarrier, kExchange, kExited };
 
-// What every switch of threads reads comes first, in two cache lines.
-struct alignas(64) Thread {
-  State state = State::kReady;
-  bool entered = false;
-  bool warp_barrier = false;
-  unsigned mask = 0;
-  std::source_location where;
-  std::uint64_t value = 0;
-  Moment moment;
-  uint3 index;
-  unsigned char* stack = nullptr;
-  Jump jump;
-  Lanes lanes;
+struct Thread {
   ucontext_t context;
+  Jump jump;
+  unsigned char* stack = nullptr;
+  bool entered = false;
+  State state = State::kReady;
+  uint3 index;
+  Moment moment;
+  std::source_location where;
+  unsigned mask = 0;
+  bool warp_barrier = false;
+  std::uint64_t value = 0;
+  Lanes lanes;
 };
 
 // The only emulated machine. It is global because threadIdx and its like are globals of the language.
@@ -233,8 +232,8 @@ template <class T> void arrange(std::vector<T>& order) {
 
 void run_threads() {
   std::vector<std::uint32_t> order(machine.size);
-  arrange(order);
-  for (;; machine.schedule.order == Schedule::Order::kRandom ? arrange(order) : void()) {
+  for (;;) {
+    arrange(order);
     bool all_exited = true, some = false;
     for (const std::uint32_t i : order) {
       Thread& t = *machine.threads[i];

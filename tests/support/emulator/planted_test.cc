@@ -70,6 +70,16 @@ TEST_P(Planted, Mistake_Detected) {
   });
 }
 
+TEST(PlantedMemory, OrderUnchecked_BoundsAre) {
+  if (kAddressSanitizer) GTEST_SKIP() << "the address sanitizer replaces the shadow";
+  emulation::check_order(false);
+  EXPECT_NO_THROW(run_once(Mistake::kPlainCounter));
+  EXPECT_THROW(run_once(Mistake::kWriteBehindTheEnd), emulation::EmulationError);
+  EXPECT_THROW(run_once(Mistake::kSharedBehindTheEnd), emulation::EmulationError);
+  emulation::check_order(true);
+  EXPECT_THROW(run_once(Mistake::kPlainCounter), emulation::EmulationError);
+}
+
 TEST(PlantedMemory, MisalignedVector_EndsProgram) { EXPECT_DEATH(run_once(Mistake::kMisaligned), ""); }
 
 TEST(PlantedThreads, PartialBarrier_Detected) {
