@@ -84,17 +84,33 @@ Cell part_cell(const Comparison& c) {
   return cell;
 }
 
+// Both sides' rates of floating-point operations over the machine's matrix multiply, "79 -> 81 %". Empty where they
+// round to the same, or are unknown.
+Cell of_peak_cell(const Comparison& c, const std::vector<result::Peak>& peaks) {
+  const auto peak =
+      std::find_if(peaks.begin(), peaks.end(), [](const result::Peak& p) { return p.name == "matrix_multiply"; });
+  const auto flops = c.counters.find("flops");
+  if (peak == peaks.end() || peak->samples.empty() || flops == c.counters.end()) return "";
+  const double best = *std::max_element(peak->samples.begin(), peak->samples.end());
+  const auto share = [&](int side, const std::vector<double>& seconds) {
+    return 100 * (*flops)[static_cast<std::size_t>(side)].get<double>() / median(seconds) / best;
+  };
+  const double baseline = share(0, c.samples.baseline_s), variant = share(1, c.samples.variant_s);
+  if (std::lround(baseline) == std::lround(variant)) return "";
+  return {fixed("%.0f -> %.0f %%", baseline, variant), variant, "%"};
+}
+
 Row row(const Comparison& c, bool name_baseline, const result::RunRecord& record) {
   const std::string variant = variant_text(c) + (name_baseline ? " against " + c.baseline : "");
   const auto e = measured_effect(c);
   if (!e)
     return {variant, "-", "-", c.status == "measured" ? "too few builds" : c.status + ": " + c.reason, "-", "-",
-        promise_text(c), "", "", ""};
+        promise_text(c), "", "", "", ""};
   const std::size_t builds = c.samples.builds(), pairs = c.samples.size();
   return {variant, {change_percent(e->estimate), 100 * e->estimate, "%"},
       {change_percent(e->low) + " to " + change_percent(e->high), 100 * e->low, 100 * e->high, "%"}, finding_text(*e),
       {std::to_string(builds), static_cast<double>(builds)}, {std::to_string(pairs), static_cast<double>(pairs)},
-      promise_text(c), cause_text(c), part_cell(c), counters_text(c, record.peaks)};
+      promise_text(c), cause_text(c), part_cell(c), of_peak_cell(c, record.peaks), counters_text(c)};
 }
 
 }  // namespace
@@ -133,7 +149,7 @@ std::string cause_text(const Comparison& c) {
   return found ? found->phase : "no phase can be told apart";
 }
 
-std::string counters_text(const Comparison& c, const std::vector<result::Peak>& peaks) {
+std::string counters_text(const Comparison& c) {
   struct Change {
     double size;
     std::string text;
@@ -148,20 +164,7 @@ std::string counters_text(const Comparison& c, const std::vector<result::Peak>& 
   std::stable_sort(changes.begin(), changes.end(), [](const Change& x, const Change& y) { return x.size > y.size; });
   std::string text;
   for (std::size_t i = 0; i < changes.size() && i < 4; ++i) text += (i ? "; " : "") + changes[i].text;
-  if (const auto share = share_of_peak(c, peaks))
-    text +=
-        (text.empty() ? "" : "; ") + std::string("the variant at ") + fixed("%.0f %% of the flop/s peak", 100 * *share);
   return text;
-}
-
-std::optional<double> share_of_peak(const Comparison& c, const std::vector<result::Peak>& peaks) {
-  const auto peak =
-      std::find_if(peaks.begin(), peaks.end(), [](const result::Peak& p) { return p.name == "matrix_multiply"; });
-  const auto flops = c.counters.find("flops");
-  if (peak == peaks.end() || peak->samples.empty() || flops == c.counters.end() || c.samples.size() == 0)
-    return std::nullopt;
-  const double rate = (*flops)[1].get<double>() / median(c.samples.variant_s);
-  return rate > 0 ? std::optional(rate / *std::max_element(peak->samples.begin(), peak->samples.end())) : std::nullopt;
 }
 
 Document comparison_blocks(const result::RunRecord& record) {
@@ -182,9 +185,10 @@ Document comparison_blocks(const result::RunRecord& record) {
     d.push_back(Paragraph{"Expected: " + first.expectation +
                           (whole_steps ? " Time of a training step" : " Time of one operation alone") +
                           (one_baseline ? " against '" + first.baseline + "'" : std::string()) + ":"});
-    Table t{.header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval",
-                "finding", "builds", "pairs", "numbers", "cause", "its part of the change", "counters that changed"},
-        .right = {false, true, true, false, true, true, false, false, true, false}};
+    Table t{
+        .header = {"variant", whole_steps ? Label("step time") : Label("operation time"), "95 % interval", "finding",
+            "builds", "pairs", "numbers", "cause", "its part of the change", "of peak", "counters that changed"},
+        .right = {false, true, true, false, true, true, false, false, true, true, false}};
     for (const Comparison* c : by_name[name]) t.rows.push_back(row(*c, !one_baseline, record));
     d.push_back(std::move(t));
     for (const Comparison* c : by_name[name])

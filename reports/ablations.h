@@ -32,12 +32,8 @@ std::optional<PhaseChange> cause(const result::Comparison& comparison);
 // The phase's name, or in words why none is named; "" where nothing was measured.
 std::string cause_text(const result::Comparison& comparison);
 
-// The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137"; and the
-// variant's share of the peak.
-std::string counters_text(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
-
-// The variant's rate of floating-point operations over the machine's matrix multiply; nothing where either is unknown.
-std::optional<double> share_of_peak(const result::Comparison& comparison, const std::vector<result::Peak>& peaks);
+// The counters that differ by 5 % or more, largest change first, at most four, "page_faults 7.7 k -> 137".
+std::string counters_text(const result::Comparison& comparison);
 
 // What an interval of a change of time allows to say.
 std::string finding_text(const Interval& change);

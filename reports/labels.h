@@ -137,6 +137,7 @@ inline constexpr std::string_view kLabels[] = {
     "numbers",
     "cause",
     "its part of the change",
+    "of peak",
     "counters that changed",
     "factor",
     "main effect",

@@ -38,7 +38,7 @@ std::string counted(const Json& object, const char* key, const std::string& noun
 }
 
 void add_verdict(const RunRecord& r, Document& d) {
-  d.push_back(Heading{result::verdict_title(r.verdict) + ": " + (r.reason.empty() ? "no reason was given" : r.reason)});
+  d.push_back(Heading{result::headline(r) + (r.reason.empty() ? ": no reason was given" : "")});
   d.push_back(Paragraph{r.kind + ", recipe " + r.recipe.name + " (" + r.recipe.sha256.substr(0, 12) + "), " +
                         counted(r.system, "world_size", "rank") + " on " + machine_text(r) + ", started " +
                         text_at(r.provenance, "started_at") + "."});

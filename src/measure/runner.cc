@@ -164,7 +164,8 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
   if (measured > 0)
     parts.push_back(counted(measured, "comparison") + " of " + counted(ablations, "ablation") +
                     fixed(", at most %.0f min", std::ceil(std::min(plan.budget_s, limits_s) / 60)) + " (longer where " +
-                    counted(recipe.ablate.builds, "build") + " of each take longer)");
+                    counted(recipe.ablate.builds, "build") +
+                    (recipe.ablate.builds == 1 ? " of each takes longer)" : " of each take longer)"));
   if (const std::size_t refused = plan.pairings.size() - measured; refused > 0)
     parts.push_back(measured > 0 ? std::to_string(refused) + " cannot run here" : "no comparison can run here");
   if (trainings > 0)

@@ -279,7 +279,7 @@ TEST(Groups, EveryChange_LiesInItsInterval) {
     EXPECT_NEAR((1 + ab.estimate) * (1 + ba.estimate), 1, 1e-9);
     EXPECT_NEAR((1 + ab.interval->low) * (1 + ba.interval->high), 1, 1e-9);
     EXPECT_NEAR(ab.p, ba.p, 1e-9);
-    if (ab.is_shown()) EXPECT_LE(ab.p, 0.051) << a.size() << " " << b.size();
+    if (ab.is_shown()) { EXPECT_LE(ab.p, 0.051) << a.size() << " " << b.size(); }
   }
   EXPECT_FALSE(group_change({1, 2, 3}, {4, 5, 6}).is_shown());
 }

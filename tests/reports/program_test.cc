@@ -28,9 +28,9 @@ TEST_F(ReportProgram, ShowsAFileByDefault) {
   result::write_result(folder_ / "a.json", toy_record());
   const std::string file = (folder_ / "a.json").string();
   EXPECT_EQ(report(file).status, 0);
-  EXPECT_EQ(report(file).output.substr(0, 7), "PASSED:");
+  EXPECT_EQ(report(file).output.substr(0, 17), "PASSED in 8.0 s: ");
   EXPECT_EQ(report("show " + file).output, report(file).output);
-  EXPECT_EQ(report(file + " --format md").output.substr(0, 10), "## PASSED:");
+  EXPECT_EQ(report(file + " --format md").output.substr(0, 20), "## PASSED in 8.0 s: ");
   EXPECT_EQ(report("show --width 40 " + file).status, 0);
 }
 

@@ -239,6 +239,21 @@ TEST(Ablations, OperationAlone_IsNoStep) {
   EXPECT_EQ(text.find("step time"), std::string::npos) << text;
 }
 
+// Of steps of 1.1875 s and 1.484375 s (medians), where the machine multiplies 1,000 numbers a second.
+TEST(Ablations, ShareOfPeak_WhereChanged) {
+  result::RunRecord r = test::toy_ablation();
+  r.comparisons.resize(1);
+  r.peaks = {{.name = "matrix_multiply", .unit = "flop/s", .samples = {500, 1000}}};
+  const auto line = [&] { return line_with(render_text(ablations({{"a.json", r}}, kDetails), 400), "bucketed"); };
+  r.comparisons[0].counters = {{"flops", {950, 950}}};
+  EXPECT_NE(line().find("80 -> 64 %"), std::string::npos) << line();
+  r.comparisons[0].counters = {{"flops", {950, 1187.5}}};
+  EXPECT_EQ(line().find("80 -> 80 %"), std::string::npos) << line();
+  r.peaks.clear();
+  r.comparisons[0].counters = {{"flops", {950, 950}}};
+  EXPECT_EQ(line().find("->"), std::string::npos) << line();
+}
+
 TEST(Ablations, IntervalWithZero_NoDifference) {
   result::RunRecord r = test::toy_ablation();
   result::PairedSamples& s = r.comparisons[0].samples;
@@ -251,7 +266,8 @@ TEST(Ablations, IntervalWithZero_NoDifference) {
 
 TEST(Show, PrintsTheKnownNumbersVerdictFirst) {
   const std::string text = render_text(show_run(toy_record()), 120);
-  EXPECT_EQ(text.find("PASSED: box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs\n"), 0u);
+  EXPECT_EQ(
+      text.find("PASSED in 8.0 s: box AP 0.520 >= 0.50 and mask AP 0.505 >= 0.50 after 2 epochs; 32.0 images/s\n"), 0u);
   EXPECT_EQ(line_with(text, "epochs to target"), "epochs to target 2.00");
   EXPECT_EQ(line_with(text, "time per epoch"), "x time per epoch 2.000 s");
   EXPECT_EQ(line_with(text, "= training"), "= training 4.000 s 47.1 %");

@@ -28,8 +28,8 @@ struct BackboneConfig {
     v("block", s.block, "residual block: basic (two 3x3) or bottleneck (1x1, 3x3, 1x1)",
         one_of({"basic", "bottleneck"}));
     v("blocks", s.blocks, "residual blocks of the four stages", between(1, 256).count(4, 4));
-    // oneDNN of torch 2.11 has a defect on CPUs with AVX2 alone: with 4 channels, the weight gradient of a 1x1
-    // convolution of stride 2 writes beyond its workspace, and can wait for ever. With 8 it is right.
+    // With 4 channels, oneDNN of torch 2.11 can wait for ever on CPUs that have AVX2 alone. Its weight gradient of a
+    // 1x1 convolution of stride 2 then writes beyond its workspace. With 8 channels it is right.
     v("width", s.width, "channels of the stem; stage i has width * 2^i (times 4 for bottlenecks)", between(8, 4096));
     v("stride_in_1x1", s.stride_in_1x1,
         "a bottleneck strides in its first 1x1 (MSRA, MLPerf) instead of its 3x3 (torchvision)");
