@@ -144,7 +144,8 @@ void add_repeated(const Target& target, const std::filesystem::path& folder, Doc
   add_epochs(epochs, "first evaluation", r.rule_epochs);
   add_epochs(epochs, "crossing", r.crossing_epochs);
   if (!epochs.rows.empty()) d.push_back(std::move(epochs));
-  d.push_back(Paragraph{"Chosen by " + trials_text(row_of(trials, target.trials))});
+  d.push_back(Paragraph{
+      "Chosen by " + trials_text(row_of(trials, target.trials)) + (target.why.empty() ? "" : " " + target.why)});
 }
 
 }  // namespace

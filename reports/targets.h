@@ -23,6 +23,7 @@ struct Target {
   result::Metrics target;
   double epochs = 0;            // passes after which the repeats' accuracy is taken
   std::string trials, repeats;  // results of `ablate`, below the folder
+  std::string why;              // the recipe, where another trial was faster
   std::string source, words;    // of a publication
   std::string takes;            // what repeats would take, where there are none
   std::vector<std::string> commands;
@@ -34,6 +35,7 @@ struct Target {
     v.optional("epochs", t.epochs, "passes after which the repeats' accuracy is taken");
     v.optional("trials", t.trials, "result of the trainings that chose the recipe");
     v.optional("repeats", t.repeats, "result of the trainings of the recipe");
+    v.optional("why", t.why, "the recipe, where another trial was faster");
     v.optional("source", t.source, "of a publication");
     v.optional("words", t.words, "of that source");
     v.optional("takes", t.takes, "what repeats would take");

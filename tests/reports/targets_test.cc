@@ -102,7 +102,7 @@ TEST(Targets, UnfitFiles_AreRefused) {
       std::string::npos);
 }
 
-// The recipe has the target that its file derives.
+// The recipe has the target that its file derives, which is the median of its repeats.
 TEST(Targets, ShippedFiles_AreTheRecipes) {
   const std::filesystem::path source = TTT_SOURCE_DIR;
   const std::vector<Target> all = read_targets(source / "results");
@@ -112,8 +112,15 @@ TEST(Targets, ShippedFiles_AreTheRecipes) {
     const result::Json train = harness::toml_json(result::read_text(file), file).at("train");
     EXPECT_EQ(train.at("target_box_ap").get<double>(), *result::find(t.target, "bbox_ap")) << file;
     EXPECT_EQ(train.at("target_mask_ap").get<double>(), *result::find(t.target, "segm_ap")) << file;
+    if (t.by != TargetBasis::kRepeats) continue;
+    const result::RunRecord run = result::read_result(source / "results" / t.repeats);
+    ASSERT_EQ(run.convergence.size(), 1u) << file;
+    const Repeats repeats = repeats_of(run.convergence[0], t);
+    EXPECT_GE(repeats.trainings, 20u) << file;
+    for (const Repeats::OfMetric& m : repeats.metrics) EXPECT_TRUE(is_median(m)) << file << ": " << m.name;
   }
-  EXPECT_GT(targets(all, source / "results").size(), all.size());
+  const std::string text = render_text(targets(all, source / "results"), 1000);
+  for (const Target& t : all) EXPECT_NE(text.find(t.why.empty() ? t.recipe : t.why), std::string::npos) << text;
 }
 
 }  // namespace
