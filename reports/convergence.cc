@@ -153,8 +153,7 @@ void add_exchange(const result::RunRecord& record, const ConvergenceRow& row, Do
   d.push_back(Heading{row.ablation + ": " + row.question});
   const double epochs = row.trainings.empty() ? 0 : row.trainings[0].epochs;
   d.push_back(Paragraph{
-      "Expected: " + row.expectation + " Trainings of " + fixed("%.3g", epochs) +
-      (epochs == 1 ? " epoch" : " epochs") +
+      "Expected: " + row.expectation + " Trainings of " + fixed("%.3g", epochs) + (epochs == 1 ? " epoch" : " epochs") +
       " each, whatever they reach, from the same seeds" + (row.side_by_side ? ", one on each rank" : "") +
       (row.averaged ? ", by averages of the weights" : "") + ". Target: " + result::metrics_text(row.target, 3) + "."});
   if (!row.problem.empty()) d.push_back(Paragraph{"Ended early: " + row.problem});

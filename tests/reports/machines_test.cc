@@ -299,7 +299,7 @@ TEST(Machines, Published_XeonIsFasterByRuns) {
   for (const ResultFile& r : inputs.results) runs.push_back(r.run);
   const MachineFacts facts = machine_facts(runs);
   ASSERT_EQ(facts.machines.size(), 2u);
-  EXPECT_EQ(facts.machines[0].name, "Intel Xeon, 2 cores");
+  EXPECT_EQ(facts.machines[0].name, "Intel Xeon 6/207, 2 cores");
   EXPECT_EQ(facts.machines[1].name, "AMD EPYC 25/17, 2 cores");
   EXPECT_EQ(facts.machines[0].passed.size(), 3u);
   EXPECT_EQ(facts.machines[1].passed.size(), 5u);

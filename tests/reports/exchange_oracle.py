@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""exchange_oracle.py REPORT RESULTS...: steps to equal accuracy of published trainings, by numpy and scipy.
+"""exchange_oracle.py REPORT RESULTS: steps to equal accuracy of published trainings, by numpy and scipy.
 
 Progress, its common slope and Fieller's interval are computed anew from the samples, with scipy's Student's t; the mean
 difference and its interval by scipy.stats.ttest_1samp.
 """
 import json, math, subprocess, sys
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
@@ -48,16 +49,18 @@ def exchange(row, variant):
 
 
 compared = 0
-for file in sys.argv[2:]:
-    with open(file) as f:
-        result = json.load(f)
+for file in sorted(Path(sys.argv[2]).glob("*/*_ablate_*/*.json")):
+    result = json.loads(file.read_text())
+    fixed = [row for row in result.get("convergence", []) if row.get("fixed_steps")]
+    if not fixed:
+        continue
     shown = json.loads(
         subprocess.run([sys.argv[1], "ablations", file, "--details", "--format", "json"], check=True,
                        capture_output=True, text=True).stdout)
     rows = [r for table in shown["tables"] for r in table["rows"] if "steps to equal accuracy" in r]
-    for row in result.get("convergence", []):
+    for row in fixed:
         for variant in dict.fromkeys(t["variant"] for t in row["trainings"]):
-            if variant == row["baseline"] or not row.get("fixed_steps"):
+            if variant == row["baseline"]:
                 continue
             pairs, estimate, low, high = exchange(row, variant)
             (ours,) = [r for r in rows if r["variant"] == variant]
