@@ -86,7 +86,7 @@ function drawRows(svg, width, plot, { names, columns = [], band, domain, log, fo
   const LEAST = 220, wide = columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
   const beside = Math.min(0.36 * width, widest(names)) + 16, narrow = beside + wide.reduce((a, b) => a + b, 14 + ends) + LEAST > width;
   const sizes = narrow ? [] : wide, left = narrow ? 12 : beside, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
-  const titles = sizes.map((size, k) => wrap(columns[k].title, size - 18)), rise = LINE * Math.max(0, ...titles.map((t) => t.length - 2));
+  const BOLD = 1.12, titles = sizes.map((size, k) => wrap(columns[k].title, (size - 8) / BOLD)), rise = LINE * Math.max(0, ...titles.map((t) => t.length - 2));
   const x = scaleOf(domain, [left, right], { log }), first = top + rise + 2 * LINE + 8, grid = add(svg, "g", {});
   let y = first;
   names.forEach((name, i) => {
