@@ -62,7 +62,7 @@ const Source* speaker(const std::vector<Source>& sources, const std::string& abl
     if (rows.empty() && !trainings_of(s, ablation)) continue;
     const auto is_measured = [](const Comparison* c) { return c->status == "measured"; };
     const bool measured = rows.empty() || std::any_of(rows.begin(), rows.end(), is_measured);
-    const std::tuple key{measured, -s.ranks, s.file.parent_path().filename().string()};
+    const std::tuple key{measured, -s.ranks, s.record.provenance.value("started_at", std::string())};
     if (!best || key > best_key) best = &s, best_key = key;
   }
   return best;

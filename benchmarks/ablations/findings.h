@@ -29,8 +29,8 @@ std::vector<const result::Comparison*> rows_of(const Source& source, const std::
 // Null where there are none.
 const result::ConvergenceRow* trainings_of(const Source& source, const std::string& ablation);
 
-// The result that speaks for a system: one that measured the ablation, of the fewest ranks, from the newest folder, the
-// first by name. Null where the ablation was not run.
+// The result that speaks for a system: one that measured the ablation, of the fewest ranks, the newest by its start.
+// Null where the ablation was not run.
 const Source* speaker(const std::vector<Source>& sources, const std::string& ablation);
 
 std::string interval_text(const Interval& e);  // "-4.6 % (-5.0 to -4.1)"

@@ -6,8 +6,9 @@ const color = (i) => `var(--c${i % COLORS})`;
 const round = (x) => Number(x.toPrecision(4)).toString();
 const signed = (x) => (x > 0 ? "+" : "") + round(x);
 const pen = document.createElement("canvas").getContext("2d");
-const textWidth = (text) => { pen.font = `${FONT}px ${getComputedStyle(document.body).fontFamily}`; return pen.measureText(text).width; };
-const widest = (texts) => Math.max(0, ...texts.map(textWidth));
+const BOLD = 600;
+const textWidth = (text, weight = 400) => { pen.font = `${weight} ${FONT}px ${getComputedStyle(document.body).fontFamily}`; return pen.measureText(text).width; };
+const widest = (texts) => Math.max(0, ...texts.map((t) => textWidth(t)));
 
 // As reports/document.h: printable(); no XML has a control character.
 const printable = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
@@ -25,10 +26,10 @@ const HALO = { stroke: "var(--panel)", "stroke-width": 4, "paint-order": "stroke
 const note = (element, text) => add(element, "title", {}, text);
 
 // A name on lines of at most so many pixels.
-function wrap(name, width) {
+function wrap(name, width, weight) {
   const out = [""];
   for (const word of name.split(/(?<=[ /:_,-])/)) {
-    if (out[out.length - 1] && textWidth(out[out.length - 1] + word) > width) out.push("");
+    if (out[out.length - 1] && textWidth(out[out.length - 1] + word, weight) > width) out.push("");
     out[out.length - 1] += word;
   }
   return out;
@@ -83,10 +84,10 @@ function legend(svg, width, entries) {
 
 // Rows under an axis: a name on the left, texts in columns on the right. A narrow plot has both above the row's marks.
 function drawRows(svg, width, plot, { names, columns = [], band, domain, log, format, top = 0, ends = 0, draw }) {
-  const LEAST = 220, wide = columns.map((c) => Math.min(0.2 * width, widest([c.title, ...c.texts])) + 16);
+  const LEAST = 220, wide = columns.map((c) => Math.min(0.2 * width, Math.max(textWidth(c.title, BOLD), widest(c.texts))) + 16);
   const beside = Math.min(0.36 * width, widest(names)) + 16, narrow = beside + wide.reduce((a, b) => a + b, 14 + ends) + LEAST > width;
   const sizes = narrow ? [] : wide, left = narrow ? 12 : beside, right = width - sizes.reduce((a, b) => a + b, 14 + ends);
-  const BOLD = 1.12, titles = sizes.map((size, k) => wrap(columns[k].title, (size - 8) / BOLD)), rise = LINE * Math.max(0, ...titles.map((t) => t.length - 2));
+  const titles = sizes.map((size, k) => wrap(columns[k].title, size - 10, BOLD)), rise = LINE * Math.max(0, ...titles.map((t) => t.length - 2));
   const x = scaleOf(domain, [left, right], { log }), first = top + rise + 2 * LINE + 8, grid = add(svg, "g", {});
   let y = first;
   names.forEach((name, i) => {
@@ -102,7 +103,7 @@ function drawRows(svg, width, plot, { names, columns = [], band, domain, log, fo
   });
   let at = right + 14 + ends;
   sizes.forEach((size, k) => {
-    titles[k].forEach((t, l) => write(svg, at, first - 6 - LINE * (titles[k].length - 1 - l), t, { "font-weight": 600, fill: columns[k].color || "var(--text)" }));
+    titles[k].forEach((t, l) => write(svg, at, first - 6 - LINE * (titles[k].length - 1 - l), t, { "font-weight": BOLD, fill: columns[k].color || "var(--text)" }));
     at += size;
   });
   axisX(grid, x, plot.x, first - 6, first - 6 - LINE, first, y, format);
@@ -166,7 +167,7 @@ function stack(svg, width, plot) {
         if (size > textWidth(s.name) + 8) write(svg, x(from) + size / 2, y + 4, s.name, { "text-anchor": "middle", fill: "var(--page)" });
         from += value;
       });
-      write(svg, x(from) + 6, y + 4, plot.ends[row], { "font-weight": 600 });
+      write(svg, x(from) + 6, y + 4, plot.ends[row], { "font-weight": BOLD });
     },
   }).height;
 }

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <iterator>
 #include <sstream>
+#include <stdexcept>
 
 #include "core/temp_folder.h"
 #include "reports/html.h"
