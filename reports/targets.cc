@@ -98,13 +98,13 @@ std::string finding(const Repeats::OfMetric& m) {
   return fixed(m.median > m.target ? "%.3f below the median" : "%.3f above the median", std::abs(m.median - m.target));
 }
 
-void add_epochs(Table& t, const char* name, const std::vector<double>& epochs) {
-  if (epochs.size() < 2) return;
-  const double middle = median(epochs),
-               spread = mean_estimate(epochs).error * std::sqrt(static_cast<double>(epochs.size()));
-  Row row = {name, whole(static_cast<std::int64_t>(epochs.size())), number("%.3f", middle), number("%.3f", spread),
-      percent(spread / middle)};
-  t.rows.push_back(std::move(row));
+void add_epochs(Table& t, const char* name, const Repeats::Epochs& epochs) {
+  const std::size_t n = epochs.values.size();
+  if (n < 2) return;
+  const double middle = median(epochs.values),
+               spread = mean_estimate(epochs.values).error * std::sqrt(static_cast<double>(n));
+  t.rows.push_back({name, whole(static_cast<std::int64_t>(n)), number("%.3f", middle), number("%.3f", spread),
+      percent(spread / middle), epochs.resolutions.empty() ? Cell("-") : percent(median(epochs.resolutions))});
 }
 
 // What the trials say: every other variant against the recipe.
@@ -139,10 +139,10 @@ void add_repeated(const Target& target, const std::filesystem::path& folder, Doc
   d.push_back(std::move(t));
   d.push_back(Paragraph{
       std::to_string(r.reached) + " of " + std::to_string(r.trainings) + " repeats have reached the target by then."});
-  Table epochs{.header = {"epochs to target", "n", "median", "deviation", "of the median"},
-      .right = {false, true, true, true, true}};
-  add_epochs(epochs, "first evaluation", r.rule_epochs);
-  add_epochs(epochs, "crossing", r.crossing_epochs);
+  Table epochs{.header = {"epochs to target", "n", "median", "deviation", "of the median", "resolution of one"},
+      .right = {false, true, true, true, true, true}};
+  add_epochs(epochs, "first evaluation", r.rule);
+  add_epochs(epochs, "crossing", r.crossing);
   if (!epochs.rows.empty()) d.push_back(std::move(epochs));
   d.push_back(Paragraph{
       "Chosen by " + trials_text(row_of(trials, target.trials)) + (target.why.empty() ? "" : " " + target.why)});
@@ -179,8 +179,12 @@ Repeats repeats_of(const ConvergenceRow& row, const Target& target) {
         [&](const result::AccuracyPoint& p) { return result::reached(p.metrics, target.target); });
     if (first == t.accuracy.end()) continue;
     if (first->epochs <= target.epochs) ++r.reached;
-    if (const auto c = result::crossing(t.accuracy, target.target))
-      r.rule_epochs.push_back(first->epochs), r.crossing_epochs.push_back(c->epochs.estimate);
+    const auto c = result::crossing(t.accuracy, target.target);
+    if (!c) continue;
+    r.rule.values.push_back(first->epochs);
+    r.rule.resolutions.push_back((first->epochs - std::prev(first)->epochs) / 2 / first->epochs);
+    r.crossing.values.push_back(c->epochs.estimate);
+    if (c->has_interval) r.crossing.resolutions.push_back((c->epochs.high - c->epochs.low) / 2 / c->epochs.estimate);
   }
   if (r.trainings == 0) throw DataError("The repeats of " + quote(target.recipe) + " have no training.");
   for (const Metric& bound : target.target) r.metrics.push_back(metric_of(row, target, bound));

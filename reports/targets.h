@@ -58,9 +58,13 @@ struct Repeats {
     std::optional<Interval> gap;
   };
   std::vector<OfMetric> metrics;
-  // Epochs to the target, of the trainings that reached it at any time and whose first evaluation did not: by the rule
-  // (the first evaluation) and as the crossing.
-  std::vector<double> rule_epochs, crossing_epochs;
+  // Epochs to the target, of the trainings that reached it at any time and whose first evaluation did not.
+  struct Epochs {
+    std::vector<double> values;
+    std::vector<double> resolutions;  // of one training: half the width that its own evaluations leave, over the value
+  };
+  Epochs rule;      // the first evaluation that reached it; between it and the one before, nothing is known
+  Epochs crossing;  // with its 95 % interval; trainings without an interval have no resolution
 };
 // Throws DataError where the row has several variants, was evaluated by averaged weights, or has no evaluation after
 // `epochs`.

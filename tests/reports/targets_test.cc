@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/temp_folder.h"
+#include "result/crossing.h"
 #include "result/result_file.h"
 #include "settings/toml_json.h"
 #include "tests/support/message_of.h"
@@ -61,13 +62,30 @@ TEST(Targets, Repeats_GiveKnownStatistics) {
 
 TEST(Targets, Crossings_AreThoseOfTheCurves) {
   const Repeats r = repeats_of(repeats(), kTarget);
-  ASSERT_EQ(r.crossing_epochs.size(), 21u);
+  ASSERT_EQ(r.crossing.values.size(), 21u);
   for (int seed = 0; seed < kTrainings; ++seed) {
     const auto i = static_cast<std::size_t>(seed);
     const double crossing = 2.5 + seed / 20.0;
-    EXPECT_NEAR(r.crossing_epochs[i], crossing, 1e-9);
-    EXPECT_NEAR(r.rule_epochs[i], std::ceil(4 * crossing - 1e-9) / 4, 1e-9);  // evaluations are a quarter apart
+    EXPECT_NEAR(r.crossing.values[i], crossing, 1e-9);
+    const double rule = std::ceil(4 * crossing - 1e-9) / 4;  // evaluations are a quarter apart
+    EXPECT_NEAR(r.rule.values[i], rule, 1e-9);
+    EXPECT_NEAR(r.rule.resolutions[i], 0.125 / rule, 1e-9);
   }
+}
+
+// The box's AP is far above, so the mask's interval is the training's. It is known for a line and its residuals.
+TEST(Targets, Resolution_IsHalfTheInterval) {
+  ConvergenceRow row = repeats();
+  for (Training& t : row.trainings)
+    for (std::size_t i = 0; i < t.accuracy.size(); ++i) t.accuracy[i].metrics[1].value += i % 2 == 0 ? 0.004 : -0.004;
+  const Repeats r = repeats_of(row, kTarget);
+  ASSERT_EQ(r.crossing.resolutions.size(), 21u);
+  const auto c = result::crossing(row.trainings[10].accuracy, kTarget.target);
+  ASSERT_TRUE(c && c->has_interval);
+  EXPECT_EQ(r.crossing.resolutions[10], (c->epochs.high - c->epochs.low) / 2 / c->epochs.estimate);
+  // noise over the line's rise is 0.004 / 0.3 of the epochs, Student's factor over the root of the number below 3
+  EXPECT_GT(r.crossing.resolutions[10], 0.004 / 0.3 / 2);
+  EXPECT_LT(r.crossing.resolutions[10], 0.004 / 0.3 * 3);
 }
 
 TEST(Targets, UnfitRepeats_AreRefused) {
