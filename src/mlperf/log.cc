@@ -1,7 +1,6 @@
 #include "mlperf/log.h"
 
 #include "core/clock.h"
-#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 
@@ -47,19 +46,18 @@ void MlperfLog::submission(const RunFacts& f, std::int64_t start_ms) {
 
 // The checker wants the batch before the learning rate, which it judges by it.
 void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
-  const StepDecay schedule(
-      f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
+  const auto schedule = schedule_of(f);
   point(at, "seed", f.seed);
   point(at, "global_batch_size", f.train.global_batch);
   point(at, "d_batch_size", f.train.images_per_rank);
   point(at, "num_image_candidates", f.setting<std::int64_t>("model.rpn.post_nms_train"));
   point(at, "gradient_accumulation_steps", 1);
   point(at, "opt_name", "sgd_with_momentum");
-  point(at, "opt_base_learning_rate", schedule.base_lr());
+  point(at, "opt_base_learning_rate", schedule->base_lr());
   point(at, "opt_learning_rate_warmup_steps", f.train.schedule.warmup_steps);
-  point(at, "opt_learning_rate_warmup_factor", schedule.warmup_slope());
+  point(at, "opt_learning_rate_warmup_factor", schedule->warmup_slope());
   point(at, "opt_learning_rate_decay_factor", f.train.schedule.decay_factor);
-  point(at, "opt_learning_rate_decay_steps", schedule.decay_steps());
+  point(at, "opt_learning_rate_decay_steps", decay_steps_of(f));
   point(at, "min_image_size", f.data.short_side);
   point(at, "max_image_size", f.data.long_side);
 }

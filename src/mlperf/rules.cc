@@ -40,10 +40,6 @@ Found unlike_reference(const RunFacts& f, const std::string& group) {
   return found;
 }
 
-StepDecay schedule_of(const RunFacts& f) {
-  return StepDecay(f.train.schedule, {.global_batch = f.train.global_batch, .steps_per_epoch = f.steps_per_epoch});
-}
-
 Found data_set(const RunFacts& f) {
   if (f.train_images == limits::kTrainImages && f.eval_images == limits::kEvalImages && f.categories == 80) return {};
   return {{.setting = "--data",
@@ -82,7 +78,7 @@ Found initial_weights(const RunFacts& f) {
 }
 
 Found base_rate(const RunFacts& f) {
-  const double lr = schedule_of(f).base_lr();
+  const double lr = schedule_of(f)->base_lr();
   if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.train.global_batch))) return {};
   return {{.setting = "train.schedule.lr",
       .is = text(lr),
@@ -90,21 +86,29 @@ Found base_rate(const RunFacts& f) {
 }
 
 Found warmup(const RunFacts& f) {
-  if (schedule_of(f).warmup_slope() > 0) return {};
+  if (schedule_of(f)->warmup_slope() > 0) return {};
   return {{.setting = "train.schedule.warmup_steps, train.schedule.warmup_start",
       .is = "a rate that does not rise",
       .allowed = "a linear rise: opt_learning_rate_warmup_factor > 0"}};
 }
 
 Found decay_factor(const RunFacts& f) {
-  const double factor = f.train.schedule.decay_factor;
-  if (factor == limits::kDecayFactor) return {};
-  return {{.setting = "train.schedule.decay_factor", .is = text(factor), .allowed = text(limits::kDecayFactor)}};
+  const ScheduleConfig& schedule = f.train.schedule;
+  Found found;
+  if (schedule.decay_factor != limits::kDecayFactor)
+    found.push_back({.setting = "train.schedule.decay_factor",
+        .is = text(schedule.decay_factor),
+        .allowed = text(limits::kDecayFactor)});
+  if (schedule.final_fraction != 0)
+    found.push_back({.setting = "train.schedule.final_fraction", .is = text(schedule.final_fraction), .allowed = "0"});
+  return found;
 }
 
 // (60000, 80000) (1 + K / 10) 16 / global batch, in whole iterations.
 Found decay_steps(const RunFacts& f) {
-  const std::vector<std::int64_t> steps = schedule_of(f).decay_steps();
+  if (f.train.schedule.kind != "step_decay")
+    return {{.setting = "train.schedule.kind", .is = f.train.schedule.kind, .allowed = "step_decay, with two decays"}};
+  const std::vector<std::int64_t> steps = decay_steps_of(f);
   const double scale = static_cast<double>(limits::kSmallBatch) / static_cast<double>(f.train.global_batch);
   if (steps.size() == 2) {
     const double k = std::nearbyint((static_cast<double>(steps[0]) / (60000 * scale) - 1) * 10);
@@ -228,6 +232,18 @@ void check_names(const MlperfConfig& m) {
 }
 
 }  // namespace
+
+std::unique_ptr<Schedule> schedule_of(const RunFacts& f) {
+  return make_schedule(f.train.schedule, {.global_batch = f.train.global_batch,
+                                             .steps_per_epoch = f.steps_per_epoch,
+                                             .total_steps = f.train.epochs * f.steps_per_epoch});
+}
+
+std::vector<std::int64_t> decay_steps_of(const RunFacts& f) {
+  const auto schedule = schedule_of(f);
+  const auto* steps = dynamic_cast<const StepDecay*>(schedule.get());
+  return steps ? steps->decay_steps() : std::vector<std::int64_t>();
+}
 
 Limits closed_rule_names() {
   Limits names;

@@ -2,6 +2,7 @@
 // clock starts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct RunFacts {
                      ". Set mlperf.division=none.");
   }
 };
+
+// The run's learning rates, and the iterations after which they fall: none but of step_decay.
+std::unique_ptr<Schedule> schedule_of(const RunFacts& facts);
+std::vector<std::int64_t> decay_steps_of(const RunFacts& facts);
 
 // A setting that breaks a rule.
 using Breach = result::RelaxedRule;

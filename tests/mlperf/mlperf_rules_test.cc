@@ -82,6 +82,10 @@ TEST(ClosedRules, EachIsBrokenByItself) {
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_steps = 0; }},
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_start = 1; }},
       {"decay_factor", [](Recipe& r) { r.train.schedule.decay_factor = 0.5; }},
+      {"decay_factor", [](Recipe& r) { r.train.schedule.final_fraction = 0.05; }},
+      {"decay_steps", [](Recipe& r) { r.train.schedule.kind = "cosine", r.train.schedule.decay_steps = {}; }},
+      {"base_learning_rate",  // 0.16 (128 / 96)^(1/2)
+          [](Recipe& r) { r.train.schedule.reference_batch = 96, r.train.schedule.batch_rule = "sqrt"; }},
       {"decay_steps",
           [](Recipe& r) {
             r.train.schedule.decay_steps = {9000, 12100};

@@ -10,7 +10,7 @@ import h5py
 
 # The one line of each list, before and after.
 LISTS = {
-    "src/train/schedules/schedule.h": ("(X) X(step_decay", '(X) X(ramp, "linear") X(step_decay'),
+    "src/train/schedules/schedule.h": ("  X(step_decay,", '  X(ramp, "up") X(step_decay,'),
     "src/train/optimizers/optimizer.h": ("(X) X(sgd", '(X) X(two_moments, "two tensors of state") X(sgd'),
     "src/train/reducers/reducer.h": ("  X(none,", '  X(halves, "two buckets") X(none,'),
     "src/models/mask_rcnn/box_losses/kinds.h": ("(X) X(smooth_l1", '(X) X(absolute, "L1") X(smooth_l1'),

@@ -15,9 +15,53 @@ TEST(Schedule, WarmUp_ThenHoldThenDecay) {
   EXPECT_DOUBLE_EQ(s.lr(1), 0.01);
   EXPECT_DOUBLE_EQ(s.lr(5), 0.05);
   EXPECT_DOUBLE_EQ(s.lr(10), 0.1);
-  EXPECT_DOUBLE_EQ(s.lr(20), 0.1);
-  EXPECT_DOUBLE_EQ(s.lr(21), 0.05);
-  EXPECT_DOUBLE_EQ(s.lr(31), 0.025);
+  EXPECT_DOUBLE_EQ(s.lr(19), 0.1);
+  EXPECT_DOUBLE_EQ(s.lr(20), 0.05);
+  EXPECT_DOUBLE_EQ(s.lr(30), 0.025);
+}
+
+constexpr std::int64_t kWarmup = 10, kSteps = 110;
+
+std::unique_ptr<Schedule> of_kind(const std::string& kind, double final_fraction, double power = 2) {
+  return make_schedule({.kind = kind,
+                           .lr = 0.4,
+                           .warmup_steps = kWarmup,
+                           .warmup_start = 0.25,
+                           .final_fraction = final_fraction,
+                           .power = power},
+      {.steps_per_epoch = 11, .total_steps = kSteps});
+}
+
+// The values of every iteration are torch's (tests/train/schedules.py); these are the promises of a name.
+TEST(Schedule, EveryKind_FallsToItsEnd) {
+  for (const std::string kind : {"cosine", "linear", "poly"}) {
+    const auto s = of_kind(kind, 0.05);
+    for (std::int64_t i = 1; i <= kWarmup; ++i)
+      EXPECT_DOUBLE_EQ(s->lr(i), 0.4 * (0.25 + 0.75 * static_cast<double>(i) / kWarmup)) << kind << i;
+    for (std::int64_t i = kWarmup + 1; i <= kSteps; ++i) EXPECT_LT(s->lr(i), s->lr(i - 1)) << kind << i;
+    EXPECT_NEAR(s->lr(kSteps), 0.4 * 0.05, 1e-15) << kind;
+    EXPECT_NEAR(s->lr(kSteps + 5), 0.4 * 0.05, 1e-15) << kind;  // a run that goes on ends where it ended
+  }
+  const std::int64_t middle = (kWarmup + kSteps) / 2;
+  EXPECT_NEAR(of_kind("cosine", 0)->lr(middle), 0.2, 1e-15);
+  EXPECT_NEAR(of_kind("linear", 0)->lr(middle), 0.2, 1e-15);
+  EXPECT_NEAR(of_kind("poly", 0)->lr(middle), 0.1, 1e-15);
+  EXPECT_NEAR(of_kind("poly", 0, 3)->lr(middle), 0.05, 1e-15);
+}
+
+TEST(Schedule, StepDecay_HasAFloor) {
+  const auto s =
+      make_schedule({.lr = 1, .warmup_steps = 0, .decay_steps = {2, 3, 4}, .final_fraction = 0.05}, {.total_steps = 9});
+  EXPECT_DOUBLE_EQ(s->lr(1), 1);
+  EXPECT_DOUBLE_EQ(s->lr(2), 0.1);
+  EXPECT_DOUBLE_EQ(s->lr(3), 0.05);
+  EXPECT_DOUBLE_EQ(s->lr(4), 0.05);
+}
+
+// A warm-up longer than the run never ends, and the rate does not fall.
+TEST(Schedule, EndlessWarmUp) {
+  const auto s = make_schedule({.kind = "cosine", .lr = 1, .warmup_steps = 100}, {.total_steps = 50});
+  EXPECT_DOUBLE_EQ(s->lr(50), 0.5);
 }
 
 // 10 steps an epoch: every 5 steps, and every second one once both metrics have 0.6 of 0.5.
@@ -55,12 +99,16 @@ TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
   for (int it : {1, 100, 624}) EXPECT_NEAR(s.lr(it), base - (625 - it) * factor, 1e-15) << it;
 }
 
-TEST(Schedule, ScalesWithTheGlobalBatch) {
-  EXPECT_DOUBLE_EQ(
-      StepDecay({.lr = 0.02, .reference_batch = 16, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10})
-          .lr(1),
-      0.08);
-  EXPECT_DOUBLE_EQ(StepDecay({.lr = 0.02, .warmup_steps = 0}, {.global_batch = 64, .steps_per_epoch = 10}).lr(1), 0.02);
+TEST(Schedule, BatchRules_ScaleTheRate) {
+  const auto base = [](const char* rule, std::int64_t reference) {
+    return make_schedule({.lr = 0.02, .reference_batch = reference, .batch_rule = rule, .warmup_steps = 0},
+        {.global_batch = 64, .steps_per_epoch = 10})
+        ->lr(1);
+  };
+  EXPECT_DOUBLE_EQ(base("linear", 16), 0.08);
+  EXPECT_DOUBLE_EQ(base("sqrt", 16), 0.04);
+  EXPECT_DOUBLE_EQ(base("none", 16), 0.02);
+  for (const char* rule : {"linear", "sqrt", "none"}) EXPECT_DOUBLE_EQ(base(rule, 0), 0.02);
 }
 
 TEST(Schedule, DecaysByEpochs) {
@@ -84,6 +132,8 @@ TEST(Recipe, ContradictingSettings_AreNamed) {
   says("train.schedule.decay_steps and train.schedule.decay_epochs are both set",
       [](Recipe& r) { r.train.schedule.decay_steps = {5}, r.train.schedule.decay_epochs = {1}; });
   says("must ascend", [](Recipe& r) { r.train.schedule.decay_steps = {5, 3}; });
+  says("are for train.schedule.kind = \"step_decay\", not \"cosine\"",
+      [](Recipe& r) { r.train.schedule.kind = "cosine", r.train.schedule.decay_epochs = {5}; });
   says("must ascend", [](Recipe& r) { r.train.schedule.decay_epochs = {5, 3}; });
   says("data.long_side = 3 is smaller than data.short_side = 5",
       [](Recipe& r) { r.data.short_side = 5, r.data.long_side = 3; });

@@ -1,17 +1,60 @@
 #include "train/schedules/schedule.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 
 namespace ttt::train {
+namespace {
+
+double batch_factor(const ScheduleConfig& c, std::int64_t global_batch) {
+  if (c.reference_batch == 0 || c.batch_rule == "none") return 1;
+  const double ratio = static_cast<double>(global_batch) / static_cast<double>(c.reference_batch);
+  return c.batch_rule == "sqrt" ? std::sqrt(ratio) : ratio;
+}
+
+}  // namespace
 
 void check(const ScheduleConfig& config) {
+  const bool points = !config.decay_steps.empty() || !config.decay_epochs.empty();
+  if (config.kind != "step_decay" && points)
+    throw UsageError(
+        "train.schedule.decay_steps and decay_epochs are for train.schedule.kind = \"step_decay\", not \"" +
+        config.kind + "\": leave them empty, or change the kind.");
   if (!config.decay_steps.empty() && !config.decay_epochs.empty())
     throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs are both set: keep one of them.");
   if (!std::is_sorted(config.decay_steps.begin(), config.decay_steps.end()) ||
       !std::is_sorted(config.decay_epochs.begin(), config.decay_epochs.end()))
     throw UsageError("train.schedule.decay_steps and train.schedule.decay_epochs must ascend: put them in order.");
+}
+
+Schedule::Schedule(const ScheduleConfig& config, const ScheduleInputs& inputs)
+    : config_(config), base_lr_(config.lr * batch_factor(config, inputs.global_batch)),
+      total_steps_(inputs.total_steps) {}
+
+double Schedule::warmup_slope() const {
+  return config_.warmup_steps > 0 ? base_lr_ * (1 - config_.warmup_start) / static_cast<double>(config_.warmup_steps)
+                                  : 0;
+}
+
+double Schedule::warmup(std::int64_t iteration) const {
+  if (iteration >= config_.warmup_steps) return 1;
+  const double done = static_cast<double>(iteration) / static_cast<double>(config_.warmup_steps);
+  return config_.warmup_start + (1 - config_.warmup_start) * done;
+}
+
+double Schedule::progress(std::int64_t iteration) const {
+  if (iteration <= config_.warmup_steps) return 0;
+  if (iteration >= total_steps_) return 1;
+  return static_cast<double>(iteration - config_.warmup_steps) /
+         static_cast<double>(total_steps_ - config_.warmup_steps);
+}
+
+result::Json Schedule::describe() const {
+  result::Json j = {{"kind", config_.kind}, {"base_lr", base_lr_}, {"warmup_steps", config_.warmup_steps}};
+  j.update(details());
+  return j;
 }
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs) {

@@ -1,4 +1,4 @@
-// From lr down to 0 at the end of the run, in a straight line.
+// Up from 0 in the whole run, in a straight line.
 #include "train/schedules/schedule.h"
 
 namespace ttt::train {
@@ -6,21 +6,16 @@ namespace {
 
 class Ramp final : public Schedule {
  public:
-  Ramp(double lr, std::int64_t steps) : lr_(lr), steps_(steps) {}
-  double lr(std::int64_t iteration) const override {
-    return lr_ * (1 - static_cast<double>(iteration - 1) / static_cast<double>(steps_));
-  }
-  result::Json describe() const override { return {{"kind", "ramp"}, {"steps", steps_}}; }
+  using Schedule::Schedule;
 
  private:
-  double lr_;
-  std::int64_t steps_;
+  double decay(std::int64_t iteration) const override { return progress(iteration); }
 };
 
 }  // namespace
 
 std::unique_ptr<Schedule> make_ramp(const ScheduleConfig& config, const ScheduleInputs& inputs) {
-  return std::make_unique<Ramp>(config.lr, inputs.total_steps);
+  return std::make_unique<Ramp>(config, inputs);
 }
 
 }  // namespace ttt::train
