@@ -12,39 +12,21 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
-#include <torch/csrc/jit/serialization/pickle.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 #include "core/error.h"
 #include "models/mask_rcnn/mask_rcnn.h"
 #include "models/weights.h"
 #include "run/accelerator.h"
+#include "tests/models/tensors_file.h"
 #include "train/optimizers/sgd.h"
 #include "train/step.h"
 
 namespace {
 
-using Tensors = std::map<std::string, at::Tensor>;
-
-Tensors read(const char* path) {
-  std::ifstream in(path, std::ios::binary);
-  std::vector<char> bytes((std::istreambuf_iterator<char>(in)), {});
-  Tensors out;
-  for (const auto& item : torch::jit::pickle_load(bytes).toGenericDict())
-    out[item.key().toStringRef()] = item.value().toTensor();
-  return out;
-}
-
-void write(const char* path, const Tensors& tensors) {
-  c10::Dict<std::string, at::Tensor> dict;
-  for (const auto& [name, value] : tensors) dict.insert(name, value.to(at::kCPU).contiguous());
-  const std::vector<char> bytes = torch::jit::pickle_save(dict);
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
+using ttt::test::Tensors;
 
 // Sets every field of the model's settings for which the input has "config.<path>".
 class Configure {
@@ -91,7 +73,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   const ttt::train::Accelerator place = ttt::train::open_accelerator(device, ttt::comm::alone(), nullptr);
   at::globalContext().setAllowTF32CuDNN(false);  // torch's default is yes
   at::globalContext().setAllowTF32CuBLAS(false);
-  const Tensors in = read(input);
+  const Tensors in = ttt::test::read(input);
   const auto placed = [&](const char* name) { return in.at(name).contiguous().to(place.device); };
   ttt::model::ModelConfig config;
   ttt::model::ModelConfig::fields(config, Configure(in));
@@ -136,7 +118,7 @@ int run(const char* input, const char* weights, const char* output, const char* 
   }
   out["losses"] = at::stack(losses);
   ttt::model::save_weights(trained, model.parameters());
-  write(output, out);
+  ttt::test::write(output, out);
   return 0;
 }
 

@@ -13,7 +13,7 @@ LISTS = {
     "src/train/schedules/schedule.h": ("  X(step_decay,", '  X(ramp, "up") X(step_decay,'),
     "src/train/optimizers/optimizer.h": ("(X) X(sgd", '(X) X(two_moments, "two tensors of state") X(sgd'),
     "src/train/reducers/reducer.h": ("  X(none,", '  X(halves, "two buckets") X(none,'),
-    "src/models/mask_rcnn/box_losses/kinds.h": ("(X) X(smooth_l1", '(X) X(absolute, "L1") X(smooth_l1'),
+    "src/models/mask_rcnn/box_losses/kinds.h": ("  X(smooth_l1,", '  X(absolute, "L1") X(smooth_l1,'),
     "kernels/CMakeLists.txt": ("set(operations\n", "set(operations\n  scale\n"),
     "benchmarks/train/CMakeLists.txt": ("(ttt_maskrcnn)", "(ttt_maskrcnn)\nttt_train_program(ttt_first_object)"),
 }

@@ -64,7 +64,9 @@ struct RpnConfig {
   double nms_threshold = 0.7;
   double min_size = 1e-3;
   std::string box_loss = "smooth_l1";
+  double box_loss_weight = 1;
   double smooth_l1_beta = 1.0 / 9;
+  double label_smoothing = 0;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("anchor_sizes", s.anchor_sizes, "side of the square anchor of P2 .. P6 [pixel]", between(1, 16384).count(5, 5));
@@ -90,7 +92,10 @@ struct RpnConfig {
     v("min_size", s.min_size, "proposals with a shorter side are dropped [pixel]", between(0, 16384));
     v("box_loss", s.box_loss, "loss of the proposals' boxes" TTT_BOX_LOSSES(TTT_CHOICE_DOC),
         one_of({TTT_BOX_LOSSES(TTT_CHOICE_NAME)}));
+    v("box_loss_weight", s.box_loss_weight, "factor of that loss in the sum", between(0, 1e6));
     v("smooth_l1_beta", s.smooth_l1_beta, "where smooth L1 turns linear", between(0, 1000));
+    v("label_smoothing", s.label_smoothing,
+        "objectness is trained to 1 - half of this, and to half of this (Szegedy et al. 2016)", between(0, 1));
   }
 };
 
@@ -101,8 +106,11 @@ struct RoiConfig {
   std::int64_t box_hidden = 1024;
   std::int64_t mask_channels = 256;
   std::int64_t mask_layers = 4;
+  std::vector<double> box_weights = {10, 10, 5, 5};
   std::string box_loss = "smooth_l1";
+  double box_loss_weight = 1;
   double smooth_l1_beta = 1.0 / 9;
+  double label_smoothing = 0;
   std::string mask_target = "bitmap";
   std::string init = "torchvision";
   double score_threshold = 0.05, nms_threshold = 0.5;
@@ -115,10 +123,16 @@ struct RoiConfig {
     v("box_hidden", s.box_hidden, "width of the box head's two linear layers", between(1, 65536));
     v("mask_channels", s.mask_channels, "channels of the mask head", between(1, 4096));
     v("mask_layers", s.mask_layers, "3x3 convolutions of the mask head", between(0, 64));
+    v("box_weights", s.box_weights,
+        "factors of the regression's dx, dy, dw, dh: twice as large weighs errors of a box twice",
+        between(1e-3, 1e6).count(4, 4));
     v("box_loss", s.box_loss, "loss of the detections' boxes" TTT_BOX_LOSSES(TTT_CHOICE_DOC),
         one_of({TTT_BOX_LOSSES(TTT_CHOICE_NAME)}));
+    v("box_loss_weight", s.box_loss_weight, "factor of that loss in the sum", between(0, 1e6));
     v("smooth_l1_beta", s.smooth_l1_beta, "where smooth L1 of the boxes turns linear: 1 (MLPerf), 1/9 (torchvision)",
         between(0, 1000));
+    v("label_smoothing", s.label_smoothing,
+        "share of the classifier's target that all classes have alike (Szegedy et al. 2016)", between(0, 1));
     v("mask_target", s.mask_target, "28x28 targets from bitmaps (torchvision, soft) or polygons (MLPerf, binary)",
         one_of({"bitmap", "polygon"}));
     v("init", s.init, "initialisation of the heads", one_of({"torchvision", "detectron"}));

@@ -19,8 +19,11 @@ inline const std::vector<std::string> kLossNames = {"objectness", "rpn_box_reg",
 // How many samples the sums below run over; shared over ranks where ModelConfig::loss_mean = global.
 using ShareCount = std::function<at::Tensor(const at::Tensor& count)>;
 
-// All sums; `weight` is 0 or 1 for each row, so that fillers do not count.
-at::Tensor bce_sum(const at::Tensor& logits, const at::Tensor& target, const at::Tensor& weight);
-at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& label);  // label -100: not counted
+// All sums; `weight` is 0 or 1 for each row, so that fillers do not count. Smoothed by s, a target is (1 - s) of itself
+// and s of all classes alike (Szegedy et al. 2016); objectness has two.
+at::Tensor bce_sum(
+    const at::Tensor& logits, const at::Tensor& target, const at::Tensor& weight, double label_smoothing = 0);
+// label -100: not counted
+at::Tensor cross_entropy_sum(const at::Tensor& logits, const at::Tensor& label, double label_smoothing = 0);
 
 }  // namespace ttt::model

@@ -72,6 +72,9 @@ std::string MaskRcnn::layer_group(const std::string& parameter) const {
 result::Json MaskRcnn::describe() const {
   return {{"classes", config_.classes}, {"shapes", config_.shapes}, {"precision", config_.precision},
       {"ops", ops_.name}, {"box_loss", {{"rpn", config_.rpn.box_loss}, {"roi", config_.roi.box_loss}}},
+      {"box_loss_weight", {{"rpn", config_.rpn.box_loss_weight}, {"roi", config_.roi.box_loss_weight}}},
+      {"box_weights", config_.roi.box_weights},
+      {"label_smoothing", {{"rpn", config_.rpn.label_smoothing}, {"roi", config_.roi.label_smoothing}}},
       {"init", {{"backbone", config_.backbone.init}, {"heads", config_.roi.init}}}};
 }
 

@@ -73,7 +73,9 @@ RoiHeads::RoiHeads(ParameterStore& store, const ModelConfig& config, const Detec
 
 kernels::BoxCoderParams RoiHeads::coder() const {
   kernels::BoxCoderParams p;
-  p.wx = p.wy = 10, p.ww = p.wh = 5;
+  const std::vector<double>& w = config_.roi.box_weights;
+  p.wx = static_cast<float>(w[0]), p.wy = static_cast<float>(w[1]);
+  p.ww = static_cast<float>(w[2]), p.wh = static_cast<float>(w[3]);
   p.legacy = config_.legacy_boxes;
   return p;
 }
@@ -133,7 +135,8 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
 
   const at::Tensor label = (batch.gt_label.to(at::kLong).gather(1, s.object) * positive).flatten();  // background 0
   const at::Tensor ignored = label.new_full({}, -100);
-  const at::Tensor classifier = cross_entropy_sum(out.logits, label.where(counted.flatten(), ignored)) / count;
+  const at::Tensor classifier =
+      cross_entropy_sum(out.logits, label.where(counted.flatten(), ignored), config_.roi.label_smoothing) / count;
 
   const at::Tensor gt = batch.gt_box.gather(1, s.object.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
   const at::Tensor on = positive.reshape({-1, 1});
@@ -147,7 +150,7 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
       .weight = positive.flatten().to(at::kFloat),
       .beta = config_.roi.smooth_l1_beta,
       .coder = coder()};
-  return {classifier, box_loss_sum(config_.roi.box_loss, rows) / count};
+  return {classifier, box_loss_sum(config_.roi.box_loss, config_.roi.box_loss_weight, rows) / count};
 }
 
 RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s) const {

@@ -84,7 +84,8 @@ std::array<at::Tensor, 2> Rpn::losses(
   const at::Tensor counted = (row < s.sampled.total.unsqueeze(1)).to(at::kFloat);
   const at::Tensor count = share(s.sampled.total.sum().to(at::kFloat)).clamp_min(1);
   const at::Tensor index = s.sampled.index.to(at::kLong);
-  const at::Tensor objectness = bce_sum(out.logits.gather(1, index), positive, counted) / count;
+  const at::Tensor objectness =
+      bce_sum(out.logits.gather(1, index), positive, counted, config_.rpn.label_smoothing) / count;
 
   // Only the first positives can have a box loss: a fixed number of rows.
   const std::int64_t cap = static_cast<std::int64_t>(static_cast<double>(size) * config_.rpn.sample_positive);
@@ -101,7 +102,7 @@ std::array<at::Tensor, 2> Rpn::losses(
       .weight = on.flatten(),
       .beta = config_.rpn.smooth_l1_beta,
       .coder = coder()};
-  return {objectness, box_loss_sum(config_.rpn.box_loss, rows) / count};
+  return {objectness, box_loss_sum(config_.rpn.box_loss, config_.rpn.box_loss_weight, rows) / count};
 }
 
 kernels::BoxCoderParams Rpn::coder() const {

@@ -21,8 +21,8 @@ struct BoxRows {
   kernels::BoxCoderParams coder;  // weights and clamp: a loss of the boxes themselves decodes deltas with them
 };
 
-// The sum over rows, a scalar with gradient.
-at::Tensor box_loss_sum(const std::string& kind, const BoxRows& rows);
+// The sum over rows times `weight`, a scalar with gradient.
+at::Tensor box_loss_sum(const std::string& kind, double weight, const BoxRows& rows);
 
 #define TTT_DECLARE(name, doc) at::Tensor name##_sum(const BoxRows& rows);
 TTT_BOX_LOSSES(TTT_DECLARE)
