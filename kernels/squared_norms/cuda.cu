@@ -27,8 +27,11 @@ __global__ void __launch_bounds__(kThreads) sum_pieces(std::int64_t pieces, cons
   SquaredNorms sums{};
   const std::int64_t end = piece[p].begin + piece[p].size;
   for (std::int64_t i = piece[p].begin + threadIdx.x % 32; i < end; i += 32) {
-    const double g = gradient[i], w = after[i], d = w - before[i];
-    sums.gradient += g * g, sums.weight += w * w, sums.change += d * d;
+    const double g = gradient[i];
+    sums.gradient += g * g;
+    if (!after) continue;
+    const double w = after[i], d = w - before[i];
+    sums.weight += w * w, sums.change += d * d;
   }
   write_sums(sums, partial + p);
 }

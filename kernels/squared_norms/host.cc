@@ -41,9 +41,11 @@ void squared_norms(
     double gradients[kLanes] = {}, weights[kLanes] = {}, changes[kLanes] = {};
     for (std::int64_t p = g.group_begin[group]; p < g.group_begin[group + 1]; ++p) {
       const NormPiece& piece = g.piece[p];
-      const float *grad = gradient + piece.begin, *old = before + piece.begin, *now = after + piece.begin;
+      const float* grad = gradient + piece.begin;
       const auto lane = static_cast<std::size_t>((p - g.group_begin[group]) % kLanes);
       gradients[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(grad[i]); });
+      if (!after) continue;
+      const float *old = before + piece.begin, *now = after + piece.begin;
       weights[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]); });
       changes[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]) - old[i]; });
     }

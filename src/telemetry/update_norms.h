@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "models/ops/parameter_kernels.h"
+#include "models/ops/norm_tables.h"
 #include "models/parameters.h"
 #include "telemetry/layer_groups.h"
 
@@ -21,11 +21,8 @@ class UpdateNorms {
 
  private:
   model::ParameterStore& store_;
-  model::ParameterKernels kernels_;
-  std::int64_t groups_ = 0, pieces_ = 0;
-  at::Tensor piece_, group_begin_;  // uint8, NormGroups' arrays
-  at::Tensor before_;               // [T]
-  at::Tensor partial_, sums_;       // [pieces, 3], [groups, 3] float64: SquaredNorms
+  model::NormTables tables_;
+  at::Tensor before_;  // [T]
 };
 
 }  // namespace ttt::train

@@ -22,6 +22,7 @@ struct OptimizerConfig {
   double weight_decay = 1e-4;
   double bias_lr_factor = 1.0;
   bool decay_bias = true;
+  double clip_norm = 0;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("kind", s.kind, "how gradients change weights" TTT_OPTIMIZERS(TTT_CHOICE_DOC),
@@ -31,6 +32,9 @@ struct OptimizerConfig {
     v("bias_lr_factor", s.bias_lr_factor, "learning rate of biases relative to weights: 2 in MLPerf's reference",
         between(0, 1000));
     v("decay_bias", s.decay_bias, "biases are decayed too (torchvision); false in MLPerf's reference");
+    v("clip_norm", s.clip_norm,
+        "norm of all gradients, averaged over ranks, to which a larger one is scaled down; 0: none is",
+        between(0, 1e30));
   }
 };
 

@@ -36,7 +36,7 @@ std::vector<Range> ranges_of(const model::ParameterStore& store) {
 FusedSgd::FusedSgd(
     model::ParameterStore& store, const OptimizerConfig& config, model::ParameterKernels kernels, LossScaler* scaler)
     : store_(store), config_(config), kernels_(model::or_host(std::move(kernels))), scaler_(scaler),
-      momentum_(at::zeros_like(store.flat_values())) {
+      scale_(config, store, kernels_, scaler), momentum_(at::zeros_like(store.flat_values())) {
   const float* gradients = store.flat_gradients().const_data_ptr<float>();
   float *momentum = momentum_.data_ptr<float>(), *values = store.flat_values().data_ptr<float>();
   std::vector<kernels::SgdTensor> pieces;
@@ -62,21 +62,21 @@ void FusedSgd::step(const Rates& rates) {
   RECORD_FUNCTION("ttt::sgd", std::vector<c10::IValue>({store_.flat_gradients(), momentum_, momentum_,
                                   store_.flat_values(), store_.flat_values()}));
   const auto* tensors = static_cast<const kernels::SgdTensor*>(tensors_.const_data_ptr());
-  const float* numbers = rates.tensor.const_data_ptr<float>();
-  if (!scaler_) {
-    kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_,
-        {.lr = numbers, .grad_scale = numbers + 1, .skip = nullptr});
-    return;
+  const at::Tensor scale = scale_.of(rates);
+  kernels::SgdControl control{
+      .lr = rates.tensor.const_data_ptr<float>(), .grad_scale = scale.const_data_ptr<float>(), .skip = nullptr};
+  if (scaler_) {
+    const at::Tensor found = scaler_->clear_found();
+    kernels_.find_nonfinite(tensors, count_, largest_, found.mutable_data_ptr<std::int32_t>());
+    control.skip = found.const_data_ptr<std::int32_t>();
   }
-  const at::Tensor found = scaler_->clear_found(), scale = rates.tensor.select(0, 1) / scaler_->scale();
-  kernels_.find_nonfinite(tensors, count_, largest_, found.mutable_data_ptr<std::int32_t>());
-  kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_,
-      {.lr = numbers, .grad_scale = scale.const_data_ptr<float>(), .skip = found.const_data_ptr<std::int32_t>()});
-  scaler_->update();
+  kernels_.sgd(static_cast<float>(config_.momentum), tensors, count_, largest_, control);
+  if (scaler_) scaler_->update();
 }
 
 result::Json FusedSgd::describe() const {
-  return {{"kind", "fused_sgd"}, {"parameters", store_.trainable_count()}, {"groups", groups_}};
+  return {{"kind", "fused_sgd"}, {"parameters", store_.trainable_count()}, {"groups", groups_},
+      {"clip_norm", config_.clip_norm}};
 }
 
 std::unique_ptr<Optimizer> make_sgd(const OptimizerConfig& config, const OptimizerInputs& in) {

@@ -1,7 +1,7 @@
 // Stochastic gradient descent with momentum.
 #pragma once
 
-#include "train/optimizers/optimizer.h"
+#include "train/optimizers/gradient_scale.h"
 
 namespace ttt::train {
 
@@ -21,6 +21,7 @@ class FusedSgd final : public Optimizer {
   OptimizerConfig config_;
   model::ParameterKernels kernels_;
   LossScaler* scaler_;
+  GradientScale scale_;
   at::Tensor momentum_;
   std::int64_t groups_ = 0;               // runs of consecutive parameters of one group
   std::int64_t count_ = 0, largest_ = 0;  // of the tensors below
