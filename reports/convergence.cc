@@ -100,7 +100,7 @@ Row exchange_row(const result::RunRecord& record, const ConvergenceRow& row, con
   Row cells = {variant};
   const auto e = result::exchange(row, variant);
   if (!e) {
-    cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-", "too few trainings, or accuracy that does not rise"});
+    cells.insert(cells.end(), {"-", "-", "-", "-", "-", "-", result::no_exchange_text(row, variant)});
     return cells;
   }
   std::vector<std::string> accuracies;
@@ -127,7 +127,7 @@ std::vector<std::string> variants_of(const ConvergenceRow& row) {
 // "bf16: step -7.0 % (...), steps to equal accuracy +4.2 % (...), time to target -3.1 % (...), 12 pairs"
 std::string exchange_text(const result::RunRecord& record, const ConvergenceRow& row, const std::string& variant) {
   const auto e = result::exchange(row, variant);
-  if (!e) return variant + ": too few trainings, or accuracy that does not rise";
+  if (!e) return variant + ": " + result::no_exchange_text(row, variant);
   const auto time = step_time(record, row, variant);
   return variant + " against " + row.baseline + ": " + (time ? "step " + change_text(*time) + ", " : "") +
          "steps to equal accuracy " + change_text(e->steps) +
@@ -149,13 +149,23 @@ Table factor_table(const ConvergenceRow& row) {
   return t;
 }
 
+// "Trainings of 4 epochs each", or "Trainings of 0.6, 0.8, 1 epochs, evaluated at their ends"
+std::string lengths_text(const ConvergenceRow& row) {
+  if (!row.ends.empty()) {
+    std::vector<std::string> ends;
+    for (const double epochs : row.ends) ends.push_back(fixed("%.3g", epochs));
+    return "Trainings of " + result::joined(ends) + " epochs, evaluated at their ends";
+  }
+  const double epochs = row.trainings.empty() ? 0 : row.trainings[0].epochs;
+  return "Trainings of " + fixed("%.3g", epochs) + (epochs == 1 ? " epoch" : " epochs") + " each";
+}
+
 void add_exchange(const result::RunRecord& record, const ConvergenceRow& row, Document& d) {
   d.push_back(Heading{row.ablation + ": " + row.question});
-  const double epochs = row.trainings.empty() ? 0 : row.trainings[0].epochs;
-  d.push_back(Paragraph{
-      "Expected: " + row.expectation + " Trainings of " + fixed("%.3g", epochs) + (epochs == 1 ? " epoch" : " epochs") +
-      " each, whatever they reach, from the same seeds" + (row.side_by_side ? ", one on each rank" : "") +
-      (row.averaged ? ", by averages of the weights" : "") + ". Target: " + result::metrics_text(row.target, 3) + "."});
+  d.push_back(Paragraph{"Expected: " + row.expectation + " " + lengths_text(row) +
+                        ", whatever they reach, from the same seeds" + (row.side_by_side ? ", one on each rank" : "") +
+                        (row.averaged ? ", by averages of the weights" : "") +
+                        ". Target: " + result::metrics_text(row.target, 3) + "."});
   if (!row.problem.empty()) d.push_back(Paragraph{"Ended early: " + row.problem});
   Table t{.header = {"variant", "pairs", "change of accuracy", "steps to equal accuracy", "step time",
               "time to equal accuracy", "would be found", "finding"},

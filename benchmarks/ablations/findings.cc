@@ -82,7 +82,8 @@ std::string trainings_text(const result::ConvergenceRow& row) {
       parts.push_back(fixed("%s: %.2f to %.2f epochs (%zu seeds)", variant.c_str(), *least, *most, all.size()));
     } else if (variant != row.baseline) {
       const auto e = result::exchange(row, variant);
-      parts.push_back(variant + (e ? ": steps to equal accuracy " + interval_text(e->steps) : ": too few trainings"));
+      parts.push_back(variant + (e ? ": steps to equal accuracy " + interval_text(e->steps)
+                                   : ": " + result::no_exchange_text(row, variant)));
     }
   }
   if (parts.empty()) return result::counted(row.trainings.size(), "training") + " of one variant";

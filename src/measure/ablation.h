@@ -67,7 +67,12 @@ struct Convergence {
   // Share of the epochs after which trainings are evaluated. Nearer to the end there are fewer evaluations to average
   // over; further from it, progress bends more.
   double evaluated_from = 0.6;
+  // Not empty: shares of the recipe's epochs. Each training becomes one for each, which ends there and is evaluated at
+  // its end alone, by its newest weights. For what depends on where a training ends: a schedule's last steps are worth
+  // more than those before, and averages of the weights would do what a low rate does.
+  std::vector<double> ends = {};
 };
+inline const std::vector<double> kSeveralEnds = {0.6, 0.8, 1};  // as far from each other as evaluations without ends
 
 struct Ablation {
   std::string name, question;

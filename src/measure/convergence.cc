@@ -25,28 +25,27 @@ struct Job {
 };
 struct Made {
   Training training;
-  std::string problem;  // a loss that is not finite
   bool interrupted = false;
 
   template <class Self, class Visitor> static void fields(Self& m, Visitor&& v) {
-    v("training", m.training, ""), v("problem", m.problem, ""), v("interrupted", m.interrupted, "");
+    v("training", m.training, ""), v("interrupted", m.interrupted, "");
   }
 };
 
 // No evaluation stops it: each of its targets is the greatest value that there is.
-void train_to_the_end(train::Recipe& r, double evaluated_from) {
+void train_to_the_end(train::Recipe& r, const Convergence& how) {
   result::FieldTable table;
   r.train.targets.list(table, "");
   for (result::Field& field : table.fields) field.value = 1.0;
   std::size_t next = 0;
   r.train.targets.store(table.fields, next);
   r.train.eval_near_every_epochs = 0;
-  r.train.eval_from_epochs = evaluated_from * static_cast<double>(r.train.epochs);
+  r.train.eval_from_epochs = (how.ends.empty() ? how.evaluated_from : 1) * r.train.epochs;
   r.train.max_steps = 0;
   r.train.save_weights.clear();
 }
 
-Training train_once(const train::Recipe& recipe, const Variant& variant, const result::ConvergenceRow& row,
+Training train_to(const train::Recipe& recipe, const Variant& variant, const result::ConvergenceRow& row,
     const comm::Team& team, const harness::RunContext& context) {
   Components components = components_of(recipe);
   if (variant.components) variant.components(components);
@@ -87,7 +86,28 @@ Training train_once(const train::Recipe& recipe, const Variant& variant, const r
   return t;
 }
 
+// One training, or one to each of the ends, whose evaluations then are those of one. The variant's change is made when
+// its length is known.
+Training train_once(const train::Recipe& base, const Variant& variant, const result::ConvergenceRow& row,
+    const comm::Team& team, const harness::RunContext& context) {
+  std::optional<Training> all;
+  for (const double epochs : row.ends.empty() ? std::vector<double>{base.train.epochs} : row.ends) {
+    train::Recipe recipe = base;
+    recipe.train.epochs = epochs;
+    if (!row.ends.empty()) recipe.train.eval_from_epochs = epochs;
+    if (variant.change) variant.change(recipe);
+    Training t = train_to(recipe, variant, row, team, context);
+    if (all) {
+      t.seconds += all->seconds;
+      t.accuracy.insert(t.accuracy.begin(), all->accuracy.begin(), all->accuracy.end());
+    }
+    all = std::move(t);
+  }
+  return *all;
+}
+
 std::string training_text(const Ablation& a, const Training& t, const result::Metrics& target) {
+  if (!t.problem.empty()) return a.name + ": " + t.variant + ", seed " + std::to_string(t.seed) + ": " + t.problem;
   return result::fixed("%s: %s, seed %lld: progress %.3f after %.2f epochs, %.1f s (%s)", a.name.c_str(),
       t.variant.c_str(), static_cast<long long>(t.seed), result::progress(t, target), t.epochs, t.seconds,
       result::metrics_text(t.metrics, 3).c_str());
@@ -116,7 +136,7 @@ class Trainings {
     if (!row_.side_by_side) {
       for (const Job& job : jobs) {
         all.push_back(one(job, world_.team()));
-        if (all.back().interrupted || !all.back().problem.empty()) break;
+        if (all.back().interrupted) break;
       }
       return all;
     }
@@ -126,7 +146,7 @@ class Trainings {
           gathered(own < jobs.size() ? result::dump(result::json_of(one(jobs[own], by_itself())), -1) : "");
       for (const std::string& text : texts)
         if (!text.empty()) all.push_back(result::record_from_json<Made>(result::parse(text, "training"), ""));
-      if (std::any_of(all.begin(), all.end(), [](const Made& m) { return m.interrupted || !m.problem.empty(); })) break;
+      if (std::any_of(all.begin(), all.end(), [](const Made& m) { return m.interrupted; })) break;
     }
     return all;
   }
@@ -135,12 +155,13 @@ class Trainings {
   Made one(const Job& job, const comm::Team& team) const {
     train::Recipe recipe = base_;
     recipe.seed = job.seed;
-    if (job.variant->change) job.variant->change(recipe);
     try {
       return {.training = train_once(recipe, *job.variant, row_, team, context_)};
     } catch (const Interrupted&) {  // whose remedy is a checkpoint, which a comparison has not
       return {.interrupted = true};
-    } catch (const Incorrect& e) { return {.problem = e.what()}; }
+    } catch (const Incorrect& e) {
+      return {.training = {.variant = job.variant->name, .seed = job.seed, .problem = e.what()}};
+    }
   }
 
   // With its share of the node's cores and devices.
@@ -186,7 +207,8 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
   if (ablation.convergence.change) ablation.convergence.change(base);
   resolve_batch(base.train, world.team());
   const result::Metrics target = base.workload->target(base.train.targets);
-  train_to_the_end(base, ablation.convergence.evaluated_from);
+  const std::vector<double>& ends = ablation.convergence.ends;
+  train_to_the_end(base, ablation.convergence);
   row = {.ablation = ablation.name,
       .question = ablation.question,
       .expectation = ablation.expectation,
@@ -194,8 +216,9 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
       .target = target,
       .fixed_steps = true,
       .side_by_side = limits.side_by_side && world.size() > 1,
-      .averaged = limits.averaged,
+      .averaged = limits.averaged && ends.empty(),
       .eval_every_epochs = base.train.eval_every_epochs};
+  for (const double share : ends) row.ends.push_back(share * base.train.epochs);
   const auto is_combination = [](const Variant& v) { return !v.factors.empty(); };
   if (std::any_of(ablation.variants.begin(), ablation.variants.end(), is_combination))
     for (const Variant& v : ablation.variants) row.combinations.push_back({v.name, v.factors});
@@ -205,7 +228,9 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
     const std::int64_t next = std::min(limits.seeds, done + trainings.seeds_of_wave());
     for (Made& made : trainings.make(recipe.seed + done, recipe.seed + next)) {
       if (made.interrupted) throw Interrupted(kInterruptedSentence);
-      if (!made.problem.empty()) throw Incorrect(made.problem);
+      // Without the baseline there is nothing to compare with. A variant that diverges is a finding.
+      if (!made.training.problem.empty() && made.training.variant == row.baseline)
+        throw Incorrect(made.training.problem);
       say(training_text(ablation, made.training, target));
       row.trainings.push_back(std::move(made.training));
     }

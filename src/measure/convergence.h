@@ -17,7 +17,8 @@ struct TrainingLimits {
 };
 
 // From the recipe's seed on. Every training of a seed has the same data order and initial weights. All last the
-// recipe's train.epochs, whatever they reach, and are evaluated in the last part of them (Convergence::evaluated_from).
+// recipe's train.epochs, whatever they reach, and are evaluated in the last part of them (Convergence::evaluated_from),
+// or are several that end at different epochs (Convergence::ends).
 // Each on all ranks, or each on one rank with the whole global batch. Collective. Throws Interrupted after a signal:
 // what was trained until then is in `row`.
 void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, const TrainingLimits& limits,

@@ -253,6 +253,7 @@ std::vector<Ablation> trainings(const std::vector<Ablation>& ablations, const st
     all.expectation += (all.expectation.empty() ? "" : " ") + a.expectation;
     all.convergence.seeds = std::max(all.convergence.seeds, a.convergence.seeds);
     if (a.convergence.change) changes.push_back(a.convergence.change);
+    if (!a.convergence.ends.empty()) all.convergence.ends = a.convergence.ends;
   }
   all.convergence.change = [changes](train::Recipe& r) {
     for (const auto& change : changes) change(r);

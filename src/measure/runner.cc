@@ -148,7 +148,8 @@ void relax(std::vector<Pairing>& pairings, const Capabilities& here) {
 }
 
 std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe) {
-  std::int64_t trainings = 0, epochs = 0;
+  std::int64_t trainings = 0;
+  double epochs = 0;
   std::size_t measured = 0;
   double limits_s = 0;
   for (const Pairing& p : plan.pairings)
@@ -158,7 +159,10 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
                    (recipe.ablate.seeds > 0 ? recipe.ablate.seeds : a.convergence.seeds);
     train::Recipe one = recipe;
     if (a.convergence.change) a.convergence.change(one);
-    trainings += n, epochs += n * one.train.epochs;
+    const std::vector<double>& ends = a.convergence.ends;
+    const double lengths = ends.empty() ? 1 : sum(ends);
+    trainings += n * std::max<std::int64_t>(1, std::ssize(ends));
+    epochs += static_cast<double>(n) * lengths * one.train.epochs;
   }
   std::vector<std::string> parts;
   if (measured > 0)
@@ -170,7 +174,7 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
     parts.push_back(measured > 0 ? std::to_string(refused) + " cannot run here" : "no comparison can run here");
   if (trainings > 0)
     parts.push_back((measured > 0 ? "before, and not in these minutes, " : "") + counted(trainings, "training") +
-                    " of " + counted(epochs, "epoch") + " in all");
+                    fixed(" of %g epochs in all", epochs));
   return result::joined(parts, "; ");
 }
 

@@ -236,7 +236,7 @@ void check_names(const MlperfConfig& m) {
 std::unique_ptr<Schedule> schedule_of(const RunFacts& f) {
   return make_schedule(f.train.schedule, {.global_batch = f.train.global_batch,
                                              .steps_per_epoch = f.steps_per_epoch,
-                                             .total_steps = f.train.epochs * f.steps_per_epoch});
+                                             .total_steps = planned_steps(f.train, f.steps_per_epoch)});
 }
 
 std::vector<std::int64_t> decay_steps_of(const RunFacts& f) {

@@ -197,6 +197,7 @@ struct Training {
   Metrics metrics;                      // of that evaluation, those of the target
   std::vector<AccuracyPoint> accuracy;  // of a fixed number of steps: at every evaluation, the same of all trainings
   std::optional<Metrics> fresh;         // of the last weights on images of this seed alone
+  std::string problem;                  // a loss that was not finite: then there is no accuracy
 
   template <class Self, class Visitor> static void fields(Self& t, Visitor&& v) {
     v("variant", t.variant, ""), v("seed", t.seed, ""), v("reached", t.reached, "the target");
@@ -205,6 +206,7 @@ struct Training {
     v.later("metrics", t.metrics, "of that evaluation, those of the target");
     v.optional("accuracy", t.accuracy, "at every evaluation of a fixed number of steps");
     v.optional("fresh", t.fresh, "of the last weights on images that were generated for this seed alone");
+    v.optional("problem", t.problem, "a loss that was not finite, which ended it");
     declare_earlier(t.metrics, v, "metrics", "box_ap", "mask_ap");
   }
 };
@@ -230,6 +232,7 @@ struct ConvergenceRow {
   // Of the final interval; above 0.95 where its precision was looked at before, as PairedSamples::confidence.
   double confidence = 0.95;
   double eval_every_epochs = 0;
+  std::vector<double> ends;  // epochs of the trainings that an entry is of, each evaluated at its end; or empty
   std::vector<Combination> combinations;  // of a factorial design, every one of its factors
   std::vector<Training> trainings;
   std::string problem;  // that ended them early; empty: none
@@ -243,6 +246,7 @@ struct ConvergenceRow {
     v.optional("side_by_side", r.side_by_side, "a training on each rank; absent: each on all ranks");
     v.optional("averaged", r.averaged, "averages of the weights were evaluated; absent: the newest weights");
     v.later("confidence", r.confidence, "of the final interval", above(0, 1));
+    v.optional("ends", r.ends, "each of trainings[] is one for each of these epochs, evaluated at its end");
     v.optional("combinations", r.combinations, "of a factorial design, every one of its factors");
     v("trainings", r.trainings, "");
     v("problem", r.problem, "that ended them early; empty: none");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace ttt::result {
 namespace {
@@ -75,6 +76,14 @@ const Training* training_of(const ConvergenceRow& row, const std::string& varian
   return at == row.trainings.end() ? nullptr : &*at;
 }
 
+// Trainings of the variant: those that diverged, and all.
+std::pair<std::size_t, std::size_t> diverged(const ConvergenceRow& row, const std::string& variant) {
+  std::pair<std::size_t, std::size_t> n{0, 0};
+  for (const Training& t : row.trainings)
+    if (t.variant == variant) n.first += !t.problem.empty(), ++n.second;
+  return n;
+}
+
 // A combination counts + or -: of a main effect + where the factor is on; of an interaction + where both or none are.
 FactorEffect effect_of(const ConvergenceRow& row, const std::vector<std::string>& factors) {
   FactorEffect out{.factors = factors};
@@ -114,17 +123,20 @@ double progress(const Training& t, const Metrics& target) {
 }
 
 std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& variant) {
+  if (diverged(row, variant).first > 0) return std::nullopt;
   std::vector<const Training*> both;
   std::vector<double> differences;
-  std::map<std::string, std::vector<double>> by_metric;
+  std::map<std::string, std::vector<double>> by_metric, of_baseline;
   for (const Training& a : row.trainings) {
     if (a.variant != row.baseline || a.accuracy.empty()) continue;
     const Training* b = training_of(row, variant, a.seed);
     if (!b) continue;
     both.insert(both.end(), {&a, b});
     differences.push_back(progress(*b, row.target) - progress(a, row.target));
-    for (const Metric& bound : row.target)
+    for (const Metric& bound : row.target) {
       by_metric[bound.name].push_back(mean_of(*b, bound.name) - mean_of(a, bound.name));
+      of_baseline[bound.name].push_back(mean_of(a, bound.name));
+    }
   }
   const auto steps = exchanged(differences, both, row);
   if (!steps) return std::nullopt;
@@ -133,6 +145,7 @@ std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& v
       .slope = steps->slope,
       .steps = steps->change};
   for (const auto& [name, values] : by_metric) e.metrics[name] = around(mean_estimate(values), steps->t);
+  for (const auto& [name, values] : of_baseline) e.baseline[name] = mean_estimate(values).value;
   const double error = steps->difference.error / steps->slope;  // of the mean, in log(steps)
   e.deviation = error * std::sqrt(static_cast<double>(differences.size()));
   const double nine_of_ten = student_t_quantile(0.9, static_cast<int>(differences.size()) - 1);
@@ -140,10 +153,18 @@ std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& v
   return e;
 }
 
+std::string no_exchange_text(const ConvergenceRow& row, const std::string& variant) {
+  const auto [lost, all] = diverged(row, variant);
+  if (lost > 0) return "diverged in " + std::to_string(lost) + " of " + std::to_string(all);
+  return "too few trainings, or accuracy that does not rise";
+}
+
 std::vector<FactorEffect> factor_effects(const ConvergenceRow& row) {
   std::vector<std::string> names;
-  for (const Combination& c : row.combinations)
+  for (const Combination& c : row.combinations) {
+    if (diverged(row, c.variant).first > 0) return {};
     if (c.factors.size() == 1) names.push_back(c.factors[0]);
+  }
   std::vector<FactorEffect> out;
   for (const std::string& f : names) out.push_back(effect_of(row, {f}));
   for (std::size_t f = 0; f < names.size(); ++f)

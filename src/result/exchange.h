@@ -20,6 +20,7 @@ namespace ttt::result {
 struct Exchange {
   std::size_t pairs = 0;
   std::map<std::string, Interval> metrics;  // by name: differences of the mean over evaluations, by Student's t
+  std::map<std::string, double> baseline;   // by name: the baseline's means that they are differences from
   Interval progress;                        // the same of the progress, d
   double slope = 0;                         // b: of the progress, per unit of log(steps)
   Interval steps;                           // relative change of the steps to equal accuracy, variant / baseline - 1
@@ -31,9 +32,13 @@ inline constexpr std::size_t kFewestPairs = 3;  // for an interval: two degrees 
 // The progress of a training, see above; throws std::invalid_argument without evaluations.
 double progress(const Training& training, const Metrics& target);
 
-// Of a row of fixed steps. Nothing for fewer than kFewestPairs seeds that both sides have, where a training has fewer
-// than three evaluations, or where the slope is not shown to be positive.
+// Of a row of fixed steps. Nothing for fewer than kFewestPairs seeds that both sides have, or where a training has
+// fewer than three evaluations. Nothing where one of the variant diverged, or where the slope is not shown to be
+// positive.
 std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& variant);
+
+// Why there is none: "diverged in 1 of 6", or that trainings are too few or do not rise.
+std::string no_exchange_text(const ConvergenceRow& row, const std::string& variant);
 
 // Of a factorial design, over the seeds that have every combination (Box, Hunter and Hunter 2005, chapter 5). A
 // factor's main effect is the mean change over the combinations of the others. The interaction of two is the change of
@@ -43,8 +48,8 @@ struct FactorEffect {
   std::size_t seeds = 0;
   Interval steps;  // as of Exchange
 };
-// Main effects, then interactions, in the order of the factors. Empty where the row has no combinations, and as for
-// exchange().
+// Main effects, then interactions, in the order of the factors. Empty where the row has no combinations, where one of
+// them diverged, and as for exchange().
 std::vector<FactorEffect> factor_effects(const ConvergenceRow& row);
 
 }  // namespace ttt::result

@@ -58,7 +58,7 @@ Components components_of(const train::Recipe& recipe) {
             const std::int64_t epoch = run.order->steps_per_epoch();
             return train::make_schedule(t.schedule, {.global_batch = run.recipe.train.global_batch,
                                                         .steps_per_epoch = epoch,
-                                                        .total_steps = t.epochs * epoch});
+                                                        .total_steps = train::planned_steps(t, epoch)});
           }},
       .evaluator = {"evaluator", make_evaluator}};
 }

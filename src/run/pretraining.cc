@@ -54,8 +54,8 @@ std::string pretrained_backbone(const train::Recipe& recipe, const harness::RunC
   const std::string file = data::cache_folder() + "/backbone-v1-" + key + ".h5";
   make_once(file, [&](const std::filesystem::path& temporary) {
     if (!context.options.quiet)
-      std::fprintf(stderr, "Training the backbone of recipe %s once, for %lld epochs. It is kept in %s.\n",
-          recipe.train.pretraining.c_str(), static_cast<long long>(own.train.epochs), file.c_str());
+      std::fprintf(stderr, "Training the backbone of recipe %s once, for %g epochs. It is kept in %s.\n",
+          recipe.train.pretraining.c_str(), own.train.epochs, file.c_str());
     train_once(own, temporary.string(), context);
   });
   return file;

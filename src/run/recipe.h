@@ -36,7 +36,7 @@ struct TrainSettings : TrainConfig {
         "images of a step over all ranks, a multiple of the number of ranks; 0: images_per_rank on each",
         between(0, 1e6));
     v("images_per_rank", s.images_per_rank, "images of a step on each rank, where global_batch is 0", between(1, 4096));
-    v("epochs", s.epochs, "passes over the training images at most", between(1, 1e6));
+    v("epochs", s.epochs, "passes over the training images at most; a fraction ends within a pass", between(1e-3, 1e6));
     v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit",
         between(0, 1e9));
     v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", between(1e-3, 1e6));

@@ -1,6 +1,8 @@
 // Settings of the training itself: batch, length, target, update, and how a step runs.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 
@@ -16,7 +18,7 @@ namespace ttt::train {
 struct TrainConfig {
   std::int64_t global_batch = 0;
   std::int64_t images_per_rank = 2;
-  std::int64_t epochs = 26;
+  double epochs = 26;
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
   double eval_near_every_epochs = 0, eval_near = 0.7;
@@ -32,5 +34,14 @@ struct TrainConfig {
   ScheduleConfig schedule;
   OptimizerConfig optimizer;
 };
+
+// Steps of so many passes over the training images, to the nearest; `steps_per_epoch` > 0.
+inline std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
+  return std::llround(epochs * static_cast<double>(steps_per_epoch));
+}
+// Steps of a whole training: at least one.
+inline std::int64_t planned_steps(const TrainConfig& c, std::int64_t steps_per_epoch) {
+  return std::max<std::int64_t>(1, steps_of(c.epochs, steps_per_epoch));
+}
 
 }  // namespace ttt::train

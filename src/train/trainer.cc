@@ -29,7 +29,7 @@ Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_
       steps_per_epoch_(steps_per_epoch) {
   observer_.recorder.update([&](result::RunRecord& r) { r.steps.name_losses(parts_.model->loss_names()); });
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
-  total_steps_ = config.epochs * steps_per_epoch;
+  total_steps_ = planned_steps(config, steps_per_epoch);
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
   evaluations_ = EvaluationPlan::of(config, steps_per_epoch);
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;

@@ -98,10 +98,11 @@ def everything(ablate, folder, data):
     way."""
     done_before = {
         "reducer", "optimizer", "zero_grad", "bias_removal", "channels_last", "checkpointing", "record_checksums",
-        "null", "planted", "initialisation", "skipped_updates", "learning_rate", "repeats"
+        "null", "planted", "skipped_updates", "repeats"
     }
-    names = sorted(
-        set(names_of_files(os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations")) - done_before)
+    folder_of_all = os.path.dirname(os.path.abspath(__file__)) + "/../../benchmarks/ablations"
+    trained = {os.path.basename(f)[:-3] for f in glob.glob(folder_of_all + "/convergence/*.cc")}  # by converge()
+    names = sorted(set(names_of_files(folder_of_all)) - done_before - trained)
     # their blocks are the longest of all, and their variants many: one of each
     alone = ["workers=4 workers prefetch 2", "sync_free=dynamic_mask_branch"]
     asked = [n for n in names if n not in ("workers", "sync_free")] + alone
@@ -212,7 +213,38 @@ def converge(ablate, report, folder, data):
         assert sorted(t["fresh"]) == sorted(t["accuracy"][-1]["metrics"]), t
     done, _, _ = measure(ablate, folder, 1, "initialisation", "learning_rate", "--design", "ladder")
     assert done.returncode == 2 and "--design factorial" in done.stderr, done.stderr
+    ends(ablate, report, folder, data, [*small, "ablate.limit_s=0.1"])
     ok("convergence")
+
+
+def ends(ablate, report, folder, data, small):
+    """A schedule's trainings end at several epochs, each evaluated there alone. The last of them is the training that
+    the same recipe makes without ends."""
+    done, result, out = measure(ablate, folder, 2, "schedule=cosine", "--data", data, settings=small)
+    assert done.returncode == 0, done.stderr
+    assert ", 18 trainings of 28.8 epochs in all" in done.stdout, done
+    (row,) = result["convergence"]
+    assert row["ends"] == [1.2, 1.6, 2] and "averaged" not in row, row
+    steps = [round(e * 16) / 16 for e in row["ends"]]  # 16 steps an epoch
+    for t in row["trainings"]:
+        assert [p["epochs"] for p in t["accuracy"]] == steps and t["epochs"] == 2, t
+    cosine = [t["accuracy"][-1] for t in row["trainings"] if t["variant"] == "cosine"]
+    shown = sh(report, "ablations", out, "--details", "--width", "250").stdout
+    assert "Trainings of 1.2, 1.6, 2 epochs, evaluated at their ends" in shown, shown
+    done, result, _ = measure(ablate, folder, 2, "repeats", "--data", data, settings=[
+        *small, "ablate.averaged_weights=false", "train.schedule.kind=cosine"])
+    assert [t["accuracy"][-1] for t in result["convergence"][0]["trainings"]] == cosine, (result["convergence"], cosine)
+    done, result, _ = measure(ablate, folder, 2, "schedule=cosine", "box_weights", "--design", "factorial", "--data",
+                              data, settings=small)
+    assert done.returncode == 0, done.stderr
+    (row,) = result["convergence"]
+    assert row["ends"] == [1.2, 1.6, 2] and len(row["trainings"]) == 12, row
+    assert [t["accuracy"][-1] for t in row["trainings"] if t["variant"] == "schedule=cosine"] == cosine, row
+    one = [s for s in small if "seeds" not in s] + ["ablate.seeds=1"]
+    done, result, _ = measure(ablate, folder, 2, "box_loss", "--data", data, settings=one)
+    assert done.returncode == 0 and {r["status"] for r in result["comparisons"]} == {"measured"}, (done, result)
+    (row,) = result["convergence"]
+    assert [t["variant"] for t in row["trainings"]] == ["smooth_l1", "giou", "diou", "ciou"], row
 
 
 def names_of_files(folder):

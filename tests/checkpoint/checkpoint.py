@@ -175,7 +175,8 @@ def case_own_parts(place, *_):
     whole, run = (place.run(settings=settings, program="tests/order_probe") for _ in range(2))
     go(whole, NOT_CONVERGED)
     built = whole.result()["built"]
-    assert [built[part]["kind"] for part in ("schedule", "optimizer", "reducer")] == ["cosine", "adam", "halves"], built
+    kinds = [built[part]["kind"] for part in ("schedule", "optimizer", "reducer")]
+    assert kinds == ["triangle", "adam", "halves"], built
     run.settings += [f"train.max_steps={EPOCH + 2}"]
     go(run, 0)
     with h5py.File(f"{run.checkpoints}/step-{EPOCH + 2:08d}.h5") as c:

@@ -73,9 +73,19 @@ TEST(ClosedRules, EachIsBrokenByItself) {
       {"data_order", [](Recipe& r) { r.data.last_batch = "drop"; }},
       {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().backbone.width = 32; }},
       {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().loss_mean = "global"; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().roi.box_loss = "giou"; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().rpn.box_loss = "ciou"; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().roi.box_loss_weight = 10; }},
+      {"model",
+          [](Recipe& r) {
+            r.model.as<model::ModelConfig>().roi.box_weights = {20, 20, 10, 10};
+          }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().roi.label_smoothing = 0.1; }},
+      {"model", [](Recipe& r) { r.model.as<model::ModelConfig>().rpn.label_smoothing = 0.1; }},
       {"initial_weights", [](Recipe& r) { r.train.weights = "trained.h5"; }},
       {"initial_weights", [](Recipe& r) { r.train.weights_backbone = ""; }},
       {"optimizer", [](Recipe& r) { r.train.optimizer.momentum = 0.95; }},
+      {"optimizer", [](Recipe& r) { r.train.optimizer.clip_norm = 1; }},
       {"base_learning_rate", [](Recipe& r) { r.train.schedule.lr = 0.13; }},
       {"base_learning_rate", [](Recipe& r) { r.train.schedule.lr = 0.01; }},  // 0.02 / 2: below a batch of 16 only
       {"base_learning_rate", [](Recipe& r) { r.train.schedule.reference_batch = 96; }},  // 0.16 x 128 / 96

@@ -43,6 +43,9 @@ TEST(Exchange, StretchedCurves_GiveTheirFactor) {
   EXPECT_NEAR(e->steps.estimate, 0.05, 1e-12);
   EXPECT_NEAR(e->slope, kSlope / 0.4, 1e-12);  // of the mask, whose share of its target is the least
   EXPECT_NEAR(e->metrics.at("segm_ap").estimate, -kSlope * std::log(1.05), 1e-12);
+  double mean = 0;  // of the mask's AP in a training of the baseline
+  for (int i = 0; i < 7; ++i) mean += (0.4 + kSlope * std::log((1.25 + 0.125 * i) / 2)) / 7;
+  EXPECT_NEAR(e->baseline.at("segm_ap"), mean, 1e-12);
 }
 
 TEST(Exchange, Intervals_HoldTheTruth) {
@@ -70,6 +73,17 @@ TEST(Exchange, Pairs_AreOfOneSeed) {
   row.trainings.erase(row.trainings.begin());  // a of seed 1
   EXPECT_FALSE(exchange(row, "b"));            // two pairs
   EXPECT_FALSE(exchange(row, "c"));
+}
+
+// Without the one that diverged the variant would look better than it is.
+TEST(Exchange, Divergence_IsTheFinding) {
+  std::mt19937 draw(5);
+  ConvergenceRow row = row_of(6, 0.9, 0, 0, draw);
+  EXPECT_TRUE(exchange(row, "b"));
+  row.trainings[3].accuracy.clear(), row.trainings[3].problem = "A loss of step 7 is not finite.";
+  EXPECT_FALSE(exchange(row, "b"));
+  EXPECT_EQ(no_exchange_text(row, "b"), "diverged in 1 of 6");
+  EXPECT_EQ(no_exchange_text(row, "c"), "too few trainings, or accuracy that does not rise");
 }
 
 TEST(Exchange, NoRise_IsNoRate) {

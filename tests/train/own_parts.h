@@ -11,17 +11,13 @@
 
 namespace ttt::test {
 
-class Cosine final : public train::Schedule {
+class Triangle final : public train::Schedule {
  public:
-  Cosine(double lr, std::int64_t steps) : lr_(lr), steps_(steps) {}
-  double lr(std::int64_t iteration) const override {
-    return lr_ * 0.5 * (1 + std::cos(3.14159265358979 * static_cast<double>(iteration) / static_cast<double>(steps_)));
-  }
-  result::Json describe() const override { return {{"kind", "cosine"}}; }
+  Triangle(double lr, std::int64_t steps)
+      : Schedule({.kind = "triangle", .lr = lr, .warmup_steps = 0}, {.total_steps = steps}) {}
 
  private:
-  double lr_;
-  std::int64_t steps_;
+  double decay(std::int64_t iteration) const override { return 1 - std::abs(2 * progress(iteration) - 1); }
 };
 
 // Adam (Kingma and Ba 2015).
@@ -69,7 +65,7 @@ class Halves final : public train::Reducer {
 };
 
 inline void use_own_parts(Components& c) {
-  c.schedule.replace("own parts", [](Run&) { return std::make_unique<Cosine>(1e-4, 24); });
+  c.schedule.replace("own parts", [](Run&) { return std::make_unique<Triangle>(1e-4, 24); });
   c.optimizer.replace("own parts", [](Run& run) { return std::make_unique<Adam>(run.parts.model->parameters()); });
   c.reducer.replace("own parts", [](Run& run) {
     return std::make_unique<Halves>(run.parts.model->parameters().flat_gradients(), *run.gradients);

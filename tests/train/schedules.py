@@ -7,7 +7,8 @@ from torch.optim import lr_scheduler
 
 LR, WARMUP, START, STEPS = 0.001, 6, 0.25, 24
 BASE = ["data.short_side=64", "data.long_side=64", "data.generated_images=12", "data.generated_held_out=2",
-        "train.global_batch=1", "train.epochs=2", f"train.max_steps={STEPS}", f"train.schedule.lr={LR}", "train.schedule.reference_batch=0",
+        "train.global_batch=1", "train.epochs=2", f"train.max_steps={STEPS}", f"train.schedule.lr={LR}",
+        "train.schedule.reference_batch=0",
         f"train.schedule.warmup_steps={WARMUP}", f"train.schedule.warmup_start={START}"]
 
 
