@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "reports/groups.h"
 #include "reports/run_names.h"
+#include "result/exchange.h"
 #include "result/result_file.h"
 #include "settings/toml_json.h"
 
@@ -112,6 +113,17 @@ std::optional<Interval> measured(const Check& check, const Comparison& c) {
   return means ? std::optional(exact(100 * ((*means)[1] / (*means)[0] - 1))) : std::nullopt;
 }
 
+// The quantity of a check in one comparison of trainings.
+std::optional<Interval> measured(const Check& check, const result::ConvergenceRow& row) {
+  const auto e = row.fixed_steps ? result::exchange(row, check.variant) : std::nullopt;
+  if (!e) return std::nullopt;
+  if (check.quantity == "steps") return times_hundred(e->steps);
+  const auto change = e->metrics.find(check.quantity);
+  if (change == e->metrics.end()) return std::nullopt;
+  const double scale = 100 / e->baseline.at(check.quantity);
+  return Interval{scale * change->second.estimate, scale * change->second.low, scale * change->second.high};
+}
+
 enum class Where { kClaimed, kOtherDevice, kFewerRanks };
 Where where(const Check& check, const RunRecord& r) {
   if (ranks_of(r) < check.ranks) return Where::kFewerRanks;
@@ -124,29 +136,30 @@ std::string command_text(const RunRecord& r) {
   return words == r.provenance.end() ? "" : result::joined(words->get<std::vector<std::string>>(), " ");
 }
 
-// The newest of each machine and setting.
+// The newest of each machine and setting; of trainings the setting is the recipe.
 std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun>& runs, Where wanted) {
   std::map<std::pair<std::string, std::string>, std::pair<std::string, Evidence>> newest;
   for (const NamedRun& run : runs) {
     const RunRecord& r = run.record;
     if (where(check, r) != wanted) continue;
-    for (const Comparison& c : r.comparisons) {
-      if (c.ablation != check.ablation || c.variant != check.variant || c.status != "measured" ||
-          c.design != "one_off" || (!check.setting.empty() && c.setting != check.setting))
-        continue;
-      const auto value = measured(check, c);
-      if (!value) continue;
+    const auto add = [&](const std::optional<Interval>& value, const std::string& setting) {
+      if (!value || (!check.setting.empty() && setting != check.setting)) return;
       const std::string started = text_at(r.provenance, "started_at", "");
-      auto& [when, found] = newest[{system_text(r), c.setting}];
-      if (found.check && when >= started) continue;
+      auto& [when, found] = newest[{system_text(r), setting}];
+      if (found.check && when >= started) return;
       when = started;
       found = {.check = &check,
           .value = *value,
           .outcome = outcome_of(*value, check),
-          .detail = system_text(r) + (c.setting.empty() ? "" : ", " + c.setting),
+          .detail = system_text(r) + (setting.empty() ? "" : ", " + setting),
           .file = run.name,
           .command = command_text(r)};
-    }
+    };
+    for (const Comparison& c : r.comparisons)
+      if (c.ablation == check.ablation && c.variant == check.variant && c.status == "measured" && c.design == "one_off")
+        add(measured(check, c), c.setting);
+    for (const result::ConvergenceRow& row : r.convergence)
+      if (row.ablation == check.ablation) add(measured(check, row), "recipe " + r.recipe.name);
   }
   std::vector<Evidence> all;
   for (auto& [key, entry] : newest) all.push_back(std::move(entry.second));

@@ -24,7 +24,7 @@ struct Check {
   std::string value;  // an expression of the claim's facts
 
   // Of comparisons `variant` against the ablation's baseline: a change in per cent. "time", "phase NAME" or a counter;
-  // "difference" is the largest relative difference of a result.
+  // "difference" is the largest relative difference of a result. Of trainings: "steps" to equal accuracy, or a metric.
   std::string ablation, variant, setting, quantity;
   std::string device;  // that the claim is about; empty: any
   // Where there is no result of that device, others decide, within their scope. For claims that name no device and that
@@ -41,7 +41,7 @@ struct Check {
     v.optional("ablation", c.ablation, "whose comparisons decide");
     v.optional("variant", c.variant, "of the ablation, against its baseline");
     v.optional("setting", c.setting, "of the comparison; absent: every one");
-    v.optional("quantity", c.quantity, "time, phase NAME, a counter, or difference");
+    v.optional("quantity", c.quantity, "time, phase NAME, a counter, difference; of trainings steps or a metric");
     v.optional("device", c.device, "that the claim is about; absent: any");
     v.optional("elsewhere", c.elsewhere, "other devices decide, too, where there is no result of that one");
     v.optional("ranks", c.ranks, "at least");
