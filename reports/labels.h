@@ -130,7 +130,7 @@ inline constexpr std::string_view kLabels[] = {
     "fresh - held-out",
     "deviation",
     "of the median",
-    "resolution of one",
+    "error of one",
     "first evaluation",
     "crossing",
     "builds",

@@ -104,7 +104,7 @@ void add_epochs(Table& t, const char* name, const Repeats::Epochs& epochs) {
   const double middle = median(epochs.values),
                spread = mean_estimate(epochs.values).error * std::sqrt(static_cast<double>(n));
   t.rows.push_back({name, whole(static_cast<std::int64_t>(n)), number("%.3f", middle), number("%.3f", spread),
-      percent(spread / middle), epochs.resolutions.empty() ? Cell("-") : percent(median(epochs.resolutions))});
+      percent(spread / middle), epochs.errors.empty() ? Cell("-") : percent(median(epochs.errors))});
 }
 
 // What the trials say: every other variant against the recipe.
@@ -118,7 +118,7 @@ std::string trials_text(const ConvergenceRow& row) {
     const auto e = result::exchange(row, v);
     parts.push_back(v + (e ? fixed(" %+.1f %%", 100 * e->steps.estimate) +
                                     fixed(" (%+.1f to %+.1f)", 100 * e->steps.low, 100 * e->steps.high)
-                           : " too few trainings or no rise"));
+                           : " " + result::no_exchange_text(row, v)));
   }
   return result::counted(variants.size(), "trial") + " of " + result::counted(row.trainings.size(), "training") +
          " in all (" + row.ablation + "). Steps to equal accuracy against " + row.baseline + ": " +
@@ -139,7 +139,7 @@ void add_repeated(const Target& target, const std::filesystem::path& folder, Doc
   d.push_back(std::move(t));
   d.push_back(Paragraph{
       std::to_string(r.reached) + " of " + std::to_string(r.trainings) + " repeats have reached the target by then."});
-  Table epochs{.header = {"epochs to target", "n", "median", "deviation", "of the median", "resolution of one"},
+  Table epochs{.header = {"epochs to target", "n", "median", "deviation", "of the median", "error of one"},
       .right = {false, true, true, true, true, true}};
   add_epochs(epochs, "first evaluation", r.rule);
   add_epochs(epochs, "crossing", r.crossing);
@@ -182,9 +182,11 @@ Repeats repeats_of(const ConvergenceRow& row, const Target& target) {
     const auto c = result::crossing(t.accuracy, target.target);
     if (!c) continue;
     r.rule.values.push_back(first->epochs);
-    r.rule.resolutions.push_back((first->epochs - std::prev(first)->epochs) / 2 / first->epochs);
+    r.rule.errors.push_back((first->epochs - std::prev(first)->epochs) / std::sqrt(12.0) / first->epochs);
     r.crossing.values.push_back(c->epochs.estimate);
-    if (c->has_interval) r.crossing.resolutions.push_back((c->epochs.high - c->epochs.low) / 2 / c->epochs.estimate);
+    if (c->has_interval)
+      r.crossing.errors.push_back(
+          (c->epochs.high - c->epochs.low) / 2 / student_t_quantile(0.975, c->evaluations - 2) / c->epochs.estimate);
   }
   if (r.trainings == 0) throw DataError("The repeats of " + quote(target.recipe) + " have no training.");
   for (const Metric& bound : target.target) r.metrics.push_back(metric_of(row, target, bound));

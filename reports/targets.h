@@ -61,10 +61,10 @@ struct Repeats {
   // Epochs to the target, of the trainings that reached it at any time and whose first evaluation did not.
   struct Epochs {
     std::vector<double> values;
-    std::vector<double> resolutions;  // of one training: half the width that its own evaluations leave, over the value
+    std::vector<double> errors;  // standard error of a training's value by its own evaluations, over the value
   };
-  Epochs rule;      // the first evaluation that reached it; between it and the one before, nothing is known
-  Epochs crossing;  // with its 95 % interval; trainings without an interval have no resolution
+  Epochs rule;      // the first evaluation that reached it: anywhere between it and the one before, alike
+  Epochs crossing;  // trainings whose crossing has no interval have no error
 };
 // Throws DataError where the row has several variants, was evaluated by averaged weights, or has no evaluation after
 // `epochs`.

@@ -69,23 +69,24 @@ TEST(Targets, Crossings_AreThoseOfTheCurves) {
     EXPECT_NEAR(r.crossing.values[i], crossing, 1e-9);
     const double rule = std::ceil(4 * crossing - 1e-9) / 4;  // evaluations are a quarter apart
     EXPECT_NEAR(r.rule.values[i], rule, 1e-9);
-    EXPECT_NEAR(r.rule.resolutions[i], 0.125 / rule, 1e-9);
+    EXPECT_NEAR(r.rule.errors[i], 0.25 / std::sqrt(12.0) / rule, 1e-9);
   }
 }
 
 // The box's AP is far above, so the mask's interval is the training's. It is known for a line and its residuals.
-TEST(Targets, Resolution_IsHalfTheInterval) {
+TEST(Targets, ErrorOfOne_IsItsIntervals) {
   ConvergenceRow row = repeats();
   for (Training& t : row.trainings)
     for (std::size_t i = 0; i < t.accuracy.size(); ++i) t.accuracy[i].metrics[1].value += i % 2 == 0 ? 0.004 : -0.004;
   const Repeats r = repeats_of(row, kTarget);
-  ASSERT_EQ(r.crossing.resolutions.size(), 21u);
+  ASSERT_EQ(r.crossing.errors.size(), 21u);
   const auto c = result::crossing(row.trainings[10].accuracy, kTarget.target);
   ASSERT_TRUE(c && c->has_interval);
-  EXPECT_EQ(r.crossing.resolutions[10], (c->epochs.high - c->epochs.low) / 2 / c->epochs.estimate);
-  // noise over the line's rise is 0.004 / 0.3 of the epochs, Student's factor over the root of the number below 3
-  EXPECT_GT(r.crossing.resolutions[10], 0.004 / 0.3 / 2);
-  EXPECT_LT(r.crossing.resolutions[10], 0.004 / 0.3 * 3);
+  // A line through some ten evaluations: the error at the target is the noise over the root of their number and more,
+  // over the slope of 0.3 an e-fold.
+  const double least = 0.004 / std::sqrt(static_cast<double>(c->evaluations)) / 0.3;
+  EXPECT_GT(r.crossing.errors[10], least);
+  EXPECT_LT(r.crossing.errors[10], 3 * least);
 }
 
 TEST(Targets, UnfitRepeats_AreRefused) {
