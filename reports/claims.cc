@@ -120,7 +120,7 @@ std::optional<Interval> measured(const Check& check, const result::ConvergenceRo
   if (check.quantity == "steps") return times_hundred(e->steps);
   const auto change = e->metrics.find(check.quantity);
   if (change == e->metrics.end()) return std::nullopt;
-  const double scale = 100 / e->baseline.at(check.quantity);
+  const double scale = 100 / e->means.at(check.quantity);  // whose own error is small beside the difference's
   return Interval{scale * change->second.estimate, scale * change->second.low, scale * change->second.high};
 }
 

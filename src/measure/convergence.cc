@@ -33,14 +33,14 @@ struct Made {
 };
 
 // No evaluation stops it: each of its targets is the greatest value that there is.
-void train_to_the_end(train::Recipe& r, const Convergence& how) {
+void train_to_the_end(train::Recipe& r, double evaluated_from) {
   result::FieldTable table;
   r.train.targets.list(table, "");
   for (result::Field& field : table.fields) field.value = 1.0;
   std::size_t next = 0;
   r.train.targets.store(table.fields, next);
   r.train.eval_near_every_epochs = 0;
-  r.train.eval_from_epochs = (how.ends.empty() ? how.evaluated_from : 1) * r.train.epochs;
+  r.train.eval_from_epochs = evaluated_from * r.train.epochs;
   r.train.max_steps = 0;
   r.train.save_weights.clear();
 }
@@ -208,7 +208,7 @@ void compare_trainings(const Ablation& ablation, const train::Recipe& recipe, co
   resolve_batch(base.train, world.team());
   const result::Metrics target = base.workload->target(base.train.targets);
   const std::vector<double>& ends = ablation.convergence.ends;
-  train_to_the_end(base, ablation.convergence);
+  train_to_the_end(base, ablation.convergence.evaluated_from);
   row = {.ablation = ablation.name,
       .question = ablation.question,
       .expectation = ablation.expectation,

@@ -174,7 +174,7 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
     parts.push_back(measured > 0 ? std::to_string(refused) + " cannot run here" : "no comparison can run here");
   if (trainings > 0)
     parts.push_back((measured > 0 ? "before, and not in these minutes, " : "") + counted(trainings, "training") +
-                    fixed(" of %g epochs in all", epochs));
+                    fixed(" of %g ", epochs) + (epochs == 1 ? "epoch" : "epochs") + " in all");
   return result::joined(parts, "; ");
 }
 

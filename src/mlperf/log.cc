@@ -57,7 +57,7 @@ void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
   point(at, "opt_learning_rate_warmup_steps", f.train.schedule.warmup_steps);
   point(at, "opt_learning_rate_warmup_factor", schedule->warmup_slope());
   point(at, "opt_learning_rate_decay_factor", f.train.schedule.decay_factor);
-  point(at, "opt_learning_rate_decay_steps", decay_steps_of(f));
+  point(at, "opt_learning_rate_decay_steps", schedule->decay_steps());
   point(at, "min_image_size", f.data.short_side);
   point(at, "max_image_size", f.data.long_side);
 }

@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "result/mlperf_limits.h"
 #include "settings/json.h"
-#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 namespace {
@@ -108,7 +107,7 @@ Found decay_factor(const RunFacts& f) {
 Found decay_steps(const RunFacts& f) {
   if (f.train.schedule.kind != "step_decay")
     return {{.setting = "train.schedule.kind", .is = f.train.schedule.kind, .allowed = "step_decay, with two decays"}};
-  const std::vector<std::int64_t> steps = decay_steps_of(f);
+  const std::vector<std::int64_t> steps = schedule_of(f)->decay_steps();
   const double scale = static_cast<double>(limits::kSmallBatch) / static_cast<double>(f.train.global_batch);
   if (steps.size() == 2) {
     const double k = std::nearbyint((static_cast<double>(steps[0]) / (60000 * scale) - 1) * 10);
@@ -237,12 +236,6 @@ std::unique_ptr<Schedule> schedule_of(const RunFacts& f) {
   return make_schedule(f.train.schedule, {.global_batch = f.train.global_batch,
                                              .steps_per_epoch = f.steps_per_epoch,
                                              .total_steps = planned_steps(f.train, f.steps_per_epoch)});
-}
-
-std::vector<std::int64_t> decay_steps_of(const RunFacts& f) {
-  const auto schedule = schedule_of(f);
-  const auto* steps = dynamic_cast<const StepDecay*>(schedule.get());
-  return steps ? steps->decay_steps() : std::vector<std::int64_t>();
 }
 
 Limits closed_rule_names() {

@@ -32,9 +32,8 @@ struct RunFacts {
   }
 };
 
-// The run's learning rates, and the iterations after which they fall: none but of step_decay.
+// The run's learning rates.
 std::unique_ptr<Schedule> schedule_of(const RunFacts& facts);
-std::vector<std::int64_t> decay_steps_of(const RunFacts& facts);
 
 // A setting that breaks a rule.
 using Breach = result::RelaxedRule;

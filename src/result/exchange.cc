@@ -145,7 +145,7 @@ std::optional<Exchange> exchange(const ConvergenceRow& row, const std::string& v
       .slope = steps->slope,
       .steps = steps->change};
   for (const auto& [name, values] : by_metric) e.metrics[name] = around(mean_estimate(values), steps->t);
-  for (const auto& [name, values] : of_baseline) e.baseline[name] = mean_estimate(values).value;
+  for (const auto& [name, values] : of_baseline) e.means[name] = mean_estimate(values).value;
   const double error = steps->difference.error / steps->slope;  // of the mean, in log(steps)
   e.deviation = error * std::sqrt(static_cast<double>(differences.size()));
   const double nine_of_ten = student_t_quantile(0.9, static_cast<int>(differences.size()) - 1);

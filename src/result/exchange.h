@@ -20,7 +20,7 @@ namespace ttt::result {
 struct Exchange {
   std::size_t pairs = 0;
   std::map<std::string, Interval> metrics;  // by name: differences of the mean over evaluations, by Student's t
-  std::map<std::string, double> baseline;   // by name: the baseline's means that they are differences from
+  std::map<std::string, double> means;      // by name: of the baseline, from which those are differences
   Interval progress;                        // the same of the progress, d
   double slope = 0;                         // b: of the progress, per unit of log(steps)
   Interval steps;                           // relative change of the steps to equal accuracy, variant / baseline - 1

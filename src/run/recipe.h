@@ -39,7 +39,8 @@ struct TrainSettings : TrainConfig {
     v("epochs", s.epochs, "passes over the training images at most; a fraction ends within a pass", between(1e-3, 1e6));
     v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit",
         between(0, 1e9));
-    v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations", between(1e-3, 1e6));
+    v("eval_every_epochs", s.eval_every_epochs, "epochs between evaluations; there is one at the end in any case",
+        between(1e-3, 1e6));
     v("eval_near_every_epochs", s.eval_near_every_epochs,
         "epochs between evaluations near the target, which tell between epochs when it was met; 0: as far from it",
         between(0, 1e6));

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
 
 #include "settings/field_table.h"
+#include "train/epochs.h"
 #include "train/loss_scaler.h"
 #include "train/optimizers/optimizer.h"
 #include "train/reducers/reducer.h"
@@ -35,10 +35,6 @@ struct TrainConfig {
   OptimizerConfig optimizer;
 };
 
-// Steps of so many passes over the training images, to the nearest; `steps_per_epoch` > 0.
-inline std::int64_t steps_of(double epochs, std::int64_t steps_per_epoch) {
-  return std::llround(epochs * static_cast<double>(steps_per_epoch));
-}
 // Steps of a whole training: at least one.
 inline std::int64_t planned_steps(const TrainConfig& c, std::int64_t steps_per_epoch) {
   return std::max<std::int64_t>(1, steps_of(c.epochs, steps_per_epoch));

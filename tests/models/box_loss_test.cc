@@ -9,6 +9,10 @@
 #include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include "core/error.h"
 #include "models/mask_rcnn/losses.h"
 
@@ -41,18 +45,52 @@ const at::Tensor kTarget = rows_of({15, 20, 40, 45, 12, 15, 20, 30, 50, 12, 70, 
 const at::Tensor kDeltas =
     rows_of({0.3, -0.2, 0.4, 0.1, 0.1, 0.3, -0.2, 0.6, 0.7, 0.4, 0.1, -0.3, -0.4, 0.2, 0.5, 0.3});
 
+// By hand, of row `row` of the boxes above: IoU, and the term of the aspect ratios.
+struct Aspect {
+  double iou, v;
+};
+Aspect aspect(const at::Tensor& deltas, std::int64_t row, bool legacy) {
+  const auto at = [row](const at::Tensor& t, int i) { return t[row][i].item<double>(); };
+  const double extra = legacy ? 1 : 0;
+  double low[2], high[2], side[2], target_side[2], both = 1;
+  for (int i : {0, 1}) {
+    const double reference = at(kReference, i + 2) - at(kReference, i) + extra;
+    const double centre = at(kReference, i) + reference / 2 + at(deltas, i) / 10 * reference;
+    side[i] = reference * std::exp(at(deltas, i + 2) / 5);
+    target_side[i] = at(kTarget, i + 2) - at(kTarget, i) + extra;
+    low[i] = centre - side[i] / 2, high[i] = centre + side[i] / 2;
+    both *= std::max(0.0, std::min(high[i], at(kTarget, i + 2) + extra) - std::max(low[i], at(kTarget, i)));
+  }
+  const double angle = std::atan(target_side[0] / target_side[1]) - std::atan(side[0] / side[1]);
+  return {both / (side[0] * side[1] + target_side[0] * target_side[1] - both),
+      4 * angle * angle / (std::numbers::pi * std::numbers::pi)};
+}
+
+// CIoU's alpha has no gradient: beside DIoU it is the slope of v, times alpha where it stands.
+double aspect_loss(const at::Tensor& deltas, bool legacy) {
+  double sum = 0;
+  for (std::int64_t row = 0; row < kDeltas.size(0); ++row) {
+    const auto [iou, v] = aspect(kDeltas, row, legacy);
+    sum += v / (1 - iou + v) * aspect(deltas, row, legacy).v;
+  }
+  return sum;
+}
+
 TEST(BoxLoss, Gradients_AreFiniteDifferences) {
   constexpr double kStep = 1e-6;
   for (const bool legacy : {false, true})
     for (const std::string& kind : kOverlapLosses) {
-      if (kind == "ciou") continue;  // its alpha counts as a constant, which a difference does not know
+      const auto value = [&](const at::Tensor& d) {
+        if (kind != "ciou") return loss(kind, rows(d, kReference, kTarget, legacy));
+        return loss("diou", rows(d, kReference, kTarget, legacy)) + aspect_loss(d, legacy);
+      };
       const at::Tensor deltas = kDeltas.clone().requires_grad_();
       box_loss_sum(kind, 1, rows(deltas, kReference, kTarget, legacy)).backward();
       for (std::int64_t i = 0; i < deltas.numel(); ++i) {
         const auto moved = [&](double by) {
           at::Tensor d = kDeltas.clone();
           d.view(-1)[i] += by;
-          return loss(kind, rows(d, kReference, kTarget, legacy));
+          return value(d);
         };
         const double difference = (moved(kStep) - moved(-kStep)) / (2 * kStep);
         EXPECT_NEAR(deltas.grad().view(-1)[i].item<double>(), difference, 1e-8) << kind << " " << i;

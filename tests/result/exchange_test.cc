@@ -45,7 +45,7 @@ TEST(Exchange, StretchedCurves_GiveTheirFactor) {
   EXPECT_NEAR(e->metrics.at("segm_ap").estimate, -kSlope * std::log(1.05), 1e-12);
   double mean = 0;  // of the mask's AP in a training of the baseline
   for (int i = 0; i < 7; ++i) mean += (0.4 + kSlope * std::log((1.25 + 0.125 * i) / 2)) / 7;
-  EXPECT_NEAR(e->baseline.at("segm_ap"), mean, 1e-12);
+  EXPECT_NEAR(e->means.at("segm_ap"), mean, 1e-12);
 }
 
 TEST(Exchange, Intervals_HoldTheTruth) {

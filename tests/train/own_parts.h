@@ -17,7 +17,7 @@ class Triangle final : public train::Schedule {
       : Schedule({.kind = "triangle", .lr = lr, .warmup_steps = 0}, {.total_steps = steps}) {}
 
  private:
-  double decay(std::int64_t iteration) const override { return 1 - std::abs(2 * progress(iteration) - 1); }
+  double decay(std::int64_t iteration) const override { return 1 - std::abs(2 * share_done(iteration) - 1); }
 };
 
 // Adam (Kingma and Ba 2015).

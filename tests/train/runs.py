@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole runs of ttt_maskrcnn, looked at from outside: results, exit codes, sentences.
 
-  runs.py ranks|reducers|repeat|failures PROGRAM
+  runs.py ranks|reducers|repeat|stop|failures PROGRAM
 """
 import json, os, signal, subprocess, sys, tempfile, time
 
@@ -105,6 +105,35 @@ def case_repeat(program, folder):
     several = [losses(train(program, folder, 1, small, 250)) for _ in range(4)]
     assert all(run == several[0] for run in several), "two threads: not the same bits"
     print("ok: two threads in one rank, four runs of 250 steps")
+
+
+def ends_at_its_target(result):
+    """No step was made after the first evaluation that met the target."""
+    met = [e["step"] for e in result["accuracy"] if all(
+        e[name.split("_")[0]]["AP"] >= value for name, value in result["target"].items())]
+    return bool(met) and met[0] == len(result["steps"]["step"])
+
+
+def case_stop(program, folder):
+    """A published program evaluates, is told that the target is met, and trains on. Such a run is made here by a target
+    that is not met, in whose result it then is."""
+    short = ["train.epochs=3", "data.generated_images=16", "data.generated_held_out=4", "data.short_side=64",
+             "data.long_side=64", "train.global_batch=4", "train.eval_near_every_epochs=0"]
+
+    def run(target):
+        out = f"{folder}/stop_{target}.json"
+        targets = [f"train.target_{head}_ap={target}" for head in ("box", "mask")]
+        done = subprocess.run(command(program, 1, out, [*short, *targets]), capture_output=True, text=True,
+                              env={**os.environ, "TTT_CACHE": folder})
+        assert done.returncode in (0, 6), done
+        with open(out) as f:
+            return json.load(f)
+
+    stopped, went_on = run(0), run(1)
+    assert ends_at_its_target(stopped) and len(stopped["accuracy"]) == 1, stopped["accuracy"]
+    assert len(went_on["accuracy"]) == 3
+    went_on["target"] = stopped["target"]
+    assert not ends_at_its_target(went_on)
 
 
 def expect(program, folder, ranks, exit_code, words, settings=(), more=(), verdict=None, extra_env=None):

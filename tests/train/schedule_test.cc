@@ -1,23 +1,24 @@
+#include "train/schedules/schedule.h"
+
 #include <gtest/gtest.h>
 
 #include "eval/mask_rcnn.h"
 #include "run/recipe.h"
 #include "tests/support/message_of.h"
 #include "train/evaluation_plan.h"
-#include "train/schedules/step_decay.h"
 
 namespace ttt::train {
 namespace {
 
 TEST(Schedule, WarmUp_ThenHoldThenDecay) {
-  const StepDecay s({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5},
+  const auto s = make_schedule({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5},
       {.global_batch = 8, .steps_per_epoch = 100});
-  EXPECT_DOUBLE_EQ(s.lr(1), 0.01);
-  EXPECT_DOUBLE_EQ(s.lr(5), 0.05);
-  EXPECT_DOUBLE_EQ(s.lr(10), 0.1);
-  EXPECT_DOUBLE_EQ(s.lr(19), 0.1);
-  EXPECT_DOUBLE_EQ(s.lr(20), 0.05);
-  EXPECT_DOUBLE_EQ(s.lr(30), 0.025);
+  EXPECT_DOUBLE_EQ(s->lr(1), 0.01);
+  EXPECT_DOUBLE_EQ(s->lr(5), 0.05);
+  EXPECT_DOUBLE_EQ(s->lr(10), 0.1);
+  EXPECT_DOUBLE_EQ(s->lr(19), 0.1);
+  EXPECT_DOUBLE_EQ(s->lr(20), 0.05);
+  EXPECT_DOUBLE_EQ(s->lr(30), 0.025);
 }
 
 constexpr std::int64_t kWarmup = 10, kSteps = 110;
@@ -94,9 +95,9 @@ TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
   // MLPerf's mlperf_linear: lr = base - (warmup_iters - it) * factor, with the factor of a global batch of 96: 1.92e-4
   // over 625 iterations.
   const double base = 0.12, factor = 1.92e-4;
-  const StepDecay s({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base},
+  const auto s = make_schedule({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base},
       {.global_batch = 96, .steps_per_epoch = 1222});
-  for (int it : {1, 100, 624}) EXPECT_NEAR(s.lr(it), base - (625 - it) * factor, 1e-15) << it;
+  for (int it : {1, 100, 624}) EXPECT_NEAR(s->lr(it), base - (625 - it) * factor, 1e-15) << it;
 }
 
 TEST(Schedule, BatchRules_ScaleTheRate) {
@@ -112,10 +113,10 @@ TEST(Schedule, BatchRules_ScaleTheRate) {
 }
 
 TEST(Schedule, DecaysByEpochs) {
-  const StepDecay s({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1},
+  const auto s = make_schedule({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1},
       {.global_batch = 8, .steps_per_epoch = 10});
-  EXPECT_DOUBLE_EQ(s.lr(15), 1);
-  EXPECT_DOUBLE_EQ(s.lr(16), 0.1);
+  EXPECT_DOUBLE_EQ(s->lr(15), 1);
+  EXPECT_DOUBLE_EQ(s->lr(16), 0.1);
 }
 
 TEST(Recipe, ContradictingSettings_AreNamed) {

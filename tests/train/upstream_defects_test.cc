@@ -15,7 +15,6 @@
 #include <functional>
 
 #include "models/mask_rcnn/box_losses/box_loss.h"
-#include "train/evaluation_plan.h"
 #include "train/optimizers/sgd.h"
 #include "train/schedules/schedule.h"
 
@@ -101,24 +100,7 @@ TEST(UpstreamDefects, LossScaleNeverGrows) {
   EXPECT_FALSE(grows_and_shrinks({.update = planted, .value = [&] { return value; }}, kInterval));
 }
 
-// 3. An evaluation that reaches the target, and a loop that does not look at its answer. (The trainer's own loop: tests
-// run_* end at the target. Here is what decides, the plan and reached().)
-
-std::int64_t steps_until_it_stops(bool looks) {
-  const EvaluationPlan plan = EvaluationPlan::of({.epochs = 10, .eval_every_epochs = 1}, 5);
-  const result::Metrics target = {{"bbox_ap", 0.5}};
-  for (std::int64_t step = 1; step <= 50; ++step) {
-    if (!plan.due(step, std::nullopt, target)) continue;
-    const bool reached = result::reached({{"bbox_ap", 0.1 * static_cast<double>(step) / 5}}, target);
-    if (looks && reached) return step;
-  }
-  return 50;
-}
-
-TEST(UpstreamDefects, StopIsIgnored) {
-  EXPECT_EQ(steps_until_it_stops(true), 25);
-  EXPECT_NE(steps_until_it_stops(false), 25);
-}
+// 3. A stop that is ignored: tests/train/runs.py, of whole runs.
 
 // 4. Clipping of scaled gradients: the norm that is allowed then depends on the loss scale.
 

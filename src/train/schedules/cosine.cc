@@ -13,9 +13,8 @@ class Cosine final : public Schedule {
 
  private:
   double decay(std::int64_t iteration) const override {
-    return down_to_final((1 + std::cos(std::numbers::pi * progress(iteration))) / 2);
+    return down_to_final((1 + std::cos(std::numbers::pi * share_done(iteration))) / 2);
   }
-  result::Json details() const override { return {{"final_fraction", config().final_fraction}}; }
 };
 
 }  // namespace

@@ -9,8 +9,7 @@ class Linear final : public Schedule {
   using Schedule::Schedule;
 
  private:
-  double decay(std::int64_t iteration) const override { return down_to_final(1 - progress(iteration)); }
-  result::Json details() const override { return {{"final_fraction", config().final_fraction}}; }
+  double decay(std::int64_t iteration) const override { return down_to_final(1 - share_done(iteration)); }
 };
 
 }  // namespace

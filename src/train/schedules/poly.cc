@@ -1,4 +1,4 @@
-// You et al. 2017, "Large Batch Training of Convolutional Networks": (1 - progress)^power.
+// You et al. 2017, "Large Batch Training of Convolutional Networks": (1 - share done)^power.
 #include <cmath>
 
 #include "train/schedules/schedule.h"
@@ -12,11 +12,9 @@ class Poly final : public Schedule {
 
  private:
   double decay(std::int64_t iteration) const override {
-    return down_to_final(std::pow(1 - progress(iteration), config().power));
+    return down_to_final(std::pow(1 - share_done(iteration), config().power));
   }
-  result::Json details() const override {
-    return {{"final_fraction", config().final_fraction}, {"power", config().power}};
-  }
+  result::Json details() const override { return {{"power", config().power}}; }
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ double Schedule::warmup(std::int64_t iteration) const {
   return config_.warmup_start + (1 - config_.warmup_start) * done;
 }
 
-double Schedule::progress(std::int64_t iteration) const {
+double Schedule::share_done(std::int64_t iteration) const {
   if (iteration <= config_.warmup_steps) return 0;
   if (iteration >= total_steps_) return 1;
   return static_cast<double>(iteration - config_.warmup_steps) /
@@ -52,12 +52,14 @@ double Schedule::progress(std::int64_t iteration) const {
 }
 
 result::Json Schedule::describe() const {
-  result::Json j = {{"kind", config_.kind}, {"base_lr", base_lr_}, {"warmup_steps", config_.warmup_steps}};
+  result::Json j = {{"kind", config_.kind}, {"base_lr", base_lr_}, {"warmup_steps", config_.warmup_steps},
+      {"final_fraction", config_.final_fraction}};
   j.update(details());
   return j;
 }
 
 std::unique_ptr<Schedule> make_schedule(const ScheduleConfig& config, const ScheduleInputs& inputs) {
+  check(config);
 #define TTT_MAKE(name, doc) \
   if (config.kind == #name) return make_##name(config, inputs);
   TTT_SCHEDULES(TTT_MAKE)

@@ -81,13 +81,15 @@ class Schedule {
   double lr(std::int64_t iteration) const { return base_lr_ * warmup(iteration) * decay(iteration); }
   double base_lr() const { return base_lr_; }  // at this global batch
   double warmup_slope() const;                 // rise of the rate per iteration; 0 without warm-up
+  // Iterations from which on the rate is multiplied by decay_factor; empty for a kind that has none.
+  virtual std::vector<std::int64_t> decay_steps() const { return {}; }
   result::Json describe() const;
 
  protected:
-  virtual double decay(std::int64_t iteration) const = 0;  // factor of the base rate, 1 at first
-  virtual result::Json details() const { return result::Json::object(); }
+  virtual double decay(std::int64_t iteration) const = 0;                  // factor of the base rate, 1 at first
+  virtual result::Json details() const { return result::Json::object(); }  // what a kind adds to describe()
   // Share of the iterations after the warm-up that are done: 0 to its end, 1 in the last iteration and behind.
-  double progress(std::int64_t iteration) const;
+  double share_done(std::int64_t iteration) const;
   // 1 falls to config.final_fraction where `left` falls from 1 to 0.
   double down_to_final(double left) const { return config_.final_fraction + (1 - config_.final_fraction) * left; }
   const ScheduleConfig& config() const { return config_; }

@@ -9,7 +9,7 @@ class Ramp final : public Schedule {
   using Schedule::Schedule;
 
  private:
-  double decay(std::int64_t iteration) const override { return progress(iteration); }
+  double decay(std::int64_t iteration) const override { return share_done(iteration); }
 };
 
 }  // namespace
