@@ -86,6 +86,10 @@ inline constexpr std::string_view kLabels[] = {
     "images/s of the run",
     "step time",
     "operation time",
+    // Sizes of images.
+    "from epoch",
+    "short side",
+    "fewer pixels",
     // Checkpoints and interruptions.
     "checkpoints",
     "stall",

@@ -8,6 +8,7 @@
 #include "reports/command_line.h"
 #include "reports/gpus.h"
 #include "reports/numbers.h"
+#include "reports/phases.h"
 #include "reports/preflight.h"
 #include "reports/ranking.h"
 #include "reports/run_metrics.h"
@@ -272,9 +273,8 @@ Document show_run(const RunRecord& record) {
     add_division(record, d);
     add_accuracy(record, d);
     add_step_time(record, d);
-    const Document checkpoints = checkpoint_blocks(record);
-    d.insert(d.end(), checkpoints.begin(), checkpoints.end());
-    for (const Document& blocks : {gpu_blocks(record), profile_blocks(record)})
+    for (const Document& blocks :
+        {phase_blocks(record), checkpoint_blocks(record), gpu_blocks(record), profile_blocks(record)})
       d.insert(d.end(), blocks.begin(), blocks.end());
   }
   add_system(record, d);

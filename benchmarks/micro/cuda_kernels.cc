@@ -273,7 +273,7 @@ void add_sgd() {
   };
   add_kernel("sgd/resnet50", {static_cast<double>(kWeights), "weights/s", 20.0 * static_cast<double>(kWeights)}, [] {
     return owning(Inputs(), [](Inputs& d) {
-      cuda::sgd(0.9f, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr);
+      cuda::sgd({}, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr);
     });
   });
 }

@@ -27,7 +27,7 @@
 #include "measure/op_costs.h"
 #include "run/assemble.h"
 #include "run/launch.h"
-#include "train/optimizers/sgd.h"
+#include "train/optimizers/optimizer.h"
 #include "train/step.h"
 
 namespace {
@@ -81,7 +81,7 @@ std::vector<OpCost> costs_of(
     const train::Recipe& recipe, std::int64_t images, const std::shared_ptr<ThreadPool>& pool) {
   model::MaskRcnn net(recipe.model.as<model::ModelConfig>(), model::host_ops(pool),
       static_cast<std::uint64_t>(recipe.seed), at::kCPU, nullptr);
-  train::FusedSgd optimizer(net.parameters(), recipe.train.optimizer);
+  const auto optimizer = train::make_optimizer(recipe.train.optimizer, {.store = net.parameters()});
   train::EagerStep step(net);
   result::PhaseClock clock;
   model::DeviceBatch batch = batch_of(recipe, images);
@@ -90,7 +90,7 @@ std::vector<OpCost> costs_of(
   const roofline::OpCosts costs;
   batch.draw = model::draw_key(1, 1);
   step.forward_backward(batch, clock);
-  optimizer.step(train::rates_on_host(0.01, 1));
+  optimizer->step(train::rates_on_host(0.01, 1));
   return costs.all();
 }
 
@@ -108,7 +108,7 @@ struct Operator {
   Line flops, float_bytes, other_bytes;
   // The optimiser's numbers stay float32.
   double bytes(double images, bool mixed) const {
-    return float_bytes.at(images) * (mixed && name != "ttt::sgd" ? 0.5 : 1) + other_bytes.at(images);
+    return float_bytes.at(images) * (mixed && name != "ttt::optimizer" ? 0.5 : 1) + other_bytes.at(images);
   }
 };
 

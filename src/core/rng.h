@@ -17,7 +17,8 @@ enum class Purpose : std::uint64_t {
   kInit = 5,
   kShapes = 6,
   kTest = 7,
-  kPermutation = 8
+  kPermutation = 8,
+  kRounding = 9
 };
 
 // splitmix64's finaliser (Steele, Lea, Flood 2014): a bijection of 64 bits with full avalanche.

@@ -1,6 +1,7 @@
 #include "data/collate.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -90,9 +91,18 @@ Size padded_size(const ShardSet& set, const DataSettings& s, const std::vector<S
   return padded;
 }
 
+DataSettings sized(const DataSettings& settings, std::int64_t short_side) {
+  DataSettings s = settings;
+  if (short_side == 0) return s;
+  s.short_side = short_side;
+  s.long_side = std::llround(static_cast<double>(short_side) * static_cast<double>(settings.long_side) /
+                             static_cast<double>(settings.short_side));
+  return s;
+}
+
 BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images,
     std::int64_t capacity, bool targets, std::pmr::memory_resource* memory)
-    : set_(set), settings_(settings), targets_(targets), raw_(settings.transform == "device"),
+    : set_(set), settings_(settings), sized_(settings), targets_(targets), raw_(settings.transform == "device"),
       batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
   batch_.images_n = images, batch_.gt_capacity = capacity;
   const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(capacity);
@@ -103,7 +113,8 @@ BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, st
 
 void BatchBuilder::begin(const BatchPlan& plan) {
   plan_ = plan;
-  const Size padded = padded_size(set_, settings_, plan.samples);
+  sized_ = sized(settings_, plan.short_side);
+  const Size padded = padded_size(set_, sized_, plan.samples);
   if (raw_) {
     batch_.height = padded.height, batch_.width = padded.width;
     return place_raw();
@@ -127,7 +138,7 @@ void BatchBuilder::place_raw() {
     Size size;
     if (sample.image >= 0) {
       const ImageInfo info = set_.image(sample.image);
-      size = decoded_size(info, decode_shrink(settings_, info, resized_size(settings_, {info.height, info.width})));
+      size = decoded_size(info, decode_shrink(sized_, info, resized_size(sized_, {info.height, info.width})));
     }
     raw.offset.push_back(end);
     raw.size.push_back(size.height), raw.size.push_back(size.width);
@@ -164,8 +175,8 @@ StageSeconds BatchBuilder::fill(std::int64_t k, ImageWorker& worker) {
   const ImageInfo info = set_.image(sample.image);
   const std::int64_t bytes = set_.read(sample.image, worker.jpeg);
   const double read = now_s();
-  const Size out = resized_size(settings_, {info.height, info.width});
-  const int shrink = decode_shrink(settings_, info, out);
+  const Size out = resized_size(sized_, {info.height, info.width});
+  const int shrink = decode_shrink(sized_, info, out);
   try {
     worker.decoder.decode({worker.jpeg.data(), static_cast<std::size_t>(bytes)}, worker.image, shrink);
   } catch (const DataError& e) { throw DataError(set_.describe(sample.image) + " " + e.what()); }

@@ -55,6 +55,7 @@ class BatchBuilder {
 
   const ShardSet& set_;
   const DataSettings& settings_;
+  DataSettings sized_;  // the same for the images of this plan
   bool targets_, raw_;
   HostBatch batch_;
   BatchPlan plan_;
@@ -62,6 +63,8 @@ class BatchBuilder {
   std::vector<Size> written_;  // extent of the pixels that image k's place still holds from before
 };
 
+// Settings for images of that short side, whose long side is in proportion; 0: as they are.
+DataSettings sized(const DataSettings& settings, std::int64_t short_side);
 // One padded size for a batch, by settings.padding. Throws UsageError where an image does not fit, naming it.
 Size padded_size(const ShardSet& set, const DataSettings& settings, const std::vector<Sample>& samples);
 // The same of images of these sizes; whether each fits is check_fits()'s to say, which throws UsageError beginning with

@@ -34,6 +34,7 @@ struct Sample {
 struct BatchPlan {
   std::int64_t batch = 0;  // position in the order: the global step in training
   std::int64_t epoch = 0;
+  std::int64_t short_side = 0;  // of its images after the resize, in place of the settings'; 0: as they are
   std::vector<Sample> samples;
 };
 
@@ -45,10 +46,17 @@ class BatchOrder {
   virtual BatchPlan at(std::int64_t batch) const = 0;  // from any thread
 };
 
+// From where on images have another size.
+struct SizePhase {
+  double begin_epochs = 0;
+  std::int64_t short_side = 0;
+};
+
 struct OrderSettings {
   std::uint64_t seed = 0;
   std::int64_t global_batch = 1;  // B, a multiple of ranks
   int rank = 0, ranks = 1;
+  std::vector<SizePhase> sizes = {};  // in order, the first from 0 on; empty: all have the settings'
 };
 
 // Training uses another permutation in every epoch. Batch s holds the global samples [s * B, (s + 1) * B) of its

@@ -51,8 +51,8 @@ void MlperfLog::hyper_parameters(const RunFacts& f, std::int64_t at) {
   point(at, "global_batch_size", f.train.global_batch);
   point(at, "d_batch_size", f.train.images_per_rank);
   point(at, "num_image_candidates", f.setting<std::int64_t>("model.rpn.post_nms_train"));
-  point(at, "gradient_accumulation_steps", 1);
-  point(at, "opt_name", "sgd_with_momentum");
+  point(at, "gradient_accumulation_steps", f.train.accumulate);
+  point(at, "opt_name", f.train.optimizer.kind == "sgd" ? "sgd_with_momentum" : f.train.optimizer.kind);
   point(at, "opt_base_learning_rate", schedule->base_lr());
   point(at, "opt_learning_rate_warmup_steps", f.train.schedule.warmup_steps);
   point(at, "opt_learning_rate_warmup_factor", schedule->warmup_slope());

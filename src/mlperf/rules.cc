@@ -22,7 +22,7 @@ std::string text(double x) { return result::number_text(x); }
 constexpr const char* kFree[] = {"data.short_side", "data.long_side", "data.last_batch", "data.gt_capacity",
     "data.padding", "data.pad_height", "data.pad_width", "data.pad_multiple", "data.group_by_aspect", "data.workers",
     "data.prefetch", "data.read", "data.generated", "data.transform", "model.classes", "model.precision",
-    "model.shapes", "model.rpn.post_nms_train"};
+    "model.shapes", "model.rpn.post_nms_train", "train.optimizer.implementation"};
 
 std::string value_text(const result::FieldValue& value) {
   return std::visit([](const auto& v) { return result::Json(v).dump(); }, value);
@@ -49,6 +49,8 @@ Found data_set(const RunFacts& f) {
 
 Found image_size(const RunFacts& f) {
   Found found;
+  if (const auto& sides = f.train.phases.short_side; !sides.empty())
+    found.push_back({.setting = "train.phases.short_side", .is = result::Json(sides).dump(), .allowed = "[]"});
   const auto side = [&](const char* key, std::int64_t is, std::int64_t allowed) {
     if (is != allowed) found.push_back({.setting = key, .is = text(is), .allowed = text(allowed)});
   };
@@ -77,6 +79,8 @@ Found initial_weights(const RunFacts& f) {
 }
 
 Found base_rate(const RunFacts& f) {
+  if (const auto& rates = f.train.phases.lr; !rates.empty())
+    return {{.setting = "train.phases.lr", .is = result::Json(rates).dump(), .allowed = "[]"}};
   const double lr = schedule_of(f)->base_lr();
   if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.train.global_batch))) return {};
   return {{.setting = "train.schedule.lr",
@@ -125,11 +129,12 @@ Found decay_steps(const RunFacts& f) {
 
 Found candidates(const RunFacts& f) {
   const std::int64_t is = f.setting<std::int64_t>("model.rpn.post_nms_train"),
-                     per_chip = limits::kCandidates * f.train.images_per_rank;
+                     per_chip = limits::kCandidates * f.train.images_per_rank / f.train.accumulate;
   if (is == limits::kCandidates || is == per_chip) return {};
   return {{.setting = "model.rpn.post_nms_train",
       .is = text(is),
-      .allowed = text(limits::kCandidates) + " or 1000 for each image of a rank, " + text(per_chip)}};
+      .allowed =
+          text(limits::kCandidates) + " or 1000 for each image of a rank that is taken at once, " + text(per_chip)}};
 }
 
 Found target(const RunFacts& f) {

@@ -36,6 +36,18 @@ DeviceBatch view_of(const data::HostBatch& h) {
                         .width = h.width}};
 }
 
+DeviceBatch part_of(const DeviceBatch& batch, std::int64_t first, std::int64_t count) {
+  DeviceBatch part = batch;
+  for (at::Tensor* t : {&part.images, &part.image_size, &part.image_id, &part.gt_box, &part.gt_label, &part.gt_count})
+    *t = t->narrow(0, first, count);
+  // Outlines and bitmaps are found by positions in arrays of the whole batch, which stay.
+  const std::int64_t objects = batch.gt_box.size(1);
+  part.masks.object_polygon = batch.masks.object_polygon.narrow(0, first * objects, count * objects + 1);
+  part.masks.bitmap_box = batch.masks.bitmap_box.narrow(0, first * objects, count * objects);
+  part.masks.bitmap_offset = batch.masks.bitmap_offset.narrow(0, first * objects, count * objects);
+  return part;
+}
+
 at::Tensor draw_key(std::int64_t seed, std::int64_t step) {
   at::Tensor key = at::empty({2}, at::kLong);
   auto* values = key.mutable_data_ptr<std::int64_t>();

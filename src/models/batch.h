@@ -53,6 +53,9 @@ struct DeviceBatch {
 // Tensors over the host batch's memory, which they do not own; `draw` is undefined.
 DeviceBatch view_of(const data::HostBatch& host);
 
+// Images [first, first + count) of a batch, as views of it. Its objects are a part of the batch's too.
+DeviceBatch part_of(const DeviceBatch& batch, std::int64_t first, std::int64_t count);
+
 // Key of the random draws of a step, the same on every number of ranks: [2] int64, on the CPU.
 at::Tensor draw_key(std::int64_t seed, std::int64_t step);
 

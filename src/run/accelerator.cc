@@ -14,9 +14,7 @@ Accelerator open_cuda(const comm::Team& team) {
   Accelerator a{.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(index))};
   library->function<model::UseDeviceFunction>(model::kUseDeviceName)(index, &a.ops, &a.name);
   library->function<cuda::BusIdFunction>(cuda::kBusIdName)(index, &a.bus_id);
-  a.parameters = {.sgd = library->function<model::SgdFunction>(model::kSgdName),
-      .find_nonfinite = library->function<model::FindNonfiniteFunction>(model::kFindNonfiniteName),
-      .squared_norms = library->function<model::SquaredNormsFunction>(model::kSquaredNormsName)};
+  library->function<model::ParameterKernelsFunction>(model::kParameterKernelsName)(&a.parameters);
   a.graphs = library->function<cuda::GraphsFunction>(cuda::kGraphsName)();
   a.announce_phase = library->function<cuda::ProfilerRangeFunction>(cuda::kProfilerRangeName);
   a.forbid_waits = library->function<cuda::ForbidWaitsFunction>(cuda::kForbidWaitsName);

@@ -66,6 +66,9 @@ void resolve_batch(train::TrainConfig& t, const comm::Team& team) {
                      std::to_string(team.size) +
                      " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
   t.images_per_rank = t.global_batch / team.size;
+  if (t.images_per_rank % t.accumulate != 0)
+    throw UsageError("train.accumulate = " + std::to_string(t.accumulate) + " does not divide the " +
+                     std::to_string(t.images_per_rank) + " images of a rank. Choose a divisor, or another batch.");
 }
 
 // With several threads, MKL's matrix products depend on the alignment of their arrays and differ between runs.
@@ -182,7 +185,8 @@ data::OrderSettings Run::order_settings() const {
   return {.seed = static_cast<std::uint64_t>(recipe.seed),
       .global_batch = recipe.train.global_batch,
       .rank = gradients->rank(),
-      .ranks = gradients->size()};
+      .ranks = gradients->size(),
+      .sizes = train::size_phases(recipe.train.phases)};
 }
 
 Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team,
@@ -205,6 +209,7 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
           .hold = recipe.mlperf.division != "none"});
   add_model(run, components, backbone);
   parts.step = components.step.make(run);
+  parts.accumulate = recipe.train.accumulate;
   parts.set_reducer(components.reducer.make(run));
   parts.optimizer = components.optimizer.make(run);
   parts.schedule = components.schedule.make(run);

@@ -44,21 +44,23 @@ Components components_of(const train::Recipe& recipe) {
       .step = {"step",
           [](Run& run) {
             return std::make_unique<train::EagerStep>(
-                *run.parts.model, train::ClearGradients{}, run.parts.scaler.get());
+                *run.parts.model, train::ClearGradients{}, run.parts.scaler.get(), run.recipe.train.accumulate);
           }},
       .reducer = {"reducer", [t](Run& run) { return make_reducer(t.reducer, run); }},
       .optimizer = {"optimizer",
           [t](Run& run) {
             return train::make_optimizer(t.optimizer, {.store = run.parts.model->parameters(),
                                                           .kernels = run.accelerator.parameters,
-                                                          .scaler = run.parts.scaler.get()});
+                                                          .scaler = run.parts.scaler.get(),
+                                                          .seed = static_cast<std::uint64_t>(run.recipe.seed)});
           }},
       .schedule = {"schedule",
           [t](Run& run) {
             const std::int64_t epoch = run.order->steps_per_epoch();
             return train::make_schedule(t.schedule, {.global_batch = run.recipe.train.global_batch,
                                                         .steps_per_epoch = epoch,
-                                                        .total_steps = train::planned_steps(t, epoch)});
+                                                        .total_steps = train::planned_steps(t, epoch),
+                                                        .phases = train::rate_phases(t.phases, t.schedule.lr)});
           }},
       .evaluator = {"evaluator", make_evaluator}};
 }

@@ -34,6 +34,12 @@ void check(const Recipe& recipe) {
   data::check(recipe.data);
   recipe.workload->check(recipe.model, recipe.data, recipe.device);
   check(recipe.train.schedule);
+  check(recipe.train.optimizer);
+  check(recipe.train.phases, recipe.train.schedule.lr, recipe.train.epochs);
+  if (!recipe.train.phases.short_side.empty() && (recipe.data.pad_height > 0 || recipe.data.pad_width > 0))
+    throw UsageError(
+        "train.phases.short_side changes the images' size, and data.pad_height or data.pad_width fixes it: set both to "
+        "0.");
   check(recipe.train.telemetry);
   check_trace(recipe.train);
   check_precision(recipe);

@@ -36,6 +36,10 @@ struct TrainSettings : TrainConfig {
         "images of a step over all ranks, a multiple of the number of ranks; 0: images_per_rank on each",
         between(0, 1e6));
     v("images_per_rank", s.images_per_rank, "images of a step on each rank, where global_batch is 0", between(1, 4096));
+    v("accumulate", s.accumulate,
+        "parts in which a rank's images of a step go through the model, one after the other, their gradients averaged: "
+        "a large batch in the memory of a small one; a divisor of images_per_rank",
+        between(1, 4096));
     v("epochs", s.epochs, "passes over the training images at most; a fraction ends within a pass", between(1e-3, 1e6));
     v("max_steps", s.max_steps, "stop after so many steps, without evaluation: verdict smoke; 0: no limit",
         between(0, 1e9));
@@ -119,7 +123,9 @@ struct TrainSettings : TrainConfig {
     v("reducer", s.reducer, "gradients over ranks");
     v("nccl", s.nccl, "how NCCL carries them, with device = cuda and several ranks");
     v("schedule", s.schedule, "learning rate");
-    v("optimizer", s.optimizer, "SGD");
+    v("phases", s.phases,
+        "parts of the run, one after the other, with images of another size or another learning rate");
+    v("optimizer", s.optimizer, "how gradients change weights");
     v("telemetry", s.telemetry, "what TensorBoard shows of the run");
   }
 };

@@ -9,6 +9,7 @@
 #include "train/epochs.h"
 #include "train/loss_scaler.h"
 #include "train/optimizers/optimizer.h"
+#include "train/phases.h"
 #include "train/reducers/reducer.h"
 #include "train/schedules/schedule.h"
 
@@ -17,7 +18,7 @@ namespace ttt::train {
 // The keys and their documentation are in run/recipe.h, among those of the run's other parts.
 struct TrainConfig {
   std::int64_t global_batch = 0;
-  std::int64_t images_per_rank = 2;
+  std::int64_t images_per_rank = 2, accumulate = 1;
   double epochs = 26;
   std::int64_t max_steps = 0;
   double eval_every_epochs = 1.0;
@@ -32,6 +33,7 @@ struct TrainConfig {
   std::string save_weights;
   ReducerConfig reducer;
   ScheduleConfig schedule;
+  PhasesConfig phases;
   OptimizerConfig optimizer;
 };
 

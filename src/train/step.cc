@@ -1,6 +1,7 @@
 #include "train/step.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
 namespace ttt::train {
@@ -42,6 +43,13 @@ struct EagerStep::Pass {
 };
 
 std::vector<Stage> EagerStep::stages(StepState& s) {
+  std::vector<Stage> all;
+  for (std::int64_t part = 0; part < parts_; ++part) add_part(s, part, all);
+  return all;
+}
+
+void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& all) {
+  const std::string suffix = part == 0 ? "" : " " + std::to_string(part + 1);
   const std::vector<model::Section> sections = model_.sections();
   const std::string host = model_.not_capturable();
   const auto pass = std::make_shared<Pass>(Pass{.cuts = std::vector<Cut>(sections.size() - 1), .losses = {}});
@@ -50,29 +58,53 @@ std::vector<Stage> EagerStep::stages(StepState& s) {
     const model::Section& section = sections[i];
     Cut* const before = i > 0 ? &pass->cuts[i - 1] : nullptr;
     Cut* const after = i + 1 < sections.size() ? &pass->cuts[i] : nullptr;
-    const auto run = [&s, pass, before, after, run = section.run](bool keep) {
+    const auto run = [this, &s, part, pass, before, after, run = section.run](bool keep) {
       if (before) before->inputs_fixed = keep;
-      std::vector<at::Tensor> outputs = run(before ? before->inputs : std::vector<at::Tensor>(), s.inputs.batch);
+      const std::int64_t images = s.inputs.batch.images.size(0) / parts_;
+      std::vector<at::Tensor> outputs = run(before ? before->inputs : std::vector<at::Tensor>(),
+          parts_ == 1 ? s.inputs.batch : model::part_of(s.inputs.batch, part * images, images));
       if (after) return after->forward(std::move(outputs));
-      s.losses.clear();
-      for (const at::Tensor& loss : outputs) s.losses.push_back(loss.detach());
+      keep_losses(s, part, outputs);
       pass->losses = std::move(outputs);
     };
-    const auto run_backward = [this, pass, before, after](bool keep) {
+    const auto run_backward = [this, part, pass, before, after](bool keep) {
       if (before) before->clear();
       if (after) {
         after->gradients_fixed = keep;
         torch::autograd::backward(after->outputs, after->gradients, /*retain_graph=*/keep);
       } else {
-        losses_backward(pass->losses, keep);
+        losses_backward(pass->losses, part, keep);
       }
       if (before) before->take_gradients();
     };
-    forward.push_back({section.name, Phase::kForward, run, "", host});
-    backward.push_back({section.name + "_backward", Phase::kBackward, run_backward, section.name, host});
+    forward.push_back({section.name + suffix, Phase::kForward, run, "", host});
+    backward.push_back(
+        {section.name + "_backward" + suffix, Phase::kBackward, run_backward, section.name + suffix, host});
   }
-  forward.insert(forward.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));
-  return forward;
+  all.insert(all.end(), std::make_move_iterator(forward.begin()), std::make_move_iterator(forward.end()));
+  all.insert(all.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));
+}
+
+// Where all parts have come: their mean. A part's losses keep their addresses, as a captured stage needs.
+void EagerStep::keep_losses(StepState& s, std::int64_t part, const std::vector<at::Tensor>& losses) const {
+  if (parts_ == 1) {
+    s.losses.clear();
+    for (const at::Tensor& loss : losses) s.losses.push_back(loss.detach());
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  s.of_parts.resize(static_cast<std::size_t>(parts_));
+  std::vector<at::Tensor>& own = s.of_parts[static_cast<std::size_t>(part)];
+  if (own.empty())
+    for (const at::Tensor& loss : losses) own.push_back(at::empty_like(loss));
+  for (std::size_t i = 0; i < losses.size(); ++i) own[i].copy_(losses[i]);
+  if (part + 1 < parts_) return;
+  s.losses.clear();
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    at::Tensor sum = s.of_parts[0][i];
+    for (std::size_t p = 1; p < s.of_parts.size(); ++p) sum = sum + s.of_parts[p][i];
+    s.losses.push_back(sum / parts_);
+  }
 }
 
 at::Tensor total(const std::vector<at::Tensor>& losses) {
@@ -121,16 +153,21 @@ std::vector<at::Tensor> Step::forward_backward(const model::DeviceBatch& batch, 
   return s.losses;
 }
 
-void EagerStep::losses_backward(const std::vector<at::Tensor>& losses, bool keep) const {
-  if (clear_.clear) clear_.clear();
-  else model_.parameters().flat_gradients().zero_();
-  scaled(total(losses), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+void EagerStep::losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep) const {
+  if (part == 0) {
+    if (clear_.clear) clear_.clear();
+    else model_.parameters().flat_gradients().zero_();
+  }
+  at::Tensor loss = total(losses);
+  if (parts_ > 1) loss = loss / parts_;
+  scaled(loss, scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
 }
 
 result::Json EagerStep::describe() const {
   result::Json built = model_.describe();
   built["kind"] = "eager";
   built["zero_grad"] = clear_.name;
+  if (parts_ > 1) built["accumulate"] = parts_;
   return built;
 }
 

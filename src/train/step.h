@@ -30,7 +30,8 @@ struct Stage {
 // Inputs and results that the stages of one step share. It outlives them.
 struct StepState {
   StepInputs inputs;
-  std::vector<at::Tensor> losses = {};  // of the last run, without history
+  std::vector<at::Tensor> losses = {};                 // of the last run, without history
+  std::vector<std::vector<at::Tensor>> of_parts = {};  // the same of each part of a batch that is taken in parts
 };
 
 // Forward and backward: what an ablation replaces.
@@ -57,20 +58,25 @@ struct ClearGradients {
 // autograd's graph, which changes no bit: its gradient is summed in the same order.
 class EagerStep final : public Step {
  public:
-  // `scaler`: multiplies the loss before backward, null: the loss as it is; outlives the step.
-  explicit EagerStep(model::Model& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr)
-      : model_(model), clear_(std::move(clear)), scaler_(scaler) {}
+  // `scaler`: multiplies the loss before backward, null: the loss as it is; outlives the step. `parts`: in which a
+  // batch goes through the model, one after the other; their gradients are averaged, and so are their losses.
+  explicit EagerStep(
+      model::Model& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr, std::int64_t parts = 1)
+      : model_(model), clear_(std::move(clear)), scaler_(scaler), parts_(parts) {}
   std::vector<Stage> stages(StepState& s) override;
   result::Json describe() const override;
 
  private:
   struct Cut;
   struct Pass;
-  void losses_backward(const std::vector<at::Tensor>& losses, bool keep) const;
+  void add_part(StepState& s, std::int64_t part, std::vector<Stage>& all);
+  void keep_losses(StepState& s, std::int64_t part, const std::vector<at::Tensor>& losses) const;
+  void losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep) const;
 
   model::Model& model_;
   ClearGradients clear_;
   const LossScaler* scaler_;
+  std::int64_t parts_;
 };
 
 at::Tensor total(const std::vector<at::Tensor>& losses);  // added in order

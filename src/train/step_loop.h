@@ -40,6 +40,7 @@ struct Parts {
   std::unique_ptr<model::Preprocessor> preprocessor;  // of images that come as bytes
   std::unique_ptr<LossScaler> scaler;                 // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
+  std::int64_t accumulate = 1;  // parts in which the step takes a batch
   std::unique_ptr<Reducer> reducer;
   std::unique_ptr<model::GradientHooks> hooks;  // of the reducer, where it overlaps backward
   std::unique_ptr<Optimizer> optimizer;
@@ -53,7 +54,7 @@ struct Parts {
     reducer = std::move(next);
     if (reducer->traits().overlaps_backward)
       hooks = std::make_unique<model::GradientHooks>(
-          model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); });
+          model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); }, accumulate);
   }
 };
 

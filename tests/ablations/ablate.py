@@ -307,8 +307,10 @@ def replaced_components(ablate, report, folder):
     assert done.returncode == 0, done.stderr
     for row in result["comparisons"]:
         check_row(row, {"optimizer": "optimizer", "zero_grad": "step"}[row["ablation"]])
-        replaced = [row["against_recipe"][side]["replaces"] for side in ("baseline", "variant")]
-        assert replaced == [[], [row["ablation"].replace("zero_grad", "step")]], replaced
+        of_variant = row["against_recipe"]["variant"]
+        expected = {"optimizer": ({"train.optimizer.implementation": row["variant"]}, []), "zero_grad": ({}, ["step"])}
+        assert (of_variant["sets"], of_variant["replaces"]) == expected[row["ablation"]], of_variant
+        assert row["against_recipe"]["baseline"]["replaces"] == [], row
         a, b = row["counters"]["operator_calls"]
         # a call for each tensor
         assert a > 100 and (b > a if row["variant"] in ("loop", "each") else True), (row["variant"], a, b)

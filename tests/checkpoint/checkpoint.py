@@ -55,6 +55,40 @@ def case_kill(place, times, seed):
     assert resumed > 0
 
 
+# --- every optimizer, roundings, phases
+# --------------------------------------------------------------------------------------------------------------
+
+OPTIMIZERS = ["sgd", "adamw", "lars", "lamb", "nvlamb", "novograd", "muon"]
+
+
+def case_levers(place, times, seed):
+    """Killed between steps and resumed, each optimizer ends as if it had not been; replicas are compared at each
+    step. So with weights that are rounded by chance, and with images that grow."""
+    draw = random.Random(seed)
+    settings = [[f"train.optimizer.kind={kind}"] for kind in OPTIMIZERS]
+    settings += [["train.optimizer.kind=adamw", "train.optimizer.implementation=foreach"],
+                 ["train.optimizer.round_weights=stochastic", "train.optimizer.round_state=stochastic"],
+                 ["train.phases.epochs=1,1", "train.phases.short_side=32,64", "train.phases.lr=0.002,0.001"]]
+    ends = set()
+    for chosen in settings:
+        common = [*SMALL, *chosen, "train.check_replicas_every=1", "train.schedule.lr=0.002"]
+        reference, run = place.run(settings=common), place.run(settings=common, more=["--force"])
+        reference.finish()
+        for _ in range(10):  # until a kill comes after the first checkpoint and before the end
+            if kill_once(run, "step", draw) and run.saved():
+                break
+            run = place.run(settings=common, more=["--force"])
+        run.finish()
+        same_training(run, reference)
+        assert run.result().get("resumes"), "nothing was resumed"
+        result = reference.result()
+        assert result["health"]["replica_checks"]["checks"] >= STEPS, result["health"]
+        ends.add(content(reference.weights))
+        print(f"{' '.join(chosen)}: {result['built']['optimizer']['kind']}, "
+              f"{len(run.result().get('resumes', []))} resumption(s), the same weights", flush=True)
+    assert len(ends) == len(settings), "two of them are the same training"
+
+
 # --- evaluations beside training
 # --------------------------------------------------------------------------------------------------------------
 

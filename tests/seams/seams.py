@@ -11,7 +11,7 @@ import h5py
 # The one line of each list, before and after.
 LISTS = {
     "src/train/schedules/schedule.h": ("  X(step_decay,", '  X(ramp, "up") X(step_decay,'),
-    "src/train/optimizers/optimizer.h": ("(X) X(sgd", '(X) X(two_moments, "two tensors of state") X(sgd'),
+    "src/train/optimizers/optimizer.h": ("  X(sgd,", '  X(two_moments, "two tensors of state") X(sgd,'),
     "src/train/reducers/reducer.h": ("  X(none,", '  X(halves, "two buckets") X(none,'),
     "src/models/mask_rcnn/box_losses/kinds.h": ("  X(smooth_l1,", '  X(absolute, "L1") X(smooth_l1,'),
     "kernels/CMakeLists.txt": ("set(operations\n", "set(operations\n  scale\n"),

@@ -1,5 +1,6 @@
 // Steps recorded by a device and replayed: the bits of steps that are not, whatever can be recorded of them; and what
 // is said about the rest.
+#include <ATen/ops/isfinite.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -14,7 +15,7 @@
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
 #include "train/graph_runner.h"
-#include "train/optimizers/sgd.h"
+#include "train/optimizers/optimizer.h"
 
 namespace ttt {
 namespace {
@@ -36,7 +37,8 @@ const Planned& two_sizes() {
 
 struct Outcome {
   std::vector<std::uint32_t> losses;  // their bits
-  at::Tensor weights, momentum;       // on the CPU
+  at::Tensor weights;                 // on the CPU
+  std::vector<at::Tensor> state;      // the optimizer's, on the CPU
   result::Json described, scale;
 };
 
@@ -60,8 +62,9 @@ Outcome run(const Trial& setup, const Planned& batches) {
   if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
   parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
   parts.set_reducer(train::make_reducer({}, {.gradients = {}, .offsets = {}, .comm = *comm}));
-  parts.optimizer = std::make_unique<train::FusedSgd>(
-      parts.model->parameters(), setup.optimizer, test::parameter_kernels_on(device), parts.scaler.get());
+  parts.optimizer = train::make_optimizer(setup.optimizer, {.store = parts.model->parameters(),
+                                                               .kernels = test::parameter_kernels_on(device),
+                                                               .scaler = parts.scaler.get()});
   if (setup.change) setup.change(parts);
   const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
   result::PhaseClock clock;
@@ -77,7 +80,7 @@ Outcome run(const Trial& setup, const Planned& batches) {
     for (const at::Tensor& l : losses) out.losses.push_back(std::bit_cast<std::uint32_t>(l.to(at::kCPU).item<float>()));
   }
   out.weights = parts.model->parameters().flat_values().detach().to(at::kCPU);
-  out.momentum = parts.optimizer->state().at(0).value.to(at::kCPU);
+  for (const train::NamedTensor& t : parts.optimizer->state()) out.state.push_back(t.value.to(at::kCPU));
   out.described = runner->describe();
   if (parts.scaler) out.scale = parts.scaler->describe();
   return out;
@@ -96,7 +99,8 @@ bool same_bits(const at::Tensor& a, const at::Tensor& b) {
 void expect_same(const Outcome& a, const Outcome& b) {
   EXPECT_EQ(a.losses, b.losses);
   EXPECT_TRUE(same_bits(a.weights, b.weights));
-  EXPECT_TRUE(same_bits(a.momentum, b.momentum));
+  ASSERT_EQ(a.state.size(), b.state.size());
+  for (std::size_t i = 0; i < a.state.size(); ++i) EXPECT_TRUE(same_bits(a.state[i], b.state[i])) << i;
 }
 
 // part -> why it is not recorded, "" where it is; for images of that side.
@@ -116,6 +120,38 @@ TEST(Graphs, ClippedUpdate) {
   const Outcome eager = run(clipped, one_size());
   expect_same(eager, run(clipped_full, one_size()));
   EXPECT_FALSE(same_bits(eager.weights, eager_steps().weights)) << "nothing was clipped";
+}
+
+TEST(Graphs, EveryOptimizer) {
+  constexpr const char* kKinds[] = {TTT_OPTIMIZERS(TTT_CHOICE_NAME)};
+  for (const char* kind : kKinds) {
+    SCOPED_TRACE(kind);
+    const Trial eager{
+        .optimizer = {.kind = kind}, .scale = train::LossScaleConfig{.initial = 1024, .interval = 2}, .not_numbers = 4};
+    Trial full = eager;
+    full.graphs = "full";
+    const Outcome of_eager = run(eager, one_size()), of_full = run(full, one_size());
+    expect_same(of_eager, of_full);
+    EXPECT_EQ(parts_of(of_full), (std::map<std::string, std::string>{{"step", ""}}));
+    EXPECT_TRUE(at::isfinite(of_eager.weights).all().item<bool>()) << "a step without numbers was not skipped";
+  }
+}
+
+TEST(Graphs, BatchInParts) {
+  const auto in_parts = [](train::Parts& parts) {
+    parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get(), 2);
+  };
+  const Trial eager{.change = in_parts, .scale = train::LossScaleConfig{.initial = 1024}};
+  Trial by_parts = eager, full = eager;
+  by_parts.graphs = "parts", full.graphs = "full";
+  const Outcome want = run(eager, one_size()), replayed = run(by_parts, one_size());
+  expect_same(want, replayed);
+  expect_same(want, run(full, one_size()));
+  EXPECT_EQ(
+      parts_of(replayed), (std::map<std::string, std::string>{{"backbone", ""}, {"heads", ""}, {"heads_backward", ""},
+                              {"backbone_backward", ""}, {"backbone 2", ""}, {"heads 2", ""}, {"heads_backward 2", ""},
+                              {"backbone_backward 2", ""}, {"optimizer", ""}}));
+  EXPECT_FALSE(same_bits(want.weights, eager_steps().weights)) << "means of means are other means";
 }
 
 TEST(Graphs, AReplayIsARealStep) {

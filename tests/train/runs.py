@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole runs of ttt_maskrcnn, looked at from outside: results, exit codes, sentences.
 
-  runs.py ranks|reducers|repeat|stop|failures PROGRAM
+  runs.py ranks|accumulation|phases|optimizers|reducers|repeat|stop|failures PROGRAM
 """
 import json, os, signal, subprocess, sys, tempfile, time
 
@@ -61,6 +61,74 @@ def case_ranks(program, folder):
     # The bound can fail: without a reduction the second step is already another one.
     d = differences(one, train(program, folder, 2, [*GLOBAL, "train.reducer.kind=none"]))
     assert d[1] > rounding or max(d) > choice, d
+
+
+def case_accumulation(program, folder):
+    """A rank that takes its images in parts does what as many ranks do, each with a mean over its own samples: the same
+    losses, up to the order of float32 sums (case_ranks has the bounds)."""
+    rounding, choice = 6e-6, 0.02
+    own = [GLOBAL[0], "model.loss_mean=rank", *GLOBAL[2:]]
+    for ranks, parts in ((1, 4), (2, 2), (1, 2)):
+        whole = train(program, folder, ranks * parts, own)
+        run = train(program, folder, ranks, [*own, f"train.accumulate={parts}", "train.reducer.bucket_bytes=100000"])
+        assert run["built"]["step"]["accumulate"] == parts
+        d = differences(whole, run)
+        print(f"{ranks} rank(s) with {parts} parts against {ranks * parts} ranks:", " ".join(f"{x:.1e}" for x in d))
+        assert max(d[:2]) <= rounding and max(d) <= choice, d
+    d = differences(whole, train(program, folder, 1, own))
+    assert d[0] > rounding, "means over all samples must differ from means of means"
+    refused = subprocess.run(command(program, 1, f"{folder}/refused.json", [*own, "train.accumulate=3"]),
+                             capture_output=True, text=True)
+    assert refused.returncode == 2 and "train.accumulate = 3 does not divide the 8 images" in refused.stderr, refused
+
+
+def case_phases(program, folder):
+    """Images of another size from the middle of the run on; a phase that changes nothing changes no bit."""
+    small = ["data.short_side=64", "data.long_side=64", "data.generated_images=64", "data.generated_held_out=4",
+             "train.global_batch=8", "train.epochs=2", "train.schedule.warmup_steps=0", "data.workers=2"]
+    plain = train(program, folder, 2, small, 16)
+    same = train(program, folder, 2, [*small, "train.phases.epochs=1,1", "train.phases.short_side=64,64",
+                                      "train.phases.lr=0.02,0.02"], 16)
+    assert losses(same) == losses(plain) and same["steps"]["learning_rate"] == plain["steps"]["learning_rate"]
+    grown = train(program, folder, 2, [*small, "train.phases.epochs=1,1", "train.phases.short_side=32,64",
+                                       "train.phases.lr=0.02,0.01"], 16)
+    # Until then it is a run with small images. The device's transform follows the sizes too.
+    first = lambda run: [v[:8] for v in losses(run).values()]
+    small_images = [s.replace("side=64", "side=32") for s in small]
+    assert first(grown) == first(train(program, folder, 2, small_images, 8)) != first(plain)
+    on_device = [*small, "data.transform=device", "train.phases.epochs=1,1", "train.phases.short_side=32,64",
+                 "train.phases.lr=0.02,0.01"]
+    assert losses(train(program, folder, 2, on_device, 16)) == losses(grown)
+    rates = grown["steps"]["learning_rate"]
+    assert rates[:8] == plain["steps"]["learning_rate"][:8] and rates[8:] == [r / 2 for r in rates[:8]], rates
+    for wrong, sentence in (("train.phases.short_side=32,64,96", "has 3 values and train.phases.epochs 2"),
+                            ("train.phases.lr=[0.1]", "has 1 values and train.phases.epochs 2"),
+                            ("data.prefetch=3", "no phase differs"),
+                            ("train.epochs=1", "would begin after 1 epochs, and the run ends after 1")):
+        key = wrong.split("=")[0]
+        settings = [*[s for s in small if not s.startswith(key)], "train.phases.epochs=1,1", wrong]
+        if key == "train.epochs":
+            settings.append("train.phases.short_side=32,64")
+        refused = subprocess.run(command(program, 1, f"{folder}/no.json", settings), capture_output=True, text=True)
+        assert refused.returncode == 2 and sentence in refused.stderr, refused
+    # The table of the report has both sizes. Halving the side leaves a quarter of the pixels.
+    shown = subprocess.run([os.path.dirname(program) + "/report", f"{folder}/2.json"], capture_output=True, text=True)
+    rows = [line.split() for line in shown.stdout.split("Sizes of images")[1].splitlines() if line.strip()[:1] in "01"]
+    assert [(r[0], r[1], r[4]) for r in rows if len(r) == 5] == [("0.00", "32", "4.00"), ("1.00", "64", "1.00")], shown
+
+
+def case_optimizers(program, folder):
+    """Every optimizer on one, two and four ranks: the first step is that of rounding alone, and so is the second where
+    an update is in proportion to gradients. Adam's is not: where a gradient is about zero its sign is the update."""
+    rounding, choice = 6e-6, 0.02
+    for kind in ("sgd", "adamw", "lars", "lamb", "nvlamb", "novograd", "muon"):
+        settings = [*GLOBAL, f"train.optimizer.kind={kind}", "train.schedule.lr=0.001"]
+        one = train(program, folder, 1, settings, 4)
+        for ranks in (2, 4):
+            d = differences(one, train(program, folder, ranks, settings, 4))
+            print(f"{kind}, {ranks} ranks against one:", " ".join(f"{x:.1e}" for x in d), flush=True)
+            assert d[0] <= rounding and max(d) <= choice, (kind, d)
+            assert d[1] <= rounding or kind in ("adamw", "lamb", "nvlamb", "muon"), (kind, d)
 
 
 def case_reducers(program, folder):

@@ -75,6 +75,8 @@ Ablation ablate_checkpointing() {
       .promise = Promise::kBitwise,
       .variants = {{.name = "activations kept"}, {.name = "backbone computed again", .components = [](Components& c) {
                                                     c.step.replace("checkpointing", [](Run& run) {
+                                                      if (run.recipe.train.accumulate > 1)
+                                                        throw NotSupported("A batch in parts is not checkpointed.");
                                                       return std::make_unique<CheckpointedStep>(
                                                           *run.parts.model, run.parts.scaler.get());
                                                     });

@@ -1,14 +1,10 @@
-#include "benchmarks/ablations/step/tensor_sgd.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
 namespace {
 
-Variant tensor_sgd(const char* name, TensorSgd::Calls calls) {
-  const auto make = [calls](Run& run) {
-    return std::make_unique<TensorSgd>(run.parts.model->parameters(), run.recipe.train.optimizer, calls);
-  };
-  return {.name = name, .components = [make](Components& c) { c.optimizer.replace("optimizer", make); }};
+Variant implementation(const char* name) {
+  return {.name = name, .change = [name](train::Recipe& r) { r.train.optimizer.implementation = name; }};
 }
 
 }  // namespace
@@ -22,8 +18,7 @@ Ablation ablate_optimizer() {
           "Four passes over weights, gradients and momentum become one; on a small model it is the calls that count.",
       .promise = Promise::kClose,
       .rtol = 1e-4,  // another order of a few roundings per weight, grown over the gate's steps
-      .variants = {{.name = "fused"}, tensor_sgd("foreach", TensorSgd::Calls::kForeach),
-          tensor_sgd("loop", TensorSgd::Calls::kLoop)}};
+      .variants = {implementation("fused"), implementation("foreach"), implementation("loop")}};
 }
 
 }  // namespace ttt::ablations

@@ -1,7 +1,6 @@
 #include <ATen/ops/_foreach_zero.h>
 #include <ATen/ops/zeros_like.h>
 
-#include "benchmarks/ablations/step/tensor_sgd.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
@@ -27,20 +26,20 @@ Variant own_gradients(const char* name, void (*clear)(const Parameters&)) {
     const Parameters parameters(trainable.begin(), trainable.end());
     for (const model::Parameter* p : parameters) p->value.mutable_grad() = at::zeros_like(p->value);
     return std::make_unique<train::EagerStep>(*run.parts.model,
-        train::ClearGradients{name, [clear, parameters] { clear(parameters); }}, run.parts.scaler.get());
+        train::ClearGradients{name, [clear, parameters] { clear(parameters); }}, run.parts.scaler.get(),
+        run.recipe.train.accumulate);
   };
-  const auto optimizer = [](Run& run) {
-    return std::make_unique<TensorSgd>(
-        run.parts.model->parameters(), run.recipe.train.optimizer, TensorSgd::Calls::kForeach);
+  const auto change = [](train::Recipe& r) {
+    r.train.reducer.kind = "none";
+    // Nor is there one norm of all to clip by, or an array to round.
+    train::OptimizerConfig& optimizer = r.train.optimizer;
+    optimizer.kind = "sgd", optimizer.implementation = "foreach", optimizer.clip_norm = 0;
+    optimizer.round_gradients = "none";
   };
   return {.name = name,
       // Reducers need gradients in one allocation, where there is nothing to set to none.
-      .change = [](train::Recipe& r) { r.train.reducer.kind = "none"; },
-      .components =
-          [step, optimizer](Components& c) {
-            c.step.replace("set_to_none", step);
-            c.optimizer.replace("set_to_none", optimizer);
-          }};
+      .change = change,
+      .components = [step](Components& c) { c.step.replace("set_to_none", step); }};
 }
 
 }  // namespace

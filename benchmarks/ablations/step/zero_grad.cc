@@ -9,8 +9,9 @@ Variant clear(const char* name, std::function<void(const std::vector<at::Tensor>
   const auto step = [name, gradients](Run& run) {
     std::vector<at::Tensor> list;
     for (const model::Parameter* p : run.parts.model->parameters().trainable()) list.push_back(p->value.grad());
-    return std::make_unique<train::EagerStep>(
-        *run.parts.model, train::ClearGradients{name, [list, gradients] { gradients(list); }}, run.parts.scaler.get());
+    return std::make_unique<train::EagerStep>(*run.parts.model,
+        train::ClearGradients{name, [list, gradients] { gradients(list); }}, run.parts.scaler.get(),
+        run.recipe.train.accumulate);
   };
   return {.name = name, .components = [step](Components& c) { c.step.replace("zero_grad", step); }};
 }

@@ -4,9 +4,8 @@
 
 #include <memory_resource>
 
-#include "kernels/sgd/sgd.h"
-#include "kernels/squared_norms/squared_norms.h"
 #include "models/ops/detection_ops.h"
+#include "models/ops/parameter_kernels.h"
 
 namespace ttt::model {
 
@@ -15,16 +14,9 @@ namespace ttt::model {
 using UseDeviceFunction = void(int device, DetectionOps* ops, std::string* name);
 inline constexpr const char* kUseDeviceName = "ttt_cuda_use_device";
 
-// Kernels on torch's current stream.
-using SgdFunction = void(float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-    const kernels::SgdControl& control);
-inline constexpr const char* kSgdName = "ttt_cuda_sgd";
-using FindNonfiniteFunction = void(
-    const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found);
-inline constexpr const char* kFindNonfiniteName = "ttt_cuda_find_nonfinite";
-using SquaredNormsFunction = void(const kernels::NormGroups& groups, const float* gradient, const float* before,
-    const float* after, kernels::SquaredNorms* partial, kernels::SquaredNorms* out);
-inline constexpr const char* kSquaredNormsName = "ttt_cuda_squared_norms";
+// out: *kernels those over the parameters, on torch's current stream
+using ParameterKernelsFunction = void(ParameterKernels* kernels);
+inline constexpr const char* kParameterKernelsName = "ttt_cuda_parameter_kernels";
 
 // Memory of the host that is locked for copies by the device that was made the current one. Lives as long as the
 // process.

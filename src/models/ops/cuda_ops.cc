@@ -74,20 +74,8 @@ void ttt_cuda_use_device(int device, ttt::model::DetectionOps* ops, std::string*
   *name = properties.name;
 }
 
-void ttt_cuda_sgd(float momentum, const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-    const ttt::kernels::SgdControl& control) {
-  ttt::kernels::cuda::sgd(momentum, tensors, count, largest, control, c10::cuda::getCurrentCUDAStream().stream());
-}
-
-void ttt_cuda_find_nonfinite(
-    const ttt::kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
-  ttt::kernels::cuda::find_nonfinite(tensors, count, largest, found, c10::cuda::getCurrentCUDAStream().stream());
-}
-
-void ttt_cuda_squared_norms(const ttt::kernels::NormGroups& groups, const float* gradient, const float* before,
-    const float* after, ttt::kernels::SquaredNorms* partial, ttt::kernels::SquaredNorms* out) {
-  ttt::kernels::cuda::squared_norms(
-      groups, gradient, before, after, partial, out, c10::cuda::getCurrentCUDAStream().stream());
+void ttt_cuda_parameter_kernels(ttt::model::ParameterKernels* kernels) {
+  *kernels = ttt::model::device_parameter_kernels([] { return c10::cuda::getCurrentCUDAStream().stream(); });
 }
 
 std::pmr::memory_resource* ttt_cuda_pinned_memory() { return &pinned(); }
@@ -96,6 +84,4 @@ std::pmr::memory_resource* ttt_cuda_pinned_memory() { return &pinned(); }
 
 static_assert(std::is_same_v<decltype(ttt_cuda_use_device), ttt::model::UseDeviceFunction>);
 static_assert(std::is_same_v<decltype(ttt_cuda_pinned_memory), ttt::model::PinnedMemoryFunction>);
-static_assert(std::is_same_v<decltype(ttt_cuda_sgd), ttt::model::SgdFunction>);
-static_assert(std::is_same_v<decltype(ttt_cuda_find_nonfinite), ttt::model::FindNonfiniteFunction>);
-static_assert(std::is_same_v<decltype(ttt_cuda_squared_norms), ttt::model::SquaredNormsFunction>);
+static_assert(std::is_same_v<decltype(ttt_cuda_parameter_kernels), ttt::model::ParameterKernelsFunction>);

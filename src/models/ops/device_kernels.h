@@ -6,8 +6,10 @@
 #include <ATen/ops/empty.h>
 
 #include "core/error.h"
+#include "kernels/nonfinite/nonfinite.h"
 #include "kernels/paste/paste.h"
 #include "models/ops/kernel_ops.h"
+#include "models/ops/parameter_kernels.h"
 
 namespace ttt::model {
 
@@ -89,5 +91,14 @@ class DeviceKernels {
   at::Device device_;
   std::function<cudaStream_t()> current_stream_;
 };
+
+// stream: a function without arguments, torch's current stream.
+template <class Stream> ParameterKernels device_parameter_kernels(Stream stream) {
+  return {.sgd = [stream](const auto&... a) { cuda::sgd(a..., stream()); },
+      .adam = [stream](const auto&... a) { cuda::adam(a..., stream()); },
+      .find_nonfinite = [stream](const auto&... a) { cuda::find_nonfinite(a..., stream()); },
+      .squared_norms = [stream](const auto&... a) { cuda::squared_norms(a..., stream()); },
+      .round_bfloat16 = [stream](const auto&... a) { cuda::round_bfloat16(a..., stream()); }};
+}
 
 }  // namespace ttt::model

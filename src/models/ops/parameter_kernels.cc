@@ -4,22 +4,21 @@
 
 #include <cstring>
 
-#include "core/error.h"
+#include "kernels/nonfinite/nonfinite.h"
 
 namespace ttt::model {
 
 ParameterKernels or_host(ParameterKernels kernels) {
-  if (kernels.sgd || kernels.find_nonfinite || kernels.squared_norms) {
-    if (kernels.sgd && kernels.find_nonfinite && kernels.squared_norms) return kernels;
-    throw Error("Of the kernels over a device's parameters some are missing. This is a mistake in the caller.");
-  }
-  return {.sgd = static_cast<void (*)(float, const kernels::SgdTensor*, std::int64_t, std::int64_t,
+  if (kernels.sgd) return kernels;
+  return {.sgd = static_cast<void (*)(const kernels::SgdRule&, const kernels::SgdTensor*, std::int64_t, std::int64_t,
               const kernels::SgdControl&)>(kernels::host::sgd),
+      .adam = kernels::host::adam,
       .find_nonfinite = kernels::host::find_nonfinite,
-      .squared_norms = [](const kernels::NormGroups& groups, const float* gradient, const float* before,
-                           const float* after, kernels::SquaredNorms*, kernels::SquaredNorms* out) {
-        kernels::host::squared_norms(groups, gradient, before, after, out);
-      }};
+      .squared_norms =
+          [](const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after,
+              kernels::SquaredNorms*,
+              kernels::SquaredNorms* out) { kernels::host::squared_norms(groups, gradient, before, after, out); },
+      .round_bfloat16 = kernels::host::round_bfloat16};
 }
 
 at::Tensor bytes_on(const at::Device& device, std::span<const std::byte> bytes) {

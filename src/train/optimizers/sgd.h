@@ -1,32 +1,34 @@
 // Stochastic gradient descent with momentum.
 #pragma once
 
-#include "train/optimizers/gradient_scale.h"
+#include "train/optimizers/fused_optimizer.h"
 
 namespace ttt::train {
 
-// PyTorch's SGD, one fused pass, on a device in one launch; biases (names ending in "bias") form their own group.
-class FusedSgd final : public Optimizer {
+// PyTorch's SGD, one fused pass; biases form their own group.
+class FusedSgd final : public FusedOptimizer {
  public:
   // `kernels`: empty ones are the host's. `scaler`: of the loss whose gradients it is given, null: they are not scaled;
   // outlives the optimiser.
   FusedSgd(model::ParameterStore& store, const OptimizerConfig& config, model::ParameterKernels kernels = {},
       LossScaler* scaler = nullptr);
-  void step(const Rates& rates) override;
   std::vector<NamedTensor> state() const override { return {{"momentum", momentum_}}; }
-  result::Json describe() const override;
 
  private:
-  model::ParameterStore& store_;
-  OptimizerConfig config_;
-  model::ParameterKernels kernels_;
-  LossScaler* scaler_;
-  GradientScale scale_;
-  at::Tensor momentum_;
-  std::int64_t groups_ = 0;               // runs of consecutive parameters of one group
-  std::int64_t count_ = 0, largest_ = 0;  // of the tensors below
-  // [count * sizeof(SgdTensor)] uint8, where the parameters lie: the groups in pieces of about one size
-  at::Tensor tensors_;
+  void update(const Update& u) override;
+
+  at::Tensor momentum_;  // [T] float32
+  PieceTable<kernels::SgdTensor> pieces_;
 };
+
+// Pieces of an update by kernels::sgd.
+//   gradient, momentum: arrays in the layout of the parameters; momentum undefined: none is kept
+PieceTable<kernels::SgdTensor> sgd_pieces(
+    std::span<const UpdateRange> ranges, const at::Tensor& gradient, const at::Tensor& momentum, at::Tensor& weights);
+
+// [groups, 2] float32: SgdControl::factors
+inline const kernels::SgdFactors* factors_of(const at::Tensor& factors) {
+  return reinterpret_cast<const kernels::SgdFactors*>(factors.const_data_ptr<float>());
+}
 
 }  // namespace ttt::train

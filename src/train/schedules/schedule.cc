@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "train/epochs.h"
 
 namespace ttt::train {
 namespace {
@@ -30,8 +31,7 @@ void check(const ScheduleConfig& config) {
 }
 
 Schedule::Schedule(const ScheduleConfig& config, const ScheduleInputs& inputs)
-    : config_(config), base_lr_(config.lr * batch_factor(config, inputs.global_batch)),
-      total_steps_(inputs.total_steps) {}
+    : config_(config), base_lr_(config.lr * batch_factor(config, inputs.global_batch)), inputs_(inputs) {}
 
 double Schedule::warmup_slope() const {
   return config_.warmup_steps > 0 ? base_lr_ * (1 - config_.warmup_start) / static_cast<double>(config_.warmup_steps)
@@ -44,11 +44,18 @@ double Schedule::warmup(std::int64_t iteration) const {
   return config_.warmup_start + (1 - config_.warmup_start) * done;
 }
 
+double Schedule::phase_factor(std::int64_t iteration) const {
+  double factor = 1;
+  for (const RatePhase& phase : inputs_.phases)
+    if (iteration > steps_of(phase.begin_epochs, inputs_.steps_per_epoch)) factor = phase.factor;
+  return factor;
+}
+
 double Schedule::share_done(std::int64_t iteration) const {
   if (iteration <= config_.warmup_steps) return 0;
-  if (iteration >= total_steps_) return 1;
+  if (iteration >= inputs_.total_steps) return 1;
   return static_cast<double>(iteration - config_.warmup_steps) /
-         static_cast<double>(total_steps_ - config_.warmup_steps);
+         static_cast<double>(inputs_.total_steps - config_.warmup_steps);
 }
 
 result::Json Schedule::describe() const {

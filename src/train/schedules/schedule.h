@@ -66,19 +66,27 @@ struct ScheduleConfig {
 // read.
 void check(const ScheduleConfig& config);
 
+// From where on the base rate is multiplied by a factor, in place of the one before.
+struct RatePhase {
+  double begin_epochs = 0, factor = 1;
+};
+
 // What a schedule's units hang on.
 struct ScheduleInputs {
   std::int64_t global_batch = 1, steps_per_epoch = 1, total_steps = 1;
+  std::vector<RatePhase> phases = {};  // in order; empty: the factor is 1
 };
 
-// Base rate x warm-up x decay. Iterations count from 1, as in the reference implementation: its scheduler steps before
-// the optimizer. All kinds have the same base rate and warm-up. A group of parameters has its own factor of the rate
-// (Rates), so that a warm-up keeps the groups' ratios.
+// Base rate x phase x warm-up x decay. Iterations count from 1, as in the reference implementation: its scheduler steps
+// before the optimizer. All kinds have the same base rate and warm-up. A group of parameters has its own factor of the
+// rate (Rates), so that a warm-up keeps the groups' ratios.
 class Schedule {
  public:
   Schedule(const ScheduleConfig& config, const ScheduleInputs& inputs);
   virtual ~Schedule() = default;
-  double lr(std::int64_t iteration) const { return base_lr_ * warmup(iteration) * decay(iteration); }
+  double lr(std::int64_t iteration) const {
+    return base_lr_ * phase_factor(iteration) * warmup(iteration) * decay(iteration);
+  }
   double base_lr() const { return base_lr_; }  // at this global batch
   double warmup_slope() const;                 // rise of the rate per iteration; 0 without warm-up
   // Iterations from which on the rate is multiplied by decay_factor; empty for a kind that has none.
@@ -96,10 +104,11 @@ class Schedule {
 
  private:
   double warmup(std::int64_t iteration) const;
+  double phase_factor(std::int64_t iteration) const;
 
   ScheduleConfig config_;
   double base_lr_;
-  std::int64_t total_steps_;
+  ScheduleInputs inputs_;
 };
 
 // Throws UsageError where the configuration contradicts itself.

@@ -85,20 +85,7 @@ model::DetectionOps ops_on(const at::Device& device) {
 
 model::ParameterKernels parameter_kernels_on(const at::Device& device) {
   if (device.is_cpu()) return {};
-  return {.sgd =
-              [](float momentum, const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest,
-                  const kernels::SgdControl& control) {
-                kernels::cuda::sgd(momentum, tensors, count, largest, control, nullptr);
-              },
-      .find_nonfinite =
-          [](const kernels::SgdTensor* tensors, std::int64_t count, std::int64_t largest, std::int32_t* found) {
-            kernels::cuda::find_nonfinite(tensors, count, largest, found, nullptr);
-          },
-      .squared_norms =
-          [](const kernels::NormGroups& groups, const float* gradient, const float* before, const float* after,
-              kernels::SquaredNorms* partial, kernels::SquaredNorms* out) {
-            kernels::cuda::squared_norms(groups, gradient, before, after, partial, out, nullptr);
-          }};
+  return model::device_parameter_kernels([] { return cudaStream_t{}; });
 }
 
 train::Rates rates_on(const at::Device& device, double lr) {

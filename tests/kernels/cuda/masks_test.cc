@@ -1,4 +1,4 @@
-// CUDA kernels of mask targets, run lengths, SGD and squared norms against their reference implementations: to the bit.
+// CUDA kernels of mask targets and run lengths against their reference implementations: to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 #include "core/error.h"
 #include "kernels/mask_targets/mask_targets.h"
 #include "kernels/paste/paste.h"
-#include "kernels/sgd/sgd.h"
-#include "kernels/squared_norms/squared_norms.h"
 #include "same_bits.h"
 #include "tests/kernels/inputs.h"
 
@@ -168,132 +166,6 @@ TEST(MaskChanges, OddBoxes_EqualEncodedBitmaps) {
       });
     }
   EXPECT_THROW(cuda::count_mask_changes({.size = 0, .masks = 1}, {}, nullptr, nullptr), UsageError);
-}
-
-class Sgd : public FusedTest {};
-
-struct Tensors {
-  explicit Tensors(const std::vector<std::int64_t>& sizes) {
-    Stream s = stream(1040);
-    for (const std::int64_t n : sizes) {
-      grad.push_back(uniform(s, n, -1, 1)), momentum.push_back(uniform(s, n, -1, 1)),
-          weight.push_back(uniform(s, n, -1, 1));
-      largest = std::max(largest, n);
-    }
-  }
-  std::vector<std::vector<float>> grad, momentum, weight;
-  std::int64_t largest = 0;
-};
-
-TEST_F(Sgd, RunAndSkipped_SameBits) {
-  Tensors t({1, 2000, 0, 1024, 33, 255, 1025});
-  t.grad[1][3] = kNan, t.grad[1][4] = kInf;
-  for (const bool skip : {false, true})
-    under_all_schedules([&] {
-      std::vector<std::unique_ptr<DeviceBuffer<float>>> grad, momentum, weight;
-      std::vector<SgdTensor> list;
-      for (std::size_t i = 0; i < t.grad.size(); ++i) {
-        grad.push_back(std::make_unique<DeviceBuffer<float>>(t.grad[i], Kind::kInput, "grad"));
-        momentum.push_back(std::make_unique<DeviceBuffer<float>>(t.momentum[i], Kind::kInOut, "momentum"));
-        weight.push_back(std::make_unique<DeviceBuffer<float>>(t.weight[i], Kind::kInOut, "weight"));
-        list.push_back({grad[i]->get(), momentum[i]->get(), weight[i]->get(), std::ssize(t.grad[i]),
-            i % 2 ? 2.0f : 1.0f, i % 2 ? 0.0f : 1e-4f});
-      }
-      auto tensors = input(list, "tensors");
-      auto lr = input(std::vector<float>{0.02f}, "lr"), scale = input(std::vector<float>{0.5f}, "grad_scale");
-      auto flag = input(std::vector<std::int32_t>{skip}, "skip");
-      cuda::sgd(0.9f, tensors.get(), std::ssize(list), t.largest, {lr.get(), scale.get(), flag.get()}, nullptr);
-      Tensors want = t;
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        list[i].grad = want.grad[i].data();
-        list[i].momentum = want.momentum[i].data(), list[i].weight = want.weight[i].data();
-      }
-      const float rates[] = {0.02f, 0.5f};
-      const std::int32_t skipped = skip;
-      host::sgd(0.9f, list.data(), std::ssize(list), t.largest, {rates, rates + 1, &skipped});
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        expect_same_bits(want.momentum[i], *momentum[i], "momentum");
-        expect_same_bits(want.weight[i], *weight[i], "weight");
-      }
-    });
-}
-
-TEST_F(Sgd, OneNonfiniteGradient_Found) {
-  for (const float bad : {0.0f, kNan, kInf, -kInf})
-    under_all_schedules([&] {
-      Tensors t({3, 1500, 40});
-      if (bad != 0) t.grad[1][1499] = bad;
-      std::vector<std::unique_ptr<DeviceBuffer<float>>> grad;
-      std::vector<SgdTensor> list;
-      for (const auto& g : t.grad) {
-        grad.push_back(std::make_unique<DeviceBuffer<float>>(g, Kind::kInput, "grad"));
-        list.push_back({grad.back()->get(), nullptr, nullptr, std::ssize(g), 1, 0});
-      }
-      auto tensors = input(list, "tensors");
-      auto found = in_out(std::vector<std::int32_t>{0}, "found");
-      cuda::find_nonfinite(tensors.get(), std::ssize(list), t.largest, found.get(), nullptr);
-      EXPECT_EQ(found[0], bad != 0);
-      for (std::size_t i = 0; i < list.size(); ++i) list[i].grad = t.grad[i].data();
-      std::int32_t want = 0;
-      host::find_nonfinite(list.data(), std::ssize(list), t.largest, &want);
-      EXPECT_EQ(found[0], want);
-    });
-}
-
-TEST(SquaredNorms, OddGroups_SameBits) {
-  Stream s = stream(1060);
-  const std::int64_t n = 60'000;
-  std::vector<float> gradient = uniform(s, n, -1, 1), before = uniform(s, n, -1, 1), after = before;
-  for (std::int64_t i = 0; i < n; ++i)
-    gradient[i] *= std::pow(10.0f, static_cast<float>(i % 40) - 30), after[i] += gradient[i];
-  // A group of more pieces than a warp has lanes, of one value, of none, of two ranges, of odd ends; in the last one a
-  // NaN.
-  const std::vector<std::vector<std::int64_t>> ranges{
-      {7, 40'000}, {41'000, 41'001}, {}, {42'000, 43'100, 0, 5}, {44'000, 45'023, 45'023, 46'111}, {50'000, 50'040}};
-  gradient[50'033] = kNan;
-  std::vector<NormPiece> pieces;
-  std::vector<std::int64_t> begin{0};
-  for (const auto& group : ranges) {
-    for (std::size_t r = 0; r < group.size(); r += 2)
-      for (std::int64_t at = group[r]; at < group[r + 1]; at += kNormPiece)
-        pieces.push_back({at, std::min(kNormPiece, group[r + 1] - at)});
-    begin.push_back(std::ssize(pieces));
-  }
-  const std::int64_t groups = std::ssize(ranges), count = std::ssize(pieces);
-  std::vector<SquaredNorms> want(groups);
-  host::squared_norms(
-      {pieces.data(), begin.data(), count, groups}, gradient.data(), before.data(), after.data(), want.data());
-  for (std::int64_t g = 0; g < groups; ++g) {
-    long double sum[3] = {};
-    for (std::size_t r = 0; r < ranges[g].size(); r += 2)
-      for (std::int64_t i = ranges[g][r]; i < ranges[g][r + 1]; ++i) {
-        const long double change = static_cast<long double>(after[i]) - before[i];
-        sum[0] += static_cast<long double>(gradient[i]) * gradient[i],
-            sum[1] += static_cast<long double>(after[i]) * after[i], sum[2] += change * change;
-      }
-    const double got[3] = {want[g].gradient, want[g].weight, want[g].change};
-    for (int k = 0; k < 3; ++k) {
-      // A term meets at most 32 additions in its lane, 5 between lanes, and as many again over pieces: each rounds by
-      // half a unit in the last place.
-      if (std::isnan(sum[k])) {
-        EXPECT_TRUE(std::isnan(got[k])) << g;
-        continue;
-      }
-      EXPECT_NEAR(got[k], static_cast<double>(sum[k]), 80 * 0x1p-53 * static_cast<double>(sum[k])) << g << " " << k;
-    }
-  }
-  under_all_schedules([&] {
-    auto piece = input(pieces, "piece");
-    auto group = input(begin, "group_begin");
-    auto grad = input(gradient, "gradient"), old = input(before, "before"), now = input(after, "after");
-    auto out = output<double>(3 * groups, "out");
-    auto partial = scratch(count * sizeof(SquaredNorms));
-    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(),
-        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
-    std::vector<double> flat;
-    for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
-    expect_same_bits(flat, out, "sums");
-  });
 }
 
 }  // namespace

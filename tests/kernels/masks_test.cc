@@ -1,4 +1,4 @@
-// Mask targets, pasting, SGD, refused parameters and the thread pool.
+// Mask targets, pasting, refused parameters and the thread pool.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,6 @@
 #include "kernels/proposals/proposals.h"
 #include "kernels/roi_align/roi_align.h"
 #include "kernels/sample/sample.h"
-#include "kernels/sgd/sgd.h"
 
 namespace ttt::kernels {
 namespace {
@@ -67,52 +66,6 @@ TEST(PasteMask, SmallBufferOrNanBox_Refused) {
   EXPECT_THROW(host::paste_mask(28, mask.data(), bad, 100, 100, touched, bits.get(), bits.size()), UsageError);
   host::paste_mask(28, mask.data(), box, 5, 5, touched, bits.get(), bits.size());  // wholly outside
   EXPECT_EQ(touched[2] * touched[3], 0);
-}
-
-TEST(Sgd, GradScale_FirstInRangeOnly) {
-  for (const std::int64_t n : {0, 1, 15, 16, 17, 1000}) {
-    Guarded<float> weight(n), momentum(n), halved(n), other(n);
-    std::vector<float> grad(n), half(n);
-    for (std::int64_t i = 0; i < n; ++i)
-      weight[i] = halved[i] = i, momentum[i] = other[i] = 1, grad[i] = i % 7, half[i] = 0.5f * grad[i];
-    host::sgd({.lr = 0.1f, .weight_decay = 0.01f, .grad_scale = 0.5f}, n, grad.data(), momentum.get(), weight.get());
-    host::sgd({.lr = 0.1f, .weight_decay = 0.01f}, n, half.data(), other.get(), halved.get());
-    EXPECT_TRUE(weight.same(halved) && momentum.same(other));
-    // v = 0.9 + g / 2 + 0.01 w; w - 0.1 v, in double; a few units of roundoff at 1000.
-    for (std::int64_t i = 0; i < n; ++i)
-      ASSERT_NEAR(weight[i], i - 0.1 * (0.9 + 0.5 * (i % 7) + 0.01 * i), 4 * 1000 * 0x1p-24);
-  }
-}
-
-TEST(Sgd, RatesFromMemory_EqualFlatRanges) {
-  const std::vector<float> grad = {1, 2, 3, 4, 5};
-  for (const std::int32_t skip : {0, 1}) {
-    std::vector<float> momentum(5, 1), weight(5, 10), want_momentum = momentum, want_weight = weight;
-    if (skip == 0) {
-      host::sgd({.lr = 0.2f, .momentum = 0.5f, .weight_decay = 0.01f, .grad_scale = 0.25f}, 3, grad.data(),
-          want_momentum.data(), want_weight.data());
-      host::sgd({.lr = 0.1f, .momentum = 0.5f, .weight_decay = 0, .grad_scale = 0.25f}, 2, grad.data() + 3,
-          want_momentum.data() + 3, want_weight.data() + 3);
-    }
-    const SgdTensor tensors[] = {{grad.data(), momentum.data(), weight.data(), 3, 2, 0.01f},
-        {grad.data() + 3, momentum.data() + 3, weight.data() + 3, 2, 1, 0}};
-    const float rates[] = {0.1f, 0.25f};
-    host::sgd(0.5f, tensors, 2, 3, {rates, rates + 1, &skip});
-    EXPECT_EQ(momentum, want_momentum);
-    EXPECT_EQ(weight, want_weight);
-  }
-}
-
-TEST(Sgd, OneNonfiniteGradient_Found) {
-  for (const float bad : {kNan, -kNan, kInf, -kInf, 3.4e38f, -1e-45f})
-    for (const std::size_t at : {0, 7, 30}) {
-      std::vector<float> a(17, 1e30f), b(31, -1);
-      b[at] = bad;
-      const SgdTensor tensors[] = {{a.data(), nullptr, nullptr, 17, 1, 0}, {b.data(), nullptr, nullptr, 31, 1, 0}};
-      std::int32_t found = 0;
-      host::find_nonfinite(tensors, 2, 31, &found);
-      EXPECT_EQ(found, !std::isfinite(bad)) << bad;
-    }
 }
 
 TEST(Parameters, Contradictions_Refused) {

@@ -1,0 +1,37 @@
+// AdamW (Loshchilov and Hutter 2019), as PyTorch has it: weight decay beside Adam's update.
+#include "train/optimizers/adam.h"
+#include "train/optimizers/tensor_optimizer.h"
+
+namespace ttt::train {
+namespace {
+
+class FusedAdamW final : public FusedOptimizer {
+ public:
+  FusedAdamW(const OptimizerConfig& config, const OptimizerInputs& in)
+      : FusedOptimizer(config, in, Grouping::kAlike), state_(in.store),
+        pieces_(adam_pieces(ranges_, in.store, state_, {})) {}
+  std::vector<NamedTensor> state() const override { return state_.tensors(); }
+
+ private:
+  void update(const Update& u) override {
+    advance(state_.updates, state_.updates + 1, u);
+    const at::Tensor correction = adam_correction(config_, state_.updates);
+    kernels_.adam(adam_rule(config_), pieces_.data(), pieces_.count(), pieces_.largest(),
+        {.lr = u.lr_pointer(),
+            .grad_scale = u.scale_pointer(),
+            .correction = correction.const_data_ptr<float>(),
+            .skip = u.skip()});
+  }
+
+  AdamState state_;
+  PieceTable<kernels::AdamTensor> pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_adamw(const OptimizerConfig& config, const OptimizerInputs& in) {
+  if (config.implementation != "fused") return make_tensor_optimizer(config, in, adamw_rule(config));
+  return std::make_unique<FusedAdamW>(config, in);
+}
+
+}  // namespace ttt::train

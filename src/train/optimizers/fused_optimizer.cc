@@ -1,0 +1,86 @@
+#include "train/optimizers/fused_optimizer.h"
+
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
+#include <ATen/record_function.h>
+
+namespace ttt::train {
+namespace {
+
+std::vector<std::vector<model::NormTables::Range>> groups_of(std::span<const UpdateRange> ranges) {
+  std::vector<std::vector<model::NormTables::Range>> groups;
+  for (const UpdateRange& r : ranges) groups.push_back({{r.begin, r.end}});
+  return groups;
+}
+
+template <class Value>
+at::Tensor per_range(std::span<const UpdateRange> ranges, const at::Device& device, const Value& value) {
+  std::vector<double> all;
+  for (const UpdateRange& r : ranges) all.push_back(value(r));
+  return at::tensor(all, at::kDouble).to(device);
+}
+
+}  // namespace
+
+FusedOptimizer::FusedOptimizer(const OptimizerConfig& config, const OptimizerInputs& in, Grouping grouping)
+    : store_(in.store), config_(config), kernels_(model::or_host(in.kernels)),
+      ranges_(update_ranges(in.store, config, grouping)), scaler_(in.scaler),
+      scale_(config, in.store, kernels_, in.scaler) {}
+
+void FusedOptimizer::step(const Rates& rates) {
+  std::vector<c10::IValue> arrays{store_.flat_gradients(), store_.flat_values(), store_.flat_values()};
+  for (const NamedTensor& t : state()) arrays.insert(arrays.end(), {t.value, t.value});  // read, written
+  RECORD_FUNCTION("ttt::optimizer", arrays);
+  Update u{.lr = rates.tensor.narrow(0, 0, 1), .scale = scale_.of(rates), .found = {}};
+  if (scaler_) {
+    u.found = scaler_->clear_found();
+    const at::Tensor& gradients = store_.flat_gradients();
+    kernels_.find_nonfinite(
+        gradients.const_data_ptr<float>(), gradients.numel(), u.found.mutable_data_ptr<std::int32_t>());
+  }
+  update(u);
+  if (scaler_) scaler_->update();
+}
+
+void FusedOptimizer::advance(at::Tensor& state, const at::Tensor& next, const Update& u) {
+  state.copy_(u.found.defined() ? at::where(u.found != 0, state, next) : next);
+}
+
+result::Json FusedOptimizer::describe() const {
+  return {{"kind", config_.implementation + "_" + config_.kind}, {"parameters", store_.trainable_count()},
+      {"groups", ranges_.size()}, {"clip_norm", config_.clip_norm}};
+}
+
+ParameterNorms::ParameterNorms(
+    std::span<const UpdateRange> ranges, const model::ParameterKernels& kernels, const at::Device& device)
+    : tables_(groups_of(ranges), kernels, device) {}
+
+ParameterNorms::Norms ParameterNorms::of(const at::Tensor& vector, const at::Tensor& weights) const {
+  const float* w = weights.const_data_ptr<float>();
+  const at::Tensor roots = tables_.sums(vector.const_data_ptr<float>(), w, w).sqrt();
+  return {.vector = roots.select(1, 0), .weight = roots.select(1, 1)};
+}
+
+at::Tensor ParameterNorms::squares_of(const at::Tensor& vector) const {
+  return tables_.sums(vector.const_data_ptr<float>()).select(1, 0);
+}
+
+at::Tensor trust_ratio(const at::Tensor& weight, const at::Tensor& vector, const at::Tensor& adapted) {
+  const at::Tensor used = (weight > 0).logical_and(vector > 0).logical_and(adapted != 0);
+  return at::where(used, weight / vector, at::ones_like(weight));
+}
+
+at::Tensor adapted_parameters(std::span<const UpdateRange> ranges, bool all, const at::Device& device) {
+  return per_range(ranges, device, [all](const UpdateRange& r) { return all || r.weight_decay != 0 ? 1.0 : 0.0; });
+}
+
+at::Tensor decays_of(std::span<const UpdateRange> ranges, const at::Device& device) {
+  return per_range(ranges, device, [](const UpdateRange& r) { return r.weight_decay; });
+}
+
+at::Tensor novograd_second_moment(const OptimizerConfig& config, const at::Tensor& second, const at::Tensor& squares) {
+  return at::where(second == 0, squares, second * config.beta2 + squares * (1 - config.beta2));
+}
+
+}  // namespace ttt::train

@@ -1,0 +1,36 @@
+// Phases of a run, each with its own size of images and learning rate: progressive sizes (fast.ai 2018) begin small.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "data/order.h"
+#include "settings/fields.h"
+#include "train/schedules/schedule.h"
+
+namespace ttt::train {
+
+struct PhasesConfig {
+  std::vector<double> epochs;
+  std::vector<std::int64_t> short_side;
+  std::vector<double> lr;
+
+  template <class Self, class V> static void fields(Self& s, V&& v) {
+    v("epochs", s.epochs, "how long each phase lasts, in order; the last lasts to the end of the run; empty: no phases",
+        between(0, 1e6));
+    v("short_side", s.short_side,
+        "of each phase, in place of data.short_side; data.long_side follows in proportion; empty: as they are [pixel]",
+        between(1, 16384));
+    v("lr", s.lr, "of each phase, in place of train.schedule.lr; warm-up and decay multiply it; empty: as it is",
+        between(0, 1000));
+  }
+};
+
+// Throws UsageError where the lists are not equally long, a phase begins after the run's end, or nothing changes.
+//   lr: of the schedule, which the phases' rates are in proportion to; epochs: of the run
+void check(const PhasesConfig& config, double lr, double epochs);
+// Empty where the phases have none of their own.
+std::vector<data::SizePhase> size_phases(const PhasesConfig& config);
+std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr);
+
+}  // namespace ttt::train
