@@ -30,8 +30,11 @@ __global__ void __launch_bounds__(kThreads) sum_pieces(std::int64_t pieces, cons
     const double g = gradient[i];
     sums.gradient += g * g;
     if (!after) continue;
-    const double w = after[i], d = w - before[i];
-    sums.weight += w * w, sums.change += d * d;
+    const double w = after[i];
+    sums.weight += w * w;
+    if (!before) continue;
+    const double d = w - before[i];
+    sums.change += d * d;
   }
   write_sums(sums, partial + p);
 }

@@ -1,56 +1,39 @@
-#include <algorithm>
 #include <cstddef>
 
+#include "kernels/common/simd.h"
 #include "kernels/squared_norms/squared_norms.h"
+
+#define TTT_SIMD_BODY "kernels/squared_norms/host_simd.inc"
+#include "kernels/common/simd_variants.inc"
 
 namespace ttt::kernels::host {
 namespace {
 
-constexpr int kLanes = 32;
-constexpr int kAtOnce = 8;  // lanes whose sums stay in registers
+constexpr int kSums = 32;  // over a group's pieces
 
-// The kernel's order: 32 lanes take every 32nd value each, and halve their number until one is left.
-double sum_of_lanes(double* lane) {
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int k = 0; k < half; ++k) lane[k] += lane[k + half];
-  return lane[0];
-}
-
-template <class Value> double sum_of_squares(std::int64_t n, const Value& value) {
-  double lane[kLanes];
-  for (int first = 0; first < kLanes; first += kAtOnce) {
-    double sum[kAtOnce] = {};
-    const auto add = [&](std::int64_t i, int k) {
-      const double v = value(i + k);
-      sum[k] += v * v;
-    };
-    std::int64_t i = first;
-    for (; i + kAtOnce <= n; i += kLanes)
-      for (int k = 0; k < kAtOnce; ++k) add(i, k);
-    for (int k = 0; k < kAtOnce && i + k < n; ++k) add(i, k);
-    std::copy_n(sum, kAtOnce, lane + first);
-  }
-  return sum_of_lanes(lane);
+double sum_of(double* sum) {
+  for (int half = kSums / 2; half > 0; half /= 2)
+    for (int k = 0; k < half; ++k) sum[k] += sum[k + half];
+  return sum[0];
 }
 
 }  // namespace
 
 void squared_norms(
     const NormGroups& g, const float* gradient, const float* before, const float* after, SquaredNorms* out) {
+  const auto squares_of = TTT_PICK(best_isa(), squares);
+  const auto differences_of = TTT_PICK(best_isa(), squared_differences);
   for (std::int64_t group = 0; group < g.groups; ++group) {
-    double gradients[kLanes] = {}, weights[kLanes] = {}, changes[kLanes] = {};
+    double gradients[kSums] = {}, weights[kSums] = {}, changes[kSums] = {};
     for (std::int64_t p = g.group_begin[group]; p < g.group_begin[group + 1]; ++p) {
       const NormPiece& piece = g.piece[p];
-      const float* grad = gradient + piece.begin;
-      const auto lane = static_cast<std::size_t>((p - g.group_begin[group]) % kLanes);
-      gradients[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(grad[i]); });
+      const auto at = static_cast<std::size_t>((p - g.group_begin[group]) % kSums);
+      gradients[at] += squares_of(piece.size, gradient + piece.begin);
       if (!after) continue;
-      const float *old = before + piece.begin, *now = after + piece.begin;
-      weights[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]); });
-      changes[lane] += sum_of_squares(piece.size, [&](std::int64_t i) { return static_cast<double>(now[i]) - old[i]; });
+      weights[at] += squares_of(piece.size, after + piece.begin);
+      if (before) changes[at] += differences_of(piece.size, after + piece.begin, before + piece.begin);
     }
-    out[group] = {
-        .gradient = sum_of_lanes(gradients), .weight = sum_of_lanes(weights), .change = sum_of_lanes(changes)};
+    out[group] = {.gradient = sum_of(gradients), .weight = sum_of(weights), .change = sum_of(changes)};
   }
 }
 

@@ -20,8 +20,8 @@ struct SquaredNorms {
 
 // Double precision: gradients of 1e-20 count, and the error does not grow with the number of parameters. Host and
 // device add in the same order: 32 sums side by side in each piece, and again over a group's pieces.
-//   in:  gradient, before, after: flat arrays of gradients, weights before and weights after.
-//        The latter two may be null: their sums are then 0.
+//   in:  gradient, before, after: flat arrays of gradients, weights before and weights after. `before` may be null, and
+//        both of them: the sums that need them are then 0.
 //   out: out [groups]; partial [pieces] is scratch
 namespace host {
 void squared_norms(

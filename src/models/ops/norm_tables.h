@@ -16,8 +16,8 @@ class NormTables {
   NormTables(std::span<const std::vector<Range>> groups, ParameterKernels kernels, const at::Device& device);
 
   std::int64_t groups() const { return sums_.size(0); }
-  // [groups, 3] float64, as SquaredNorms, until the next call; on the device, without waiting for it. before and after
-  // are both null where sums of gradients are wanted alone.
+  // [groups, 3] float64, as SquaredNorms, until the next call; on the device, without waiting for it. `before` is null
+  // where no change is wanted, and `after` too where sums of gradients are wanted alone.
   const at::Tensor& sums(const float* gradient, const float* before = nullptr, const float* after = nullptr) const;
 
  private:

@@ -57,8 +57,8 @@ ParameterNorms::ParameterNorms(
     : tables_(groups_of(ranges), kernels, device) {}
 
 ParameterNorms::Norms ParameterNorms::of(const at::Tensor& vector, const at::Tensor& weights) const {
-  const float* w = weights.const_data_ptr<float>();
-  const at::Tensor roots = tables_.sums(vector.const_data_ptr<float>(), w, w).sqrt();
+  const at::Tensor roots =
+      tables_.sums(vector.const_data_ptr<float>(), nullptr, weights.const_data_ptr<float>()).sqrt();
   return {.vector = roots.select(1, 0), .weight = roots.select(1, 1)};
 }
 

@@ -197,6 +197,25 @@ TEST(RoundBfloat16, AllModes_SameBits) {
   }
 }
 
+void expect_kernel(const std::vector<NormPiece>& pieces, const std::vector<std::int64_t>& begin,
+    const std::vector<float>& gradient, const std::vector<float>* before, const std::vector<float>& after,
+    const std::vector<SquaredNorms>& want) {
+  const std::int64_t groups = std::ssize(want), count = std::ssize(pieces);
+  under_all_schedules([&] {
+    auto piece = input(pieces, "piece");
+    auto group = input(begin, "group_begin");
+    auto grad = input(gradient, "gradient"), old = input(before ? *before : after, "before"),
+         now = input(after, "after");
+    auto out = output<double>(3 * groups, "out");
+    auto partial = scratch(count * sizeof(SquaredNorms));
+    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), before ? old.get() : nullptr, now.get(),
+        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
+    std::vector<double> flat;
+    for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
+    expect_same_bits(flat, out, "sums");
+  });
+}
+
 TEST(SquaredNorms, OddGroups_SameBits) {
   Stream s = stream(1060);
   const std::int64_t n = 60'000;
@@ -239,18 +258,16 @@ TEST(SquaredNorms, OddGroups_SameBits) {
       EXPECT_NEAR(got[k], static_cast<double>(sum[k]), 80 * 0x1p-53 * static_cast<double>(sum[k])) << g << " " << k;
     }
   }
-  under_all_schedules([&] {
-    auto piece = input(pieces, "piece");
-    auto group = input(begin, "group_begin");
-    auto grad = input(gradient, "gradient"), old = input(before, "before"), now = input(after, "after");
-    auto out = output<double>(3 * groups, "out");
-    auto partial = scratch(count * sizeof(SquaredNorms));
-    cuda::squared_norms({piece.get(), group.get(), count, groups}, grad.get(), old.get(), now.get(),
-        reinterpret_cast<SquaredNorms*>(partial.get()), reinterpret_cast<SquaredNorms*>(out.get()), nullptr);
-    std::vector<double> flat;
-    for (const SquaredNorms& w : want) flat.insert(flat.end(), {w.gradient, w.weight, w.change});
-    expect_same_bits(flat, out, "sums");
-  });
+  for (const bool change : {true, false}) {
+    std::vector<SquaredNorms> expected = want;
+    if (!change)
+      for (SquaredNorms& w : expected) w.change = 0;
+    std::vector<SquaredNorms> got(groups);
+    host::squared_norms({pieces.data(), begin.data(), count, groups}, gradient.data(), change ? before.data() : nullptr,
+        after.data(), got.data());
+    for (std::int64_t g = 0; g < groups; ++g) EXPECT_EQ(got[g].change == 0, expected[g].change == 0) << g;
+    expect_kernel(pieces, begin, gradient, change ? &before : nullptr, after, got);
+  }
 }
 
 }  // namespace
