@@ -56,12 +56,24 @@ class EffectTable {
         rows_.begin(), rows_.end(), [](const EffectRow& a, const EffectRow& b) { return a.fastest() < b.fastest(); });
   }
 
+  // Machines of which any plot shows a technique: the same in all, so that a colour means one machine.
+  std::vector<std::size_t> shown_machines() const {
+    std::vector<std::size_t> shown;
+    for (std::size_t m = 0; m < machines_.size(); ++m)
+      if (std::any_of(rows_.begin(), rows_.end(),
+              [m](const EffectRow& row) { return !row.is_alike() && row.marks[m] != nullptr; }))
+        shown.push_back(m);
+    return shown;
+  }
+
   Json forest(bool whole_steps, bool usual_ranks = true) const {
-    Json rows = Json::array();
+    const std::vector<std::size_t> shown = shown_machines();
+    Json rows = Json::array(), machines = Json::array();
+    for (const std::size_t m : shown) machines.push_back(machines_[m]);
     for (const EffectRow& row : rows_) {
       if (row.is_alike() || row.first().whole_step != whole_steps || row.usual_ranks != usual_ranks) continue;
       Json marks = Json::array();
-      for (const Technique* t : row.marks) marks.push_back(t ? mark(*t) : Json());
+      for (const std::size_t m : shown) marks.push_back(row.marks[m] ? mark(*row.marks[m]) : Json());
       const bool known = row.first().variant.kind != result::Place::Kind::kUnknown;
       rows.push_back({{"name", row.name}, {"marks", marks}, {"note", known ? place_text(row.first()) : ""}});
     }
@@ -72,7 +84,7 @@ class EffectTable {
         {"about",
             "A row for each technique, the fastest first; a mark with its 95 % interval for each machine. A filled "
             "mark: the interval excludes 0."},
-        {"machines", machines_}, {"rows", rows}};
+        {"machines", machines}, {"rows", rows}};
   }
 
   std::vector<Json> self_tests() const {

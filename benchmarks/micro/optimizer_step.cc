@@ -1,6 +1,6 @@
-// One update of a model's parameters by each optimizer: fused, as foreach operators (one call for a list of tensors)
-// and one tensor at a time, all of one state. Peers: ATen's fused operators and torch::optim, where they have it.
-// `stream` is what memory allows: w += c g over arrays of that size. Rates count the bytes that the fused update moves.
+// One update of a model's parameters by each optimizer. Ours is fused; foreach operators take a list of tensors at a
+// call, and a loop one tensor. Peers are ATen's fused operators and torch::optim, where they have the optimizer.
+// `stream` is what memory allows: w += c g over arrays of that size. Rates count the bytes that ours moves.
 // links: ttt_run
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
@@ -149,7 +149,7 @@ struct StreamCase : Case {
 
 const bool added = [] {
   for (const Shape& s : shapes()) {
-    add<Case>("optimizer_step", s, "fused", &Case::fused);
+    add<Case>("optimizer_step", s, "ours", &Case::fused);
     if (s.kind != "muon") add<Case>("optimizer_step", s, "foreach", &Case::foreach);
     add<Case>("optimizer_step", s, "loop", &Case::loop);
     if (s.kind == "sgd" || s.kind == "adamw") {
