@@ -92,7 +92,9 @@ double grid_step(double range, int lines) {
 }
 
 void draw_grid(Drawing& d, const Axis& axis, double top, double bottom, const char* pattern) {
-  const double step = grid_step(axis.high - axis.low, 8);
+  constexpr double kLabel = 44;  // of a line, at least: labels do not touch
+  const int fit = std::clamp(static_cast<int>((axis.right - axis.left) / kLabel), 2, 8);
+  const double step = grid_step(axis.high - axis.low, fit);
   for (double v = std::ceil(axis.low / step) * step; v <= axis.high; v += step) {
     const bool zero = std::abs(v) < step / 2;
     d.line(axis.at(v), top, axis.at(v), bottom, zero ? "#333333" : "#dddddd", 1);
