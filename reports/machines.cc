@@ -324,9 +324,7 @@ const result::Peak* Machine::peak(const std::string& peak_name, const Days& days
 
 MachineFacts machine_facts(const std::vector<NamedRun>& runs) {
   std::map<std::string, Records> by_machine;
-  // Trainings are compared for their accuracy, often beside other work: their steps say nothing of the machine.
-  for (const NamedRun& run : runs)
-    if (run.record.convergence.empty()) by_machine[machine_text(run.record)].push_back(&run.record);
+  for (const NamedRun& run : runs) by_machine[machine_text(run.record)].push_back(&run.record);
   MachineFacts facts{.machines = best_measured(by_machine, works_of(by_machine))};
   set_baseline_means(facts.machines);
   sort_by_speed(facts.machines);
