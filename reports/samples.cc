@@ -54,7 +54,7 @@ std::vector<Baseline> baselines_of(const RunRecord& r) {
   std::vector<std::string> names;  // in the order of their appearance
   std::map<std::string, std::vector<const result::Comparison*>> by_name;
   for (const result::Comparison& c : r.comparisons) {
-    if (c.status != "measured" || c.samples.size() == 0) continue;
+    if (c.status != "measured" || c.samples.size() == 0 || result::is_of_trainings(r, c)) continue;
     const std::string name = c.ablation + ": " + c.baseline + (c.setting.empty() ? "" : ", " + c.setting);
     if (by_name[name].empty()) names.push_back(name);
     by_name[name].push_back(&c);

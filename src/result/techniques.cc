@@ -253,6 +253,11 @@ std::string SelfTest::text() const {
          (is_proof() ? fixed(" (at least %zu wanted)", wanted()) : " (too few for a proof)");
 }
 
+bool is_of_trainings(const RunRecord& record, const Comparison& comparison) {
+  return std::any_of(record.convergence.begin(), record.convergence.end(),
+      [&](const ConvergenceRow& row) { return row.ablation == comparison.ablation; });
+}
+
 Techniques techniques(const std::vector<const RunRecord*>& records) {
   const std::vector<const RunRecord*> trainings = trainings_of(records);
   Techniques all;

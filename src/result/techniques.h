@@ -81,6 +81,10 @@ struct Techniques {
 // contradict each other, the place is unknown.
 Techniques techniques(const std::vector<const RunRecord*>& records);
 
+// Whether the comparison's ablation is about trainings, which the record has too. The time of its steps stands beside
+// them: it is of another recipe than the comparisons of steps are, and often measured beside other work.
+bool is_of_trainings(const RunRecord& record, const Comparison& comparison);
+
 // A setting of the recipe that made a whole step faster.
 struct Advice {
   std::vector<std::string> settings;  // "train.reducer.kind=blocking"
