@@ -5,6 +5,7 @@
 
 #include "context.h"
 #include "cuda_timing.h"
+#include "kernels/adam/adam.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/box_coder/box_coder.h"
 #include "kernels/detections/detections.h"
@@ -278,6 +279,32 @@ void add_sgd() {
   });
 }
 
+// The same weights with two moments.
+void add_adam() {
+  static constexpr std::int64_t kWeights = 44'000'000, kPiece = 1 << 15;
+  struct Inputs {
+    Inputs()
+        : grad(kWeights), first(kWeights), second(kWeights), weight(kWeights), tensors(0),
+          numbers(Device<float>::of(std::vector<float>{1e-3f, 1.0f, 1.0f, 1.0f})) {
+      std::vector<kernels::AdamTensor> all;
+      for (std::int64_t at = 0; at < kWeights; at += kPiece)
+        all.push_back({grad + at, first + at, second + at, weight + at, nullptr,
+            std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-2f});
+      tensors = Device<kernels::AdamTensor>::of(all), count = std::ssize(all);
+    }
+    Device<float> grad, first, second, weight;
+    Device<kernels::AdamTensor> tensors;
+    Device<float> numbers;
+    std::int64_t count = 0;
+  };
+  add_kernel("adam/resnet50", {static_cast<double>(kWeights), "weights/s", 28.0 * static_cast<double>(kWeights)}, [] {
+    return owning(Inputs(), [](Inputs& d) {
+      cuda::adam({}, d.tensors, d.count, kPiece,
+          {.lr = d.numbers, .grad_scale = d.numbers + 1, .correction = d.numbers + 2, .skip = nullptr}, nullptr);
+    });
+  });
+}
+
 // Of as many weights in ten groups, as telemetry takes them.
 void add_squared_norms() {
   static constexpr std::int64_t kWeights = 44'000'000, kGroups = 10;
@@ -398,7 +425,7 @@ int run(int argc, char** argv) {
   add_context(), add_device_context();
   add_roi_align();
   for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
-  add_nms(), add_sgd(), add_squared_norms(), add_norms(), add_preprocess();
+  add_nms(), add_sgd(), add_adam(), add_squared_norms(), add_norms(), add_preprocess();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -11,10 +11,6 @@ AdamState::AdamState(const model::ParameterStore& store)
     : first(at::zeros_like(store.flat_values())), second(at::zeros_like(first)),
       updates(at::zeros({1}, first.options())) {}
 
-kernels::AdamRule adam_rule(const OptimizerConfig& config) {
-  return {.beta1 = config.beta1, .beta2 = config.beta2, .eps = config.eps};
-}
-
 at::Tensor adam_correction(const OptimizerConfig& config, const at::Tensor& updates) {
   const at::Tensor t = updates.to(at::kDouble);
   const at::Tensor first = 1 - at::pow(config.beta1, t), second = 1 - at::pow(config.beta2, t);

@@ -13,15 +13,7 @@ class FusedAdamW final : public FusedOptimizer {
   std::vector<NamedTensor> state() const override { return state_.tensors(); }
 
  private:
-  void update(const Update& u) override {
-    advance(state_.updates, state_.updates + 1, u);
-    const at::Tensor correction = adam_correction(config_, state_.updates);
-    kernels_.adam(adam_rule(config_), pieces_.data(), pieces_.count(), pieces_.largest(),
-        {.lr = u.lr_pointer(),
-            .grad_scale = u.scale_pointer(),
-            .correction = correction.const_data_ptr<float>(),
-            .skip = u.skip()});
-  }
+  void update(const Update& u) override { run_adam(state_.updates, pieces_, u); }
 
   AdamState state_;
   PieceTable<kernels::AdamTensor> pieces_;

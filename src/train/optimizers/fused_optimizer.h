@@ -8,8 +8,8 @@
 
 namespace ttt::train {
 
-// What all of them share: the gradients' factor, and the search for gradients that are not finite. Nothing waits for
-// the device, so that an update can be captured and replayed.
+// It makes the gradients' factor, and searches for gradients that are not finite. Nothing waits for the device, so that
+// an update can be captured and replayed.
 class FusedOptimizer : public Optimizer {
  public:
   void step(const Rates& rates) final;
@@ -30,6 +30,9 @@ class FusedOptimizer : public Optimizer {
 
   // Writes `next` into `state`, but not in a step that is skipped.
   static void advance(at::Tensor& state, const at::Tensor& next, const Update& u);
+  // Counts the update, then moments and weights (or directions) of `pieces`.
+  //   updates: [1] float32
+  void run_adam(at::Tensor& updates, const PieceTable<kernels::AdamTensor>& pieces, const Update& u) const;
 
   model::ParameterStore& store_;
   OptimizerConfig config_;
@@ -40,31 +43,5 @@ class FusedOptimizer : public Optimizer {
   LossScaler* scaler_;
   GradientScale scale_;
 };
-
-// Norms of each parameter, where they lie.
-class ParameterNorms {
- public:
-  ParameterNorms(std::span<const UpdateRange> ranges, const model::ParameterKernels& kernels, const at::Device& device);
-  struct Norms {
-    at::Tensor vector, weight;  // [parameters] float64
-  };
-  // Of `vector`, an array in the parameters' layout, and of the weights.
-  Norms of(const at::Tensor& vector, const at::Tensor& weights) const;
-  at::Tensor squares_of(const at::Tensor& vector) const;  // [parameters] float64
-
- private:
-  model::NormTables tables_;
-};
-
-// [parameters] float64: weight / vector where both are above zero and `adapted` [parameters] is not 0, else 1.
-at::Tensor trust_ratio(const at::Tensor& weight, const at::Tensor& vector, const at::Tensor& adapted);
-// [parameters] float64 on `device`: 1 for parameters that are decayed, or for all of them; else 0.
-at::Tensor adapted_parameters(std::span<const UpdateRange> ranges, bool all, const at::Device& device);
-// The same of weight decays.
-at::Tensor decays_of(std::span<const UpdateRange> ranges, const at::Device& device);
-
-// NovoGrad's second moment after an update: it begins with the first square.
-//   second, squares: [parameters] float32
-at::Tensor novograd_second_moment(const OptimizerConfig& config, const at::Tensor& second, const at::Tensor& squares);
 
 }  // namespace ttt::train

@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 
 #include "train/optimizers/adam.h"
+#include "train/optimizers/parameter_norms.h"
 #include "train/optimizers/sgd.h"
 #include "train/optimizers/tensor_optimizer.h"
 
@@ -32,13 +33,7 @@ class FusedLamb final : public FusedOptimizer {
 
  private:
   void update(const Update& u) override {
-    advance(state_.updates, state_.updates + 1, u);
-    const at::Tensor correction = adam_correction(config_, state_.updates);
-    kernels_.adam(adam_rule(config_), moments_.data(), moments_.count(), moments_.largest(),
-        {.lr = u.lr_pointer(),
-            .grad_scale = u.scale_pointer(),
-            .correction = correction.const_data_ptr<float>(),
-            .skip = u.skip()});
+    run_adam(state_.updates, moments_, u);
     const auto [direction, weight] = norms_.of(direction_, store_.flat_values());
     const at::Tensor ratio = trust_ratio(weight, direction, adapted_).to(at::kFloat);
     const at::Tensor factors = at::stack({ratio, at::ones_like(ratio)}, 1);

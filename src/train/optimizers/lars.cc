@@ -4,6 +4,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "train/optimizers/parameter_norms.h"
 #include "train/optimizers/sgd.h"
 #include "train/optimizers/tensor_optimizer.h"
 

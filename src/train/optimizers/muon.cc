@@ -49,7 +49,7 @@ class Muon final : public FusedOptimizer {
       if (is_matrix(*all[i])) add(*all[i], ranges_[i]);
   }
   std::vector<NamedTensor> state() const override {
-    return {{"momentum", first_}, {"second_moment", second_}, {"updates", updates_}};
+    return {{"momentum", first_}, {"second_moment", second_}, {"updates", updates_, /*is_count=*/true}};
   }
 
  private:
@@ -107,13 +107,7 @@ class Muon final : public FusedOptimizer {
   void update(const Update& u) override {
     const at::NoGradGuard no_grad;
     const at::NoTF32Guard no_tf32;
-    advance(updates_, updates_ + 1, u);
-    const at::Tensor correction = adam_correction(config_, updates_);
-    kernels_.adam(adam_rule(config_), pieces_.data(), pieces_.count(), pieces_.largest(),
-        {.lr = u.lr_pointer(),
-            .grad_scale = u.scale_pointer(),
-            .correction = correction.const_data_ptr<float>(),
-            .skip = u.skip()});
+    run_adam(updates_, pieces_, u);
     for (Batch& b : batches_) update(b, u);
   }
 

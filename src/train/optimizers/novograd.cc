@@ -7,6 +7,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "train/optimizers/adam.h"
+#include "train/optimizers/parameter_norms.h"
 #include "train/optimizers/sgd.h"
 #include "train/optimizers/tensor_optimizer.h"
 
@@ -22,7 +23,7 @@ class FusedNovoGrad final : public FusedOptimizer {
         norms_(ranges_, kernels_, first_.device()), updates_(at::zeros({1}, first_.options())) {}
   std::vector<NamedTensor> state() const override {
     std::vector<NamedTensor> all = {{"first_moment", first_}, {"second_moment", second_}};
-    if (config_.bias_correction) all.push_back({"updates", updates_});
+    if (config_.bias_correction) all.push_back({"updates", updates_, /*is_count=*/true});
     return all;
   }
 

@@ -88,6 +88,7 @@ Rates rates_on_host(double lr, double gradient_scale);
 struct NamedTensor {
   std::string name;
   at::Tensor value;
+  bool is_count = false;  // of updates: never rounded
 };
 
 class Optimizer {

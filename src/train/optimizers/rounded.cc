@@ -31,11 +31,11 @@ class Rounded final : public Optimizer {
     round(config_.round_weights, 1, store_.flat_values());
     std::uint64_t array = 2;
     for (const NamedTensor& t : inner_->state())
-      if (t.name != "updates") round(config_.round_state, array++, t.value);
+      if (!t.is_count) round(config_.round_state, array++, t.value);
   }
   std::vector<NamedTensor> state() const override {
     std::vector<NamedTensor> all = inner_->state();
-    all.push_back({"roundings", updates_});
+    all.push_back({"roundings", updates_, /*is_count=*/true});
     return all;
   }
   std::string not_capturable() const override { return inner_->not_capturable(); }

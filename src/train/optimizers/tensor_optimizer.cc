@@ -15,13 +15,13 @@ namespace {
 class TensorOptimizer final : public Optimizer {
  public:
   TensorOptimizer(const OptimizerConfig& config, const OptimizerInputs& in, TensorRule rule)
-      : config_(config), rule_(std::move(rule)), scaled_(config.clip_norm > 0),
-        scale_(config, in.store, model::or_host(in.kernels), nullptr) {
+      : config_(config), rule_(std::move(rule)), scale_(config, in.store, model::or_host(in.kernels), nullptr) {
     const model::ParameterStore& store = in.store;
     for (const std::string& name : rule_.state) state_.push_back({name, at::zeros_like(store.flat_values())});
     const auto options = store.flat_values().options();
     if (!rule_.number.empty()) state_.push_back({rule_.number, at::zeros({std::ssize(store.trainable())}, options)});
-    if (rule_.counts) state_.push_back({"updates", at::zeros({1}, at::kFloat)});  // the host's, which reads it
+    if (rule_.counts)
+      state_.push_back({"updates", at::zeros({1}, at::kFloat), /*is_count=*/true});  // the host's, which reads it
     const std::vector<UpdateRange> ranges = update_ranges(store, config, Grouping::kPerParameter);
     for (std::size_t i = 0; i < ranges.size(); ++i) add(*store.trainable()[i], ranges[i]);
   }
@@ -29,7 +29,7 @@ class TensorOptimizer final : public Optimizer {
   void step(const Rates& rates) override {
     const at::NoGradGuard no_grad;
     const std::int64_t number = rule_.counts ? state_.back().value.add_(1).item<std::int64_t>() : 0;
-    const bool as_they_are = rates.gradient_scale == 1 && !scaled_;
+    const bool as_they_are = rates.gradient_scale == 1 && config_.clip_norm == 0;
     const at::Tensor scale = as_they_are ? at::Tensor() : scale_.of(rates).squeeze(0);
     for (Group& g : groups_) {
       TensorUpdate& u = g.update;
@@ -74,7 +74,6 @@ class TensorOptimizer final : public Optimizer {
 
   OptimizerConfig config_;
   TensorRule rule_;
-  bool scaled_;
   GradientScale scale_;
   std::vector<NamedTensor> state_;
   std::vector<Group> groups_;

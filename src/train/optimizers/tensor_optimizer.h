@@ -10,7 +10,7 @@
 
 namespace ttt::train {
 
-// What an update of a list of parameters reads and writes, all of one learning rate and decay.
+// The arrays and numbers of an update of a list of parameters, all of one learning rate and decay.
 struct TensorUpdate {
   std::vector<at::Tensor> values, gradients;   // float32; gradients of the mean over ranks, clipped
   std::vector<std::vector<at::Tensor>> state;  // by TensorRule::state, each as `values`

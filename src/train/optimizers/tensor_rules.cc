@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-#include "train/optimizers/fused_optimizer.h"
+#include "train/optimizers/parameter_norms.h"
 #include "train/optimizers/tensor_optimizer.h"
 
 namespace ttt::train {
