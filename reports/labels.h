@@ -87,7 +87,7 @@ inline constexpr std::string_view kLabels[] = {
     "step time",
     "operation time",
     // Sizes of images.
-    "from epoch",
+    "from step",
     "short side",
     "fewer pixels",
     // Checkpoints and interruptions.

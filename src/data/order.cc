@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -54,8 +53,7 @@ TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const Orde
 BatchPlan TrainOrder::at(std::int64_t step) const {
   BatchPlan plan{.batch = step, .epoch = step / steps_per_epoch_};
   for (const SizePhase& phase : order_.sizes)
-    if (step >= std::llround(phase.begin_epochs * static_cast<double>(steps_per_epoch_)))
-      plan.short_side = phase.short_side;
+    if (step >= phase.first_step) plan.short_side = phase.short_side;
   const std::vector<std::int64_t> all = global_batch(plan.epoch, step % steps_per_epoch_);
   for (std::int64_t k = order_.rank * per_rank(); k < (order_.rank + 1) * per_rank(); ++k) {
     const std::uint64_t draw = random_bits(

@@ -46,10 +46,9 @@ class BatchOrder {
   virtual BatchPlan at(std::int64_t batch) const = 0;  // from any thread
 };
 
-// From where on images have another size.
+// The step from which on images have another size.
 struct SizePhase {
-  double begin_epochs = 0;
-  std::int64_t short_side = 0;
+  std::int64_t first_step = 0, short_side = 0;
 };
 
 struct OrderSettings {

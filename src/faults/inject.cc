@@ -54,6 +54,7 @@ class FaultyStep final : public Step {
     };
     return all;
   }
+  std::int64_t parts() const override { return inner_->parts(); }
   result::Json describe() const override { return inner_->describe(); }
 
  private:

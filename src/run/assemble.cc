@@ -186,7 +186,8 @@ data::OrderSettings Run::order_settings() const {
       .global_batch = recipe.train.global_batch,
       .rank = gradients->rank(),
       .ranks = gradients->size(),
-      .sizes = train::size_phases(recipe.train.phases)};
+      .sizes =
+          order ? train::size_phases(recipe.train.phases, order->steps_per_epoch()) : std::vector<data::SizePhase>()};
 }
 
 Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team,
@@ -209,7 +210,6 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
           .hold = recipe.mlperf.division != "none"});
   add_model(run, components, backbone);
   parts.step = components.step.make(run);
-  parts.accumulate = recipe.train.accumulate;
   parts.set_reducer(components.reducer.make(run));
   parts.optimizer = components.optimizer.make(run);
   parts.schedule = components.schedule.make(run);

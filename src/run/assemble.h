@@ -36,7 +36,7 @@ struct Run {
   std::string deals = "in order";                   // how a global batch's images are dealt out to the ranks
   train::Parts parts;
 
-  data::OrderSettings order_settings() const;        // of this rank
+  data::OrderSettings order_settings() const;        // of this rank; sizes where `order` is known
   eval::EvaluationInputs evaluation_inputs() const;  // of eval_images
   eval::EvaluationInputs evaluation_inputs(const data::ShardSet& images) const;
 };

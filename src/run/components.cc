@@ -60,7 +60,7 @@ Components components_of(const train::Recipe& recipe) {
             return train::make_schedule(t.schedule, {.global_batch = run.recipe.train.global_batch,
                                                         .steps_per_epoch = epoch,
                                                         .total_steps = train::planned_steps(t, epoch),
-                                                        .phases = train::rate_phases(t.phases, t.schedule.lr)});
+                                                        .phases = train::rate_phases(t.phases, t.schedule.lr, epoch)});
           }},
       .evaluator = {"evaluator", make_evaluator}};
 }

@@ -22,6 +22,14 @@ result::Json describe_device(const Run& run) {
       {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
 }
 
+// [{"first_step", "short_side"}, ...], empty for one size.
+result::Json describe_sizes(const Run& run) {
+  result::Json sizes = result::Json::array();
+  for (const data::SizePhase& phase : run.order_settings().sizes)
+    sizes.push_back({{"first_step", phase.first_step}, {"short_side", phase.short_side}});
+  return sizes;
+}
+
 result::Json describe(const Run& run) {
   const train::Parts& p = run.parts;
   const train::TelemetryConfig& t = run.recipe.train.telemetry;
@@ -36,7 +44,7 @@ result::Json describe(const Run& run) {
       {"loader",
           {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch},
               {"gt_capacity", p.loader->capacity()}, {"deals", run.deals}, {"grouped", run.recipe.data.group_by_aspect},
-              {"padding", run.recipe.data.padding},
+              {"padding", run.recipe.data.padding}, {"sizes", describe_sizes(run)},
               {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"},
               {"scaled_decode", run.recipe.data.scaled_decode}}}};
 }

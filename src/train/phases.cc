@@ -5,16 +5,18 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "train/epochs.h"
 
 namespace ttt::train {
 namespace {
 
-// make(i, begin) of each phase, where it begins.
-template <class Phase, class Make> std::vector<Phase> phases_of(const PhasesConfig& config, const Make& make) {
+// make(i, step) of each phase, which begins with that step.
+template <class Phase, class Make>
+std::vector<Phase> phases_of(const PhasesConfig& config, std::int64_t steps_per_epoch, const Make& make) {
   std::vector<Phase> all;
   double begin = 0;
   for (std::size_t i = 0; i < config.epochs.size(); ++i) {
-    all.push_back(make(i, begin));
+    all.push_back(make(i, steps_of(begin, steps_per_epoch)));
     begin += config.epochs[i];
   }
   return all;
@@ -43,17 +45,18 @@ void check(const PhasesConfig& config, double lr, double epochs) {
             last, epochs));
 }
 
-std::vector<data::SizePhase> size_phases(const PhasesConfig& config) {
+std::vector<data::SizePhase> size_phases(const PhasesConfig& config, std::int64_t steps_per_epoch) {
   if (config.short_side.empty()) return {};
-  return phases_of<data::SizePhase>(config, [&](std::size_t i, double begin) {
-    return data::SizePhase{.begin_epochs = begin, .short_side = config.short_side[i]};
+  return phases_of<data::SizePhase>(config, steps_per_epoch, [&](std::size_t i, std::int64_t step) {
+    return data::SizePhase{.first_step = step, .short_side = config.short_side[i]};
   });
 }
 
-std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr) {
+std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr, std::int64_t steps_per_epoch) {
   if (config.lr.empty()) return {};
-  return phases_of<RatePhase>(config,
-      [&](std::size_t i, double begin) { return RatePhase{.begin_epochs = begin, .factor = config.lr[i] / lr}; });
+  return phases_of<RatePhase>(config, steps_per_epoch, [&](std::size_t i, std::int64_t step) {
+    return RatePhase{.first_iteration = step + 1, .factor = config.lr[i] / lr};
+  });
 }
 
 }  // namespace ttt::train

@@ -30,7 +30,7 @@ struct PhasesConfig {
 //   lr: of the schedule, which the phases' rates are in proportion to; epochs: of the run
 void check(const PhasesConfig& config, double lr, double epochs);
 // Empty where the phases have none of their own.
-std::vector<data::SizePhase> size_phases(const PhasesConfig& config);
-std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr);
+std::vector<data::SizePhase> size_phases(const PhasesConfig& config, std::int64_t steps_per_epoch);
+std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr, std::int64_t steps_per_epoch);
 
 }  // namespace ttt::train

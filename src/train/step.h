@@ -41,6 +41,7 @@ class Step {
   // Stages that turn s.inputs.batch into s.losses and gradients in parameters().flat_gradients(). Between two runs of a
   // stage the values of the inputs may change, their shapes and addresses do not.
   virtual std::vector<Stage> stages(StepState& s) = 0;
+  virtual std::int64_t parts() const { return 1; }  // in which a batch goes through the model: so many backward passes
   virtual result::Json describe() const = 0;
 
   // Runs these stages alone, in order.
@@ -64,6 +65,7 @@ class EagerStep final : public Step {
       model::Model& model, ClearGradients clear = {}, const LossScaler* scaler = nullptr, std::int64_t parts = 1)
       : model_(model), clear_(std::move(clear)), scaler_(scaler), parts_(parts) {}
   std::vector<Stage> stages(StepState& s) override;
+  std::int64_t parts() const override { return parts_; }
   result::Json describe() const override;
 
  private:

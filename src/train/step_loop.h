@@ -40,7 +40,6 @@ struct Parts {
   std::unique_ptr<model::Preprocessor> preprocessor;  // of images that come as bytes
   std::unique_ptr<LossScaler> scaler;                 // of step and optimiser; null where the loss is not scaled
   std::unique_ptr<Step> step;
-  std::int64_t accumulate = 1;  // parts in which the step takes a batch
   std::unique_ptr<Reducer> reducer;
   std::unique_ptr<model::GradientHooks> hooks;  // of the reducer, where it overlaps backward
   std::unique_ptr<Optimizer> optimizer;
@@ -48,13 +47,14 @@ struct Parts {
   std::unique_ptr<eval::Evaluator> evaluator;
   result::Metrics target;  // that ends the run
 
-  // The reducer and its hooks belong together: hooks of an old reducer must go before a new one's are set.
+  // After the step. The reducer and its hooks belong together: hooks of an old reducer must go before a new one's are
+  // set.
   void set_reducer(std::unique_ptr<Reducer> next) {
     hooks.reset();
     reducer = std::move(next);
     if (reducer->traits().overlaps_backward)
       hooks = std::make_unique<model::GradientHooks>(
-          model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); }, accumulate);
+          model->parameters(), [r = reducer.get()](std::size_t i) { r->ready(i); }, step->parts());
   }
 };
 

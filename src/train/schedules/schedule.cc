@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "train/epochs.h"
 
 namespace ttt::train {
 namespace {
@@ -47,7 +46,7 @@ double Schedule::warmup(std::int64_t iteration) const {
 double Schedule::phase_factor(std::int64_t iteration) const {
   double factor = 1;
   for (const RatePhase& phase : inputs_.phases)
-    if (iteration > steps_of(phase.begin_epochs, inputs_.steps_per_epoch)) factor = phase.factor;
+    if (iteration >= phase.first_iteration) factor = phase.factor;
   return factor;
 }
 

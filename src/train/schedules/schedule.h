@@ -66,9 +66,10 @@ struct ScheduleConfig {
 // read.
 void check(const ScheduleConfig& config);
 
-// From where on the base rate is multiplied by a factor, in place of the one before.
+// The iteration from which on the base rate is multiplied by a factor, in place of the one before.
 struct RatePhase {
-  double begin_epochs = 0, factor = 1;
+  std::int64_t first_iteration = 1;
+  double factor = 1;
 };
 
 // What a schedule's units hang on.
