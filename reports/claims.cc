@@ -114,7 +114,8 @@ std::optional<Interval> measured(const Check& check, const Comparison& c) {
 }
 
 // The quantity of a check in one comparison of trainings.
-std::optional<Interval> measured(const Check& check, const result::ConvergenceRow& row) {
+std::optional<Interval> measured(const Check& check, result::ConvergenceRow row) {
+  if (!check.baseline.empty()) row.baseline = check.baseline;
   const auto e = row.fixed_steps ? result::exchange(row, check.variant) : std::nullopt;
   if (!e) return std::nullopt;
   if (check.quantity == "steps") return times_hundred(e->steps);
@@ -156,7 +157,8 @@ std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun
           .command = command_text(r)};
     };
     for (const Comparison& c : r.comparisons)
-      if (c.ablation == check.ablation && c.variant == check.variant && c.status == "measured" && c.design == "one_off")
+      if (check.baseline.empty() && c.ablation == check.ablation && c.variant == check.variant &&
+          c.status == "measured" && c.design == "one_off")
         add(measured(check, c), c.setting);
     for (const result::ConvergenceRow& row : r.convergence)
       if (row.ablation == check.ablation) add(measured(check, row), "recipe " + r.recipe.name);

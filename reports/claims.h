@@ -26,7 +26,8 @@ struct Check {
   // Of comparisons `variant` against the ablation's baseline: a change in per cent. "time", "phase NAME" or a counter;
   // "difference" is the largest relative difference of a result. Of trainings: "steps" to equal accuracy, or a metric.
   std::string ablation, variant, setting, quantity;
-  std::string device;  // that the claim is about; empty: any
+  std::string baseline;  // of trainings: the variant's other side, another variant; empty: the ablation's baseline
+  std::string device;    // that the claim is about; empty: any
   // Where there is no result of that device, others decide, within their scope. For claims that name no device and that
   // hardware of another kind can still support or contradict.
   bool elsewhere = false;
@@ -40,6 +41,7 @@ struct Check {
     v.optional("value", c.value, "an expression of the claim's facts");
     v.optional("ablation", c.ablation, "whose comparisons decide");
     v.optional("variant", c.variant, "of the ablation, against its baseline");
+    v.optional("baseline", c.baseline, "of trainings: another variant as the baseline");
     v.optional("setting", c.setting, "of the comparison; absent: every one");
     v.optional("quantity", c.quantity, "time, phase NAME, a counter, difference; of trainings steps or a metric");
     v.optional("device", c.device, "that the claim is about; absent: any");

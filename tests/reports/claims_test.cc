@@ -59,7 +59,8 @@ result::ConvergenceRow planted_trainings(const Check& check, double value) {
   const double later = check.quantity == "steps" ? 1 + value / 100 : 1, higher = later == 1 ? 1 + value / 100 : 1;
   for (int seed = 1; seed <= 4; ++seed)
     for (const bool is_variant : {false, true}) {
-      result::Training t{.variant = is_variant ? check.variant : row.baseline, .seed = seed};
+      const std::string& other = check.baseline.empty() ? row.baseline : check.baseline;
+      result::Training t{.variant = is_variant ? check.variant : other, .seed = seed};
       for (const double epochs : {2.0, 3.0, 4.0}) {
         const double ap = is_variant ? higher * (0.3 + 0.1 * std::log(epochs / later)) : 0.3 + 0.1 * std::log(epochs);
         t.accuracy.push_back({epochs, {{"bbox_ap", ap}, {"segm_ap", ap}}});
