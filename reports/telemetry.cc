@@ -83,11 +83,11 @@ struct Decay {
   double from = 0, to = 0;
 };
 
-// A fall by a tenth or more from one step to the next.
+// A fall by a tenth or more from one step to the next, of a rate that did not fall before: not a curve's last steps.
 std::vector<Decay> decays(const result::StepSeries& s) {
   std::vector<Decay> out;
-  for (std::size_t i = 1; i < s.size(); ++i)
-    if (s.learning_rate[i] < 0.9 * s.learning_rate[i - 1])
+  for (std::size_t i = 2; i < s.size(); ++i)
+    if (s.learning_rate[i] < 0.9 * s.learning_rate[i - 1] && s.learning_rate[i - 1] >= s.learning_rate[i - 2])
       out.push_back({s.step[i], s.learning_rate[i - 1], s.learning_rate[i]});
   return out;
 }
@@ -115,13 +115,11 @@ std::vector<Found> find_changes(const TelemetrySeries& t) {
   return out;
 }
 
-// A change is at a decay where no more than a quarter of the detector's window lies between: the growth before and
-// after is that of windows.
-bool is_at(const WeightGrowth::Change& change, const Decay& decay, const Found& f, std::int64_t every) {
-  return std::abs(change.step - decay.step) <= static_cast<std::int64_t>(f.growth.window() / 4) * every;
+bool is_at(const WeightGrowth::Change& change, const Decay& decay) {
+  return std::abs(change.step - decay.step) <= change.within;
 }
 
-Table at_decays(const std::vector<Found>& found, const std::vector<Decay>& decays, std::int64_t every) {
+Table at_decays(const std::vector<Found>& found, const std::vector<Decay>& decays) {
   Table out{.header = {"step", "learning rate", "growth before", "growth after", "95 % interval of the change",
                 "change found in"},
       .right = {true, true, true, true, true, false}};
@@ -129,9 +127,11 @@ Table at_decays(const std::vector<Found>& found, const std::vector<Decay>& decay
     const auto sides = found.front().growth.sides(d.step);
     const auto interval = rank_sum_interval(sides.before, sides.after);
     std::string where;
-    for (const Found& f : found)
-      if (std::any_of(f.changes.begin(), f.changes.end(), [&](const auto& c) { return is_at(c, d, f, every); }))
-        where += (where.empty() ? "" : ", ") + f.group;
+    for (const Found& f : found) {
+      const auto change = std::ranges::find_if(f.changes, [&](const auto& c) { return is_at(c, d); });
+      if (change == f.changes.end()) continue;
+      where += (where.empty() ? "" : ", ") + f.group + (change->of_pace ? " (pace)" : "");
+    }
     out.rows.push_back(
         {whole(d.step), step_text(d), sides.before.empty() ? Cell("-") : growth_cell(median(sides.before)),
             sides.after.empty() ? Cell("-") : growth_cell(median(sides.after)),
@@ -143,13 +143,14 @@ Table at_decays(const std::vector<Found>& found, const std::vector<Decay>& decay
   return out;
 }
 
-Table elsewhere(const std::vector<Found>& found, const std::vector<Decay>& decays, std::int64_t every) {
+Table elsewhere(const std::vector<Found>& found, const std::vector<Decay>& decays) {
   Table out{.header = {"step", "group", "growth before", "growth after", "jump of the norm"},
       .right = {true, false, true, true, true}};
   for (const Found& f : found) {
     for (const auto& c : f.changes)
-      if (std::none_of(decays.begin(), decays.end(), [&](const Decay& d) { return is_at(c, d, f, every); }))
-        out.rows.push_back({whole(c.step), f.group, growth_cell(c.before), growth_cell(c.after), "-"});
+      if (std::none_of(decays.begin(), decays.end(), [&](const Decay& d) { return is_at(c, d); }))
+        out.rows.push_back(
+            {whole(c.step), f.group + (c.of_pace ? " (pace)" : ""), growth_cell(c.before), growth_cell(c.after), "-"});
     for (const auto& j : f.growth.jumps())
       out.rows.push_back(
           {whole(j.step), f.group, "-", "-", Cell(fixed("%+.2f %%", 100 * j.relative), 100 * j.relative, "%")});
@@ -170,8 +171,8 @@ void add_growth(const RunRecord& r, const std::string& name, Document& d) {
     return;
   }
   if (fell.empty()) d.push_back(Paragraph{"The learning rate did not fall from one step to the next in this run."});
-  else d.push_back(at_decays(found, fell, t.every_steps));
-  Table rest = elsewhere(found, fell, t.every_steps);
+  else d.push_back(at_decays(found, fell));
+  Table rest = elsewhere(found, fell);
   d.push_back(Paragraph{rest.rows.empty() ? "Nowhere else did the growth change, and no norm jumped."
                                           : "Changes elsewhere, and jumps of a norm itself:"});
   if (!rest.rows.empty()) d.push_back(std::move(rest));

@@ -14,6 +14,11 @@ constexpr std::size_t kWidest = 20;
 // Beyond what chance does in any run: with Gaussian noise and 36 degrees of freedom, once in a million samples.
 constexpr double kStrength = 6;
 constexpr double kSmallestGrowth = 1e-6;  // of the norm over a window: less is rounding
+// Blocks of a run at most: windows grow with it, and momentum makes only neighbouring samples alike.
+constexpr std::size_t kMostBlocks = 100;
+constexpr std::size_t kSmallestOfPace = 4;  // pairs in a block: of fewer the logarithm has a long tail below
+constexpr std::size_t kUncertainPairs = 5, kUncertainBlocks = 2;  // a change's place, the greater of them
+constexpr double kSmallestPace = 1e-12, kPaceRounding = 1e-3;     // per step; of its logarithm
 constexpr double kJumpStrength = 10, kSmallestJump = 1e-3;
 constexpr double kDeviation = 1.4826;  // median absolute deviation to standard deviation of a normal distribution
 
@@ -38,53 +43,98 @@ Line fit(std::span<const double> y, double x) {
   return {level + slope * (x - middle), squares, products};
 }
 
-}  // namespace
-
-WeightGrowth::WeightGrowth(const std::vector<std::int64_t>& step, const std::vector<double>& norm) : step_(step) {
-  for (std::size_t i = 1; i < step.size(); ++i)
-    growth_.push_back(std::log(norm[i] / norm[i - 1]) / static_cast<double>(step[i] - step[i - 1]));
-  const std::size_t w = std::min(kWidest, growth_.size() / 3);
-  window_ = w >= kFewest ? w : 0;
-}
-
-// Lines, not means: a growth that falls slowly, as in every run, has no step at any place. `boundary`: the sample
-// between the two windows.
-double WeightGrowth::strength(std::size_t boundary) const {
-  const std::size_t w = window_;
+// Lines, not means: a growth that falls slowly, as in every run, has no step at any place. `boundary`: between the two
+// windows of w values. `rounding`: standard deviation of a value that is only rounded.
+double strength(std::span<const double> y, std::size_t boundary, std::size_t w, double rounding) {
   const double n = static_cast<double>(w);
-  const Line before = fit(std::span(growth_).subspan(boundary - w, w), n - 0.5),
-             after = fit(std::span(growth_).subspan(boundary, w), -0.5);
+  const Line before = fit(y.subspan(boundary - w, w), n - 0.5), after = fit(y.subspan(boundary, w), -0.5);
   const double squares = before.squares + after.squares, variance = squares / (2 * n - 4);
   // Momentum makes the growth of neighbouring samples alike, so that they say less than as many independent ones would:
   // the variance of a first-order autoregression. Residuals of a fitted line are less alike than what they are
   // residuals of, by about (2 + 4 r) / n.
   const double r = squares > 0 ? (before.products + after.products) / squares : 0,
                alike = std::clamp(r + (2 + 4 * r) / n, 0.0, 0.9);
-  const double rounding = kSmallestGrowth / n * 1e-3 / static_cast<double>(step_[boundary] - step_[boundary - 1]);
   // Variance of a fitted line half a position outside of its n.
   const double share = 1 / n + (n / 2) * (n / 2) * 12 / (n * (n * n - 1));
   return (after.at - before.at) / std::sqrt(2 * share * (variance * (1 + alike) / (1 - alike) + rounding * rounding));
 }
 
+// A place where the strength is great, and greater than at every other within a window.
+struct Peak {
+  std::size_t boundary = 0;
+  double strength = 0;
+};
+template <class Rounding> std::vector<Peak> peaks(std::span<const double> y, std::size_t w, const Rounding& rounding) {
+  std::vector<double> all(y.size() + 1, 0.0);
+  for (std::size_t k = w; k + w <= y.size(); ++k) all[k] = strength(y, k, w, rounding);
+  std::vector<Peak> out;
+  for (std::size_t k = w; k + w <= y.size(); ++k) {
+    const auto around = std::span(all).subspan(k - w, std::min(2 * w + 1, all.size() - (k - w)));
+    const auto is_greater = [&](double t) { return std::abs(t) > std::abs(all[k]); };
+    if (std::abs(all[k]) >= kStrength && std::none_of(around.begin(), around.end(), is_greater))
+      out.push_back({k, all[k]});
+  }
+  return out;
+}
+
+double root_mean_square(std::span<const double> v) {
+  return std::sqrt(std::inner_product(v.begin(), v.end(), v.begin(), 0.0) / static_cast<double>(v.size()));
+}
+
+// Whether so much changes over `steps` that it is more than rounding, and by half of the larger.
+bool matters(double before, double after, std::int64_t steps) {
+  const double larger = std::max(std::abs(before), std::abs(after));
+  return std::abs(after - before) >= larger / 2 && larger * static_cast<double>(steps) >= kSmallestGrowth;
+}
+
+std::size_t window_of(std::size_t values) {
+  const std::size_t w = std::min(kWidest, values / 3);
+  return w >= WeightGrowth::kFewest ? w : 0;
+}
+
+}  // namespace
+
+WeightGrowth::WeightGrowth(const std::vector<std::int64_t>& step, const std::vector<double>& norm) : step_(step) {
+  for (std::size_t i = 1; i < step.size(); ++i)
+    growth_.push_back(std::log(norm[i] / norm[i - 1]) / static_cast<double>(step[i] - step[i - 1]));
+  window_ = window_of(growth_.size());
+}
+
 std::vector<WeightGrowth::Change> WeightGrowth::changes() const {
+  std::vector<Change> out = changes_of(/*pace=*/false);
+  for (const Change& c : changes_of(/*pace=*/true)) {
+    const auto is_here = [&](const Change& g) { return std::abs(g.step - c.step) <= std::max(g.within, c.within); };
+    if (std::none_of(out.begin(), out.end(), is_here)) out.push_back(c);
+  }
+  std::ranges::stable_sort(out, {}, &Change::step);
+  return out;
+}
+
+std::vector<WeightGrowth::Change> WeightGrowth::changes_of(bool pace) const {
   std::vector<Change> out;
-  const std::size_t w = window_;
+  const std::size_t block = std::max<std::size_t>(pace ? kSmallestOfPace : 1, growth_.size() / kMostBlocks),
+                    blocks = growth_.size() / block, w = window_of(blocks), reach = w * block;
   if (w == 0) return out;
-  std::vector<double> found(growth_.size() + 1, 0.0);
-  for (std::size_t k = w; k + w <= growth_.size(); ++k) found[k] = strength(k);
-  for (std::size_t k = w; k + w <= growth_.size(); ++k) {
-    const auto around = std::span(found).subspan(k - w, std::min(2 * w + 1, found.size() - (k - w)));
-    if (std::abs(found[k]) < kStrength ||
-        std::any_of(around.begin(), around.end(), [&](double t) { return std::abs(t) > std::abs(found[k]); }))
-      continue;
+  const auto size = pace ? root_mean_square : mean;
+  const std::span growth(growth_);
+  std::vector<double> y;
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const double of_block = size(growth.subspan(b * block, block));
+    // the logarithm: a lower rate makes the pace so many times lower, whatever it was
+    y.push_back(pace ? std::log(of_block + kSmallestPace) : of_block);
+  }
+  const auto steps = [&](std::size_t from, std::size_t to) { return step_[to] - step_[from]; };
+  const double every = static_cast<double>(steps(0, block)) / static_cast<double>(block),
+               rounding = pace ? kPaceRounding : kSmallestGrowth / static_cast<double>(w) * 1e-3 / every;
+  for (const Peak& p : peaks(y, w, rounding)) {
+    const std::size_t k = p.boundary * block;
     const Change c{.step = step_[k],
-        .before = mean(std::span(growth_).subspan(k - w, w)),
-        .after = mean(std::span(growth_).subspan(k, w)),
-        .strength = found[k]};
-    const double larger = std::max(std::abs(c.before), std::abs(c.after));
-    const bool matters = std::abs(c.after - c.before) >= larger / 2 &&
-                         larger * static_cast<double>(step_[k] - step_[k - w]) >= kSmallestGrowth;
-    if (matters) out.push_back(c);
+        .of_pace = pace,
+        .before = size(growth.subspan(k - reach, reach)),
+        .after = size(growth.subspan(k, reach)),
+        .strength = p.strength,
+        .within = steps(k - std::max(kUncertainPairs, kUncertainBlocks * block), k)};
+    if (matters(c.before, c.after, steps(k - reach, k))) out.push_back(c);
   }
   return out;
 }

@@ -13,13 +13,16 @@ class WeightGrowth {
   // At equal positions; steps ascend, norms are above 0.
   WeightGrowth(const std::vector<std::int64_t>& step, const std::vector<double>& norm);
 
-  // A sample at which the growth before and after it are not of one piece.
+  // A sample at which the growth before and after it are not of one piece, or its pace: the root mean square of blocks
+  // of the growth. Where a norm wanders more than it grows, a lower learning rate shows in the pace alone.
   struct Change {
     std::int64_t step = 0;
-    double before = 0, after = 0;  // growth of ln(norm) per step, means over a window on either side
+    bool of_pace = false;
+    double before = 0, after = 0;  // per step: the mean over a window on either side, the root mean square of the pace
     double strength = 0;           // the step between the lines fitted to both windows / its standard error
+    std::int64_t within = 0;       // steps by which its place is uncertain
   };
-  std::vector<Change> changes() const;
+  std::vector<Change> changes() const;  // ascending; of one place the growth's alone
 
   // The norm itself is another from one sample to the next.
   struct Jump {
@@ -39,7 +42,8 @@ class WeightGrowth {
   static constexpr std::size_t kFewest = 8;
 
  private:
-  double strength(std::size_t boundary) const;
+  std::vector<Change> changes_of(bool pace) const;
+
   std::vector<std::int64_t> step_;
   std::vector<double> growth_;  // [samples - 1]
   std::size_t window_ = 0;

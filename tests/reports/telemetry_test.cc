@@ -97,6 +97,44 @@ TEST(WeightGrowth, SimilarGrowth_IsNoChange) {
   EXPECT_LE(found, 10);  // half of them without the correction
 }
 
+// Norms at every fifth of 5,000 steps that wander and do not grow, as momentum makes them, in proportion to a learning
+// rate.
+template <class Rate> Series wandering(std::uint64_t seed, const Rate& rate) {
+  Series s;
+  Normal noise(seed + 3000);
+  double velocity = 0, log_norm = 0;
+  for (std::int64_t i = 0; i < 5000; ++i) {
+    if (i % 5 == 0) s.step.push_back(i), s.norm.push_back(std::exp(log_norm));
+    velocity = 0.9 * velocity + noise() * rate(static_cast<double>(i));
+    log_norm += 1e-5 * velocity;
+  }
+  return s;
+}
+
+TEST(WeightGrowth, PaceFallsWhereTheNormWanders) {
+  int found = 0, at_the_decay = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Series s = wandering(seed, [](double i) { return i < 3000 ? 1 : 0.1; });
+    const auto changes = WeightGrowth(s.step, s.norm).changes();
+    found += changes.size() == 1 && changes[0].of_pace;
+    if (changes.size() != 1) continue;
+    at_the_decay += std::abs(changes[0].step - 3000) <= changes[0].within;
+    EXPECT_EQ(changes[0].within, 90);                              // two blocks of a hundredth
+    EXPECT_NEAR(changes[0].after / changes[0].before, 0.15, 0.1);  // velocity takes a while to forget
+  }
+  EXPECT_GE(found, 190);
+  EXPECT_GE(at_the_decay, 190);
+}
+
+TEST(WeightGrowth, PaceOfACurveIsOfOnePiece) {
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const Series s = wandering(seed, [](double i) { return 0.5 * (1 + std::cos(std::numbers::pi * i / 5000)); });
+    found += !WeightGrowth(s.step, s.norm).changes().empty();
+  }
+  EXPECT_LE(found, 5);
+}
+
 TEST(WeightGrowth, NormJump_IsFoundWithSize) {
   for (const double size : {0.05, -0.02}) {
     const Series s = series(100, 1 << 30, 7, 450, size);
