@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "reports/groups.h"
 #include "reports/run_names.h"
+#include "reports/telemetry.h"
 #include "result/exchange.h"
 #include "result/result_file.h"
 #include "settings/toml_json.h"
@@ -31,6 +32,9 @@ constexpr std::pair<ClaimVerdict, std::string_view> kVerdicts[] = {
       "Claim " + std::to_string(claim.number) + " (" + claim.id + ") " + what + ". Correct it in the ledger.");
 }
 
+constexpr std::string_view kGradients = "gradients ", kBreaks = "breaks";
+bool is_of_telemetry(const Check& c) { return c.quantity.starts_with(kGradients) || c.quantity == kBreaks; }
+
 void check_claim(const Claim& claim, const Ledger& ledger) {
   if (!ledger.sources.contains(claim.source))
     refuse(claim, "names the source '" + claim.source + "', which has no title");
@@ -40,8 +44,8 @@ void check_claim(const Claim& claim, const Ledger& ledger) {
     refuse(claim, "does not say in `takes` what a verdict would take");
   for (const Check& c : claim.checks) {
     if (!c.at_least && !c.at_most) refuse(claim, "has the check '" + c.says + "' without a bound");
-    const bool is_measured = claim.by == Basis::kMeasurement;
-    if (c.value.empty() != is_measured || c.ablation.empty() == is_measured || c.variant.empty() == is_measured ||
+    const bool is_measured = claim.by == Basis::kMeasurement, is_compared = is_measured && !is_of_telemetry(c);
+    if (c.value.empty() != is_measured || c.ablation.empty() == is_compared || c.variant.empty() == is_compared ||
         c.quantity.empty() == is_measured)
       refuse(claim, "has the check '" + c.says + "', which is not decided by what `by` says");
   }
@@ -168,6 +172,54 @@ std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun
   return all;
 }
 
+// The quantity of a check in one run's telemetry.
+std::optional<Interval> measured(const Check& check, const RunRecord& r) {
+  constexpr std::string_view kOver = " / ";
+  if (check.quantity.starts_with(kGradients)) {
+    const std::string groups = check.quantity.substr(kGradients.size());
+    const std::size_t over = std::min(groups.find(kOver), groups.size());
+    const auto ratio =
+        norm_ratio(r, groups.substr(0, over), groups.substr(std::min(over + kOver.size(), groups.size())));
+    return ratio ? ratio->interval : std::nullopt;
+  }
+  const auto breaks = breaks_at_decay(r);
+  const double x = breaks && *breaks ? 100 : 0;
+  return breaks ? std::optional(Interval{x, x, x}) : std::nullopt;
+}
+
+// Of each machine and recipe: of gradients the newest run, of breaks the mean over the runs.
+std::vector<Evidence> evidence_of_telemetry(const Check& check, const std::vector<NamedRun>& runs, Where wanted) {
+  struct Found {
+    std::string newest;
+    Interval value;
+    double sum = 0, count = 0;
+    const NamedRun* run = nullptr;
+  };
+  std::map<std::pair<std::string, std::string>, Found> groups;
+  for (const NamedRun& run : runs) {
+    if (where(check, run.record) != wanted) continue;
+    const auto value = measured(check, run.record);
+    if (!value) continue;
+    Found& found = groups[{system_text(run.record), run.record.recipe.name}];
+    found.sum += value->estimate, ++found.count;
+    const std::string started = text_at(run.record.provenance, "started_at", "");
+    if (!found.run || started > found.newest) found.newest = started, found.value = *value, found.run = &run;
+  }
+  std::vector<Evidence> all;
+  for (const auto& [key, found] : groups) {
+    const double mean = found.sum / found.count;
+    const Interval value = check.quantity == kBreaks ? Interval{mean, mean, mean} : found.value;
+    const std::string of = check.quantity == kBreaks ? ", of " + result::fixed("%.0f", found.count) + " runs" : "";
+    all.push_back({.check = &check,
+        .value = value,
+        .outcome = outcome_of(value, check),
+        .detail = key.first + ", recipe " + key.second + of,
+        .file = found.run->name,
+        .command = command_text(found.run->record)});
+  }
+  return all;
+}
+
 ClaimVerdict verdict_of(const Claim& claim, const std::vector<Evidence>& evidence) {
   const auto is = [](Outcome outcome) { return [outcome](const Evidence& f) { return f.outcome == outcome; }; };
   if (std::any_of(evidence.begin(), evidence.end(), is(Outcome::kFails)))
@@ -180,9 +232,9 @@ ClaimVerdict verdict_of(const Claim& claim, const std::vector<Evidence>& evidenc
 }
 
 void add_measurements(const Check& check, const std::vector<NamedRun>& runs, Judgement& j) {
-  std::vector<Evidence> claimed = evidence_of(check, runs, Where::kClaimed),
-                        other = evidence_of(check, runs, Where::kOtherDevice),
-                        fewer = evidence_of(check, runs, Where::kFewerRanks);
+  const auto find = is_of_telemetry(check) ? evidence_of_telemetry : evidence_of;
+  std::vector<Evidence> claimed = find(check, runs, Where::kClaimed), other = find(check, runs, Where::kOtherDevice),
+                        fewer = find(check, runs, Where::kFewerRanks);
   if (claimed.empty() && check.elsewhere && !other.empty()) claimed.swap(other), j.elsewhere = true;
   std::ranges::move(claimed, std::back_inserter(j.evidence));
   std::ranges::move(other, std::back_inserter(j.beside));

@@ -25,6 +25,8 @@ struct Check {
 
   // Of comparisons `variant` against the ablation's baseline: a change in per cent. "time", "phase NAME" or a counter;
   // "difference" is the largest relative difference of a result. Of trainings: "steps" to equal accuracy, or a metric.
+  // Without an ablation, of runs with telemetry, by recipe: "gradients A / B" is the ratio of two groups in the newest.
+  // "breaks" is the share of runs whose weight norm changes where the learning rate first falls, in per cent.
   std::string ablation, variant, setting, quantity;
   std::string baseline;  // of trainings: the variant's other side, another variant; empty: the ablation's baseline
   std::string device;    // that the claim is about; empty: any
@@ -43,7 +45,9 @@ struct Check {
     v.optional("variant", c.variant, "of the ablation, against its baseline");
     v.optional("baseline", c.baseline, "of trainings: another variant as the baseline");
     v.optional("setting", c.setting, "of the comparison; absent: every one");
-    v.optional("quantity", c.quantity, "time, phase NAME, a counter, difference; of trainings steps or a metric");
+    v.optional("quantity", c.quantity,
+        "time, phase NAME, a counter, difference; of trainings steps or a metric; of telemetry gradients A / B, "
+        "breaks");
     v.optional("device", c.device, "that the claim is about; absent: any");
     v.optional("elsewhere", c.elsewhere, "other devices decide, too, where there is no result of that one");
     v.optional("ranks", c.ranks, "at least");

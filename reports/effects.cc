@@ -178,7 +178,7 @@ class EffectTable {
   void add(const std::vector<Technique>& techniques) {
     const auto started = [&](const Technique& t) { return text_at(records_[t.result]->provenance, "started_at"); };
     for (const Technique& t : techniques) {
-      if (is_of_trainings(*records_[t.result], *t.comparison)) continue;
+      if (t.of_trainings) continue;
       const std::int64_t ranks = ranks_of(*records_[t.result]);
       const bool usual = ranks == usual_ranks_;
       const std::string name = t.name + (usual ? "" : ", " + std::to_string(ranks) + " ranks");

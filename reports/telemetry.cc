@@ -60,13 +60,17 @@ std::string ratio_finding(const std::optional<Interval>& i) {
   return "no difference shown";
 }
 
+std::optional<NormRatio> ratio_of(const TelemetrySeries& t, const std::string& above, const std::string& below) {
+  const auto at = [&](const std::string& name) { return std::ranges::find(t.groups, name, &TelemetryGroup::name); };
+  if (at(above) == t.groups.end() || at(below) == t.groups.end()) return std::nullopt;
+  return norm_ratio(at(above)->gradient_norm, at(below)->gradient_norm);
+}
+
 Table ratios(const TelemetrySeries& t) {
   Table out{.header = {"ratio", "median", "95 % interval", "first third", "last third", "finding"},
       .right = {false, true, true, true, true, false}};
   const auto add = [&](const std::string& a, const std::string& b) {
-    const auto at = [&](const std::string& name) { return std::ranges::find(t.groups, name, &TelemetryGroup::name); };
-    if (at(a) == t.groups.end() || at(b) == t.groups.end()) return;
-    const auto r = norm_ratio(at(a)->gradient_norm, at(b)->gradient_norm);
+    const auto r = ratio_of(t, a, b);
     if (!r) return;
     out.rows.push_back({a + " / " + b, number("%.3g", r->median),
         r->interval
@@ -202,6 +206,21 @@ void add_norms_of(const NamedRun& run, Document& d) {
 }
 
 }  // namespace
+
+std::optional<NormRatio> norm_ratio(const RunRecord& run, const std::string& above, const std::string& below) {
+  return run.telemetry ? ratio_of(*run.telemetry, above, below) : std::nullopt;
+}
+
+std::optional<bool> breaks_at_decay(const RunRecord& run) {
+  const std::vector<Decay> fell = decays(run.steps);
+  if (fell.empty() || !run.telemetry || run.telemetry->size() == 0) return std::nullopt;
+  const std::vector<double> norm = total(*run.telemetry, &TelemetryGroup::weight_norm);
+  if (std::ranges::any_of(norm, [](double x) { return x <= 0; })) return std::nullopt;
+  const WeightGrowth growth(run.telemetry->step, norm);
+  if (growth.sides(fell[0].step).before.empty()) return std::nullopt;
+  const std::vector<WeightGrowth::Change> changes = growth.changes();
+  return std::ranges::any_of(changes, [&](const WeightGrowth::Change& c) { return is_at(c, fell[0]); });
+}
 
 std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std::vector<double>& below) {
   std::vector<double> logs;

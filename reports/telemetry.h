@@ -21,6 +21,13 @@ struct NormRatio {
 // Nothing where no sample has both above 0.
 std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std::vector<double>& below);
 
+// The same of two groups of a run by their names; nothing without telemetry or one of the groups.
+std::optional<NormRatio> norm_ratio(const result::RunRecord& run, const std::string& above, const std::string& below);
+
+// Whether the norm of all weights changes (WeightGrowth) where the learning rate first falls. Nothing where it does not
+// fall, or for too few samples.
+std::optional<bool> breaks_at_decay(const result::RunRecord& run);
+
 // Why a result has no telemetry, and what to do about it; "" where it has.
 std::string why_no_telemetry(const NamedRun& run);
 

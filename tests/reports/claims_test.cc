@@ -70,6 +70,23 @@ result::ConvergenceRow planted_trainings(const Check& check, double value) {
   return row;
 }
 
+// Gradients of the first group so many times the second's. A norm that grows slower from the decay on, for 100.
+void plant_telemetry(const Check& check, double value, result::RunRecord& r) {
+  const bool breaks = check.quantity == "breaks" && value >= 100;
+  result::TelemetrySeries t = test::toy_telemetry(0, 10).without_samples();
+  r.steps.truncate(0);
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    result::StepSample step = test::toy_step(i);
+    step.learning_rate = i < 500 ? 0.02 : 0.002;
+    r.steps.add(step);
+    if (i % 10 != 0) continue;
+    const auto x = static_cast<double>(i);
+    const double norm = std::exp(1e-4 * (breaks && i > 500 ? 500 + 0.1 * (x - 500) : x));
+    t.add({.step = i, .gradient_norm = {1, std::abs(value)}, .weight_norm = {norm, norm}, .update_norm = {1, 1}});
+  }
+  r.telemetry = std::move(t);
+}
+
 // A result in which every measured check of the claim has the value, in per cent or as a difference.
 NamedRun planted(const Claim& claim, double value) {
   result::RunRecord r = test::toy_ablation();
@@ -79,6 +96,10 @@ NamedRun planted(const Claim& claim, double value) {
   std::string device = "cpu";
   for (const Check& check : claim.checks) {
     if (!check.device.empty()) device = check.device;
+    if (check.ablation.empty()) {
+      plant_telemetry(check, value, r);
+      continue;
+    }
     if (is_of_trainings(check)) {
       r.convergence.push_back(planted_trainings(check, value));
       continue;

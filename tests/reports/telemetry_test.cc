@@ -126,7 +126,7 @@ TEST(WeightGrowth, PaceFallsWhereTheNormWanders) {
   EXPECT_GE(at_the_decay, 190);
 }
 
-TEST(WeightGrowth, PaceOfACurveIsOfOnePiece) {
+TEST(WeightGrowth, CosinesPace_IsNoChange) {
   int found = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     const Series s = wandering(seed, [](double i) { return 0.5 * (1 + std::cos(std::numbers::pi * i / 5000)); });
