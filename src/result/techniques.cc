@@ -179,7 +179,7 @@ constexpr Noise kNoises[] = {
 
 // The best that a row says of the recipe; nothing where it says nothing.
 std::optional<Advice> advice_of(const Technique& t) {
-  if (!t.whole_step || !t.conditions.empty() || t.disturbed) return std::nullopt;
+  if (!t.whole_step || !t.conditions.empty() || t.disturbed || t.of_trainings) return std::nullopt;
   const bool other_numbers = t.comparison->promise == "other_work";
   if (t.is_faster() && t.variant.kind == Kind::kSettings && t.baseline.kind == Kind::kRecipe)
     return Advice{t.variant.settings, t.effect.estimate, other_numbers};
@@ -267,7 +267,8 @@ Techniques techniques(const std::vector<const RunRecord*>& records) {
       if (is_self_test(c)) count(all.self_tests, c, i);
       else if (!effect) add_not_measured(all.not_measured, c, i);
       else {
-        const Technique t = technique_of(c, *effect, i, trainings);
+        Technique t = technique_of(c, *effect, i, trainings);
+        t.of_trainings = is_of_trainings(*records[i], c);
         (t.is_alike() ? all.alike : all.ranked).push_back(t);
       }
     }

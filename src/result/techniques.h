@@ -34,6 +34,7 @@ struct Technique {
   Place baseline, variant;
   std::vector<std::string> conditions;  // settings of both sides that the recipe has otherwise
   bool disturbed = false;               // see is_disturbed()
+  bool of_trainings = false;            // see is_of_trainings()
 
   // 0 is as good an explanation as the estimate.
   bool is_alike() const { return effect.low <= 0 && effect.high >= 0; }

@@ -101,6 +101,16 @@ TEST(Techniques, Advice_OnlyWhatRecipeLacks) {
   EXPECT_EQ(remarks[0].text, "--set x=on (-30.0 %, other numbers: check the accuracy), --set y=off (-20.0 %)");
 }
 
+// Fewer seconds a step are none saved where it takes more steps.
+TEST(Techniques, Advice_NotOfTrainings) {
+  RunRecord record;
+  record.comparisons = {with_sides(row("sizes", 0.7), Json::object(), {{"x", "on"}})};
+  ASSERT_EQ(advice_remarks(techniques({&record}), 0).size(), 1u);
+  record.convergence = {{.ablation = "sizes", .baseline = "one size"}};
+  EXPECT_TRUE(techniques({&record}).ranked[0].of_trainings);
+  EXPECT_TRUE(advice_remarks(techniques({&record}), 0).empty());
+}
+
 TEST(Techniques, EarlierFile_RunTellsByBuilt) {
   RunRecord ablation, run;
   ablation.comparisons = {row("reducer", 1.1)};
