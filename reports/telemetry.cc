@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "reports/command_line.h"
 #include "reports/numbers.h"
@@ -214,12 +215,13 @@ std::optional<NormRatio> norm_ratio(const RunRecord& run, const std::string& abo
 std::optional<bool> breaks_at_decay(const RunRecord& run) {
   const std::vector<Decay> fell = decays(run.steps);
   if (fell.empty() || !run.telemetry || run.telemetry->size() == 0) return std::nullopt;
-  const std::vector<double> norm = total(*run.telemetry, &TelemetryGroup::weight_norm);
-  if (std::ranges::any_of(norm, [](double x) { return x <= 0; })) return std::nullopt;
-  const WeightGrowth growth(run.telemetry->step, norm);
-  if (growth.sides(fell[0].step).before.empty()) return std::nullopt;
-  const std::vector<WeightGrowth::Change> changes = growth.changes();
-  return std::ranges::any_of(changes, [&](const WeightGrowth::Change& c) { return is_at(c, fell[0]); });
+  const std::vector<Found> found = find_changes(*run.telemetry);
+  if (found.empty() || found.front().growth.sides(fell[0].step).before.empty()) return std::nullopt;
+  const auto breaks = [&](const Found& f) {
+    return std::ranges::any_of(f.changes, [&](const WeightGrowth::Change& c) { return is_at(c, fell[0]); });
+  };
+  const auto groups = std::span(found).subspan(1);
+  return breaks(found.front()) || (!groups.empty() && 2 * std::ranges::count_if(groups, breaks) >= std::ssize(groups));
 }
 
 std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std::vector<double>& below) {

@@ -24,8 +24,8 @@ std::optional<NormRatio> norm_ratio(const std::vector<double>& above, const std:
 // The same of two groups of a run by their names; nothing without telemetry or one of the groups.
 std::optional<NormRatio> norm_ratio(const result::RunRecord& run, const std::string& above, const std::string& below);
 
-// Whether the norm of all weights changes (WeightGrowth) where the learning rate first falls. Nothing where it does not
-// fall, or for too few samples.
+// Whether the weight norm changes (WeightGrowth) where the learning rate first falls: that of all weights, or those of
+// half of the groups. Nothing where the rate does not fall, or for too few samples.
 std::optional<bool> breaks_at_decay(const result::RunRecord& run);
 
 // Why a result has no telemetry, and what to do about it; "" where it has.
