@@ -73,12 +73,18 @@ std::vector<Difference> differences(const RunRecord& a, const RunRecord& b, cons
 
 std::string what_differs(const RunRecord& run, const std::vector<const RunRecord*>& others) {
   std::map<std::string, std::string> parts;
-  for (const RunRecord* other : others)
+  bool other_recipes = false;
+  for (const RunRecord* other : others) {
+    if (other->recipe.name != run.recipe.name) {  // which differs in more than a label has room for
+      other_recipes = true;
+      continue;
+    }
     for (const Difference& d : differences(run, *other, {})) {
       const std::size_t group = d.key.rfind('.', d.key.rfind('.') - 1);  // "reducer.kind": its name alone says little
       parts[d.key] = d.key.substr(group == std::string::npos ? 0 : group + 1) + " " + d.ours;
     }
-  std::string text;
+  }
+  std::string text = other_recipes ? "recipe " + run.recipe.name : "";
   for (const auto& [key, part] : parts) text += (text.empty() ? "" : ", ") + part;
   return text;
 }

@@ -31,7 +31,8 @@ bool is_harmless(const std::string& key);
 std::vector<Difference> differences(
     const result::RunRecord& a, const result::RunRecord& b, const std::vector<std::string>& allowed);
 
-// The settings of `run` in which any of the others differs: "seed 1, reducer.kind bucketed"; "" for none.
+// The settings of `run` in which any of the others of its recipe differs: "seed 1, reducer.kind bucketed"; "" for none.
+// Where there are other recipes, its recipe's name stands before them.
 std::string what_differs(const result::RunRecord& run, const std::vector<const result::RunRecord*>& others);
 
 // Median of a few runs with what is known of its precision: from six runs on the 95 % interval, below that the range.

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "reports/ablations.h"
+#include "reports/groups.h"
 #include "tests/reports/lines.h"
 #include "tests/support/toy_record.h"
 
@@ -35,6 +36,19 @@ TEST(Compare, SameWork_RatioAndInterval) {
   EXPECT_EQ(line_with(text, "finding"), "finding slower");
   EXPECT_EQ(line_with(text, "images/s of a step"), "images/s of a step, median 32.00 29.09 0.909");
   EXPECT_EQ(text.find("Before these numbers"), std::string::npos);
+}
+
+// All that two recipes differ in would fill a plot.
+TEST(Compare, LabelNamesOtherRecipes) {
+  RunRecord a = toy_record();
+  a.recipe.name = "toy", a.recipe.settings["train"]["schedule"]["lr"] = 0.02;
+  RunRecord b = a;
+  b.recipe.settings["train"]["schedule"]["lr"] = 0.01;
+  RunRecord mini = b;
+  mini.recipe.name = "mini", mini.recipe.settings["train"]["epochs"] = 1;
+  EXPECT_EQ(what_differs(a, {&a, &b}), "schedule.lr 0.02");
+  EXPECT_EQ(what_differs(a, {&a, &b, &mini}), "recipe toy, schedule.lr 0.02");
+  EXPECT_EQ(what_differs(mini, {&a, &b, &mini}), "recipe mini");
 }
 
 TEST(Compare, IncomparableRuns_AreNamed) {
