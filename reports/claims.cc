@@ -35,6 +35,14 @@ constexpr std::pair<ClaimVerdict, std::string_view> kVerdicts[] = {
 constexpr std::string_view kGradients = "gradients ", kBreaks = "breaks";
 bool is_of_telemetry(const Check& c) { return c.quantity.starts_with(kGradients) || c.quantity == kBreaks; }
 
+// "A" and "B" of "gradients A / B"; "" where the quantity is another.
+std::pair<std::string, std::string> groups_of(const Check& c) {
+  constexpr std::string_view kOver = " / ";
+  const std::size_t over = c.quantity.find(kOver);
+  if (!c.quantity.starts_with(kGradients) || over == std::string::npos) return {};
+  return {c.quantity.substr(kGradients.size(), over - kGradients.size()), c.quantity.substr(over + kOver.size())};
+}
+
 void check_claim(const Claim& claim, const Ledger& ledger) {
   if (!ledger.sources.contains(claim.source))
     refuse(claim, "names the source '" + claim.source + "', which has no title");
@@ -48,6 +56,8 @@ void check_claim(const Claim& claim, const Ledger& ledger) {
     if (c.value.empty() != is_measured || c.ablation.empty() == is_compared || c.variant.empty() == is_compared ||
         c.quantity.empty() == is_measured)
       refuse(claim, "has the check '" + c.says + "', which is not decided by what `by` says");
+    if (c.quantity.starts_with(kGradients) && groups_of(c).second.empty())
+      refuse(claim, "has the quantity '" + c.quantity + "', which names no two groups as \"gradients A / B\"");
   }
 }
 
@@ -129,6 +139,18 @@ std::optional<Interval> measured(const Check& check, result::ConvergenceRow row)
   return Interval{scale * change->second.estimate, scale * change->second.low, scale * change->second.high};
 }
 
+// The quantity of a check in one run's telemetry.
+std::optional<Interval> measured(const Check& check, const RunRecord& r) {
+  if (check.quantity == kBreaks) {
+    const auto breaks = breaks_at_decay(r);
+    const double x = breaks.value_or(false) ? 100 : 0;
+    return breaks ? std::optional(Interval{x, x, x}) : std::nullopt;
+  }
+  const auto [above, below] = groups_of(check);
+  const auto ratio = norm_ratio(r, above, below);
+  return ratio ? ratio->interval : std::nullopt;
+}
+
 enum class Where { kClaimed, kOtherDevice, kFewerRanks };
 Where where(const Check& check, const RunRecord& r) {
   if (ranks_of(r) < check.ranks) return Where::kFewerRanks;
@@ -141,7 +163,8 @@ std::string command_text(const RunRecord& r) {
   return words == r.provenance.end() ? "" : result::joined(words->get<std::vector<std::string>>(), " ");
 }
 
-// The newest of each machine and setting; of trainings the setting is the recipe.
+// The newest of each machine and setting. Of trainings and gradients the setting is the recipe. Of breaks the seed is
+// part of it: each run counts.
 std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun>& runs, Where wanted) {
   std::map<std::pair<std::string, std::string>, std::pair<std::string, Evidence>> newest;
   for (const NamedRun& run : runs) {
@@ -166,57 +189,13 @@ std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun
         add(measured(check, c), c.setting);
     for (const result::ConvergenceRow& row : r.convergence)
       if (row.ablation == check.ablation) add(measured(check, row), "recipe " + r.recipe.name);
+    if (is_of_telemetry(check))
+      add(measured(check, r),
+          "recipe " + r.recipe.name +
+              (check.quantity == kBreaks ? ", seed " + plain_text(r.recipe.settings.value("seed", Json())) : ""));
   }
   std::vector<Evidence> all;
   for (auto& [key, entry] : newest) all.push_back(std::move(entry.second));
-  return all;
-}
-
-// The quantity of a check in one run's telemetry.
-std::optional<Interval> measured(const Check& check, const RunRecord& r) {
-  constexpr std::string_view kOver = " / ";
-  if (check.quantity.starts_with(kGradients)) {
-    const std::string groups = check.quantity.substr(kGradients.size());
-    const std::size_t over = std::min(groups.find(kOver), groups.size());
-    const auto ratio =
-        norm_ratio(r, groups.substr(0, over), groups.substr(std::min(over + kOver.size(), groups.size())));
-    return ratio ? ratio->interval : std::nullopt;
-  }
-  const auto breaks = breaks_at_decay(r);
-  const double x = breaks && *breaks ? 100 : 0;
-  return breaks ? std::optional(Interval{x, x, x}) : std::nullopt;
-}
-
-// Of each machine and recipe: of gradients the newest run, of breaks the mean over the runs.
-std::vector<Evidence> evidence_of_telemetry(const Check& check, const std::vector<NamedRun>& runs, Where wanted) {
-  struct Found {
-    std::string newest;
-    Interval value;
-    double sum = 0, count = 0;
-    const NamedRun* run = nullptr;
-  };
-  std::map<std::pair<std::string, std::string>, Found> groups;
-  for (const NamedRun& run : runs) {
-    if (where(check, run.record) != wanted) continue;
-    const auto value = measured(check, run.record);
-    if (!value) continue;
-    Found& found = groups[{system_text(run.record), run.record.recipe.name}];
-    found.sum += value->estimate, ++found.count;
-    const std::string started = text_at(run.record.provenance, "started_at", "");
-    if (!found.run || started > found.newest) found.newest = started, found.value = *value, found.run = &run;
-  }
-  std::vector<Evidence> all;
-  for (const auto& [key, found] : groups) {
-    const double mean = found.sum / found.count;
-    const Interval value = check.quantity == kBreaks ? Interval{mean, mean, mean} : found.value;
-    const std::string of = check.quantity == kBreaks ? ", of " + result::fixed("%.0f", found.count) + " runs" : "";
-    all.push_back({.check = &check,
-        .value = value,
-        .outcome = outcome_of(value, check),
-        .detail = key.first + ", recipe " + key.second + of,
-        .file = found.run->name,
-        .command = command_text(found.run->record)});
-  }
   return all;
 }
 
@@ -232,9 +211,9 @@ ClaimVerdict verdict_of(const Claim& claim, const std::vector<Evidence>& evidenc
 }
 
 void add_measurements(const Check& check, const std::vector<NamedRun>& runs, Judgement& j) {
-  const auto find = is_of_telemetry(check) ? evidence_of_telemetry : evidence_of;
-  std::vector<Evidence> claimed = find(check, runs, Where::kClaimed), other = find(check, runs, Where::kOtherDevice),
-                        fewer = find(check, runs, Where::kFewerRanks);
+  std::vector<Evidence> claimed = evidence_of(check, runs, Where::kClaimed),
+                        other = evidence_of(check, runs, Where::kOtherDevice),
+                        fewer = evidence_of(check, runs, Where::kFewerRanks);
   if (claimed.empty() && check.elsewhere && !other.empty()) claimed.swap(other), j.elsewhere = true;
   std::ranges::move(claimed, std::back_inserter(j.evidence));
   std::ranges::move(other, std::back_inserter(j.beside));

@@ -25,8 +25,8 @@ struct Check {
 
   // Of comparisons `variant` against the ablation's baseline: a change in per cent. "time", "phase NAME" or a counter;
   // "difference" is the largest relative difference of a result. Of trainings: "steps" to equal accuracy, or a metric.
-  // Without an ablation, of runs with telemetry, by recipe: "gradients A / B" is the ratio of two groups in the newest.
-  // "breaks" is the share of runs whose weight norm changes where the learning rate first falls, in per cent.
+  // Without an ablation, of runs with telemetry: "gradients A / B" is the ratio of two groups. "breaks" is 100 for a
+  // run whose weight norm changes where the learning rate first falls, else 0.
   std::string ablation, variant, setting, quantity;
   std::string baseline;  // of trainings: the variant's other side, another variant; empty: the ablation's baseline
   std::string device;    // that the claim is about; empty: any

@@ -18,7 +18,9 @@ constexpr double kSmallestGrowth = 1e-6;  // of the norm over a window: less is 
 constexpr std::size_t kMostBlocks = 100;
 constexpr std::size_t kSmallestOfPace = 4;  // pairs in a block: of fewer the logarithm has a long tail below
 constexpr std::size_t kUncertainPairs = 5, kUncertainBlocks = 2;  // a change's place, the greater of them
-constexpr double kSmallestPace = 1e-12, kPaceRounding = 1e-3;     // per step; of its logarithm
+// Per step, far below the rounding of any norm: the logarithm of a norm that stands still is finite. Of a logarithm,
+// far below the 0.35 that four Gaussian values leave.
+constexpr double kSmallestPace = 1e-12, kPaceRounding = 1e-3;
 constexpr double kJumpStrength = 10, kSmallestJump = 1e-3;
 constexpr double kDeviation = 1.4826;  // median absolute deviation to standard deviation of a normal distribution
 
@@ -64,7 +66,7 @@ struct Peak {
   std::size_t boundary = 0;
   double strength = 0;
 };
-template <class Rounding> std::vector<Peak> peaks(std::span<const double> y, std::size_t w, const Rounding& rounding) {
+std::vector<Peak> peaks(std::span<const double> y, std::size_t w, double rounding) {
   std::vector<double> all(y.size() + 1, 0.0);
   for (std::size_t k = w; k + w <= y.size(); ++k) all[k] = strength(y, k, w, rounding);
   std::vector<Peak> out;
