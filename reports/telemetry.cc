@@ -5,8 +5,10 @@
 #include <span>
 
 #include "reports/command_line.h"
+#include "reports/noise_scale.h"
 #include "reports/numbers.h"
 #include "reports/weight_growth.h"
+#include "reports/weight_split.h"
 
 namespace ttt::reports {
 namespace {
@@ -97,7 +99,6 @@ std::vector<Decay> decays(const result::StepSeries& s) {
   return out;
 }
 
-Cell growth_cell(double per_step) { return {fixed("%+.3g %%", per_step * 1e5), per_step * 1e5, "% per 1000 steps"}; }
 std::string step_text(const Decay& d) { return fixed("%.3g to %.3g", d.from, d.to); }
 
 // All that the detector says of a run, of each group and of all together.
@@ -183,6 +184,16 @@ void add_growth(const RunRecord& r, const std::string& name, Document& d) {
   if (!rest.rows.empty()) d.push_back(std::move(rest));
 }
 
+void add_noise(const TelemetrySeries& t, const std::string& name, Document& d) {
+  if (!t.noise) return;
+  d.push_back(Heading{name + ": gradient noise scale"});
+  if (const auto scale = noise_scale(t)) d.push_back(noise_table(*t.noise, *scale));
+  else
+    d.push_back(Paragraph{
+        "The mean gradient is lost in its noise: its square is not shown to be above 0. Train longer, or compare with "
+        "a larger batch."});
+}
+
 void add_norms_of(const NamedRun& run, Document& d) {
   const TelemetrySeries& t = *run.record.telemetry;
   d.push_back(Heading{run.name});
@@ -203,7 +214,12 @@ void add_norms_of(const NamedRun& run, Document& d) {
     d.push_back(Heading{run.name + ": gradient norms of the heads"});
     d.push_back(std::move(heads));
   }
+  add_noise(t, run.name, d);
   add_growth(run.record, run.name, d);
+  if (auto split = split_table(run.record)) {
+    d.push_back(Heading{run.name + ": what makes the weight norms grow"});
+    d.push_back(std::move(*split));
+  }
 }
 
 }  // namespace

@@ -237,12 +237,14 @@ Estimate mean_estimate(const std::vector<double>& samples) {
   return {mean, std::sqrt(squares / (n - 1) / n)};
 }
 
-std::optional<Interval> ratio_interval(const Estimate& numerator, const Estimate& denominator, double t) {
-  // (numerator - r denominator)^2 <= t^2 (error of numerator^2 + r^2 error of denominator^2), a quadratic in r
+std::optional<Interval> ratio_interval(
+    const Estimate& numerator, const Estimate& denominator, double t, double covariance) {
+  // (numerator - r denominator)^2 <= t^2 (error of numerator^2 - 2 r covariance + r^2 error of denominator^2), a
+  // quadratic in r
   const double tn = t * numerator.error, td = t * denominator.error;
   const double a = denominator.value * denominator.value - td * td;
   if (denominator.value <= 0 || a <= 0) return std::nullopt;
-  const double middle = denominator.value * numerator.value / a;
+  const double middle = (denominator.value * numerator.value - t * t * covariance) / a;
   const double half = std::sqrt(std::max(0.0, middle * middle - (numerator.value * numerator.value - tn * tn) / a));
   return Interval{numerator.value / denominator.value, middle - half, middle + half};
 }

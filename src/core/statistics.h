@@ -59,10 +59,11 @@ struct Estimate {
 };
 // The mean of two samples or more, with its standard error.
 Estimate mean_estimate(const std::vector<double>& samples);
-// numerator / denominator of two independent estimates, with Fieller's interval: all ratios r for which numerator - r
-// denominator lies within `t` of its standard errors of 0 (Fieller 1954). Nothing where the denominator is not shown to
-// be positive: the interval would have no end.
-std::optional<Interval> ratio_interval(const Estimate& numerator, const Estimate& denominator, double t);
+// numerator / denominator of two estimates whose errors have this covariance, with Fieller's interval (1954). It holds
+// all ratios r for which numerator - r denominator lies within `t` of its standard errors of 0. Nothing where the
+// denominator is not shown to be positive: the interval would have no end.
+std::optional<Interval> ratio_interval(
+    const Estimate& numerator, const Estimate& denominator, double t, double covariance = 0);
 
 // Where the least-squares line through the points (x, y) meets `level`. The interval is Fieller's: all x at which the
 // line's own 95 % interval holds `level` (Fieller 1954). The noise of y is estimated from the distances to the line, so

@@ -131,6 +131,8 @@ bool RunRecorder::telemetry(const TelemetrySample& sample) {
   each_norm("gradient_norm", groups, sample.gradient_norm, check);
   each_norm("weight_norm", groups, sample.weight_norm, check);
   each_norm("update_norm", groups, sample.update_norm, check);
+  if (!sample.weight_gradient.empty()) each_norm("weight_gradient", groups, sample.weight_gradient, check);
+  if (sample.part_gradient_norm) check("part_gradient_norm", *sample.part_gradient_norm);
   if (!finite) return false;
   record_.telemetry->add(sample);
   if (journal_) log(line_of("telemetry", sample));

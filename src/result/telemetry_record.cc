@@ -8,12 +8,15 @@ void TelemetrySeries::add(const TelemetrySample& s) {
     groups[g].gradient_norm.push_back(s.gradient_norm.at(g));
     groups[g].weight_norm.push_back(s.weight_norm.at(g));
     groups[g].update_norm.push_back(s.update_norm.at(g));
+    if (!s.weight_gradient.empty()) groups[g].weight_gradient.push_back(s.weight_gradient.at(g));
   }
+  if (noise) noise->part_gradient_norm.push_back(s.part_gradient_norm.value());
 }
 
 TelemetrySeries TelemetrySeries::without_samples() const {
   TelemetrySeries empty{.every_steps = every_steps};
   for (const TelemetryGroup& g : groups) empty.groups.push_back({.name = g.name, .parameters = g.parameters});
+  if (noise) empty.noise = {.part_images = noise->part_images, .batch_images = noise->batch_images};
   return empty;
 }
 
@@ -31,8 +34,17 @@ void TelemetrySeries::check(const TelemetrySeries& t, const std::string& path) {
   for (std::size_t i = 1; i < t.size(); ++i)
     if (t.step[i] <= t.step[i - 1]) refuse("steps");
   bool whole = t.cost_s.size() == t.size() && t.picture_cost_s.size() == t.picture_step.size();
-  for (const TelemetryGroup& g : t.groups)
+  for (const TelemetryGroup& g : t.groups) {
     for (const auto* norms : {&g.gradient_norm, &g.weight_norm, &g.update_norm}) whole &= norms->size() == t.size();
+    whole &= g.weight_gradient.empty() || g.weight_gradient.size() == t.size();
+  }
+  if (t.noise) {
+    whole &= t.noise->part_gradient_norm.size() == t.size();
+    if (t.noise->part_images >= t.noise->batch_images)
+      throw DataError("'" + path +
+                      ".noise' in the result compares a batch with a part that is no smaller. Take the "
+                      "original file.");
+  }
   if (!whole) refuse("columns");
 }
 

@@ -167,6 +167,24 @@ void add_model(Run& run, const Components& components, const std::string& backbo
                      : nullptr;
 }
 
+// Throws UsageError where no part's gradients are seen before others are added.
+void add_part_norm(Run& run) {
+  const train::TelemetryConfig& t = run.recipe.train.telemetry;
+  if (!t.noise_scale || t.folder.empty()) return;
+  const bool several = run.gradients->size() > 1;
+  const train::ReducerTraits reducer = run.parts.reducer->traits();
+  if (several ? reducer.idle || (run.parts.step->parts() == 1 && reducer.overlaps_backward)
+              : run.parts.step->parts() == 1)
+    throw UsageError(
+        "train.telemetry.noise_scale compares the gradient of a part of the batch with that of the whole: here no part "
+        "is seen by itself. Set train.accumulate=2 or more, or start several ranks with "
+        "train.reducer.kind=flat_async.");
+  auto step = std::make_unique<train::StepWithPartNorm>(
+      std::move(run.parts.step), run.parts.model->parameters(), run.accelerator.parameters);
+  run.part_norm = step.get();
+  run.parts.step = std::move(step);
+}
+
 }  // namespace
 
 eval::EvaluationInputs Run::evaluation_inputs() const { return evaluation_inputs(*eval_images); }
@@ -211,6 +229,7 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
   add_model(run, components, backbone);
   parts.step = components.step.make(run);
   parts.set_reducer(components.reducer.make(run));
+  add_part_norm(run);
   parts.optimizer = components.optimizer.make(run);
   parts.schedule = components.schedule.make(run);
   parts.evaluator = components.evaluator.make(run);

@@ -10,6 +10,7 @@
 #include "run/accelerator.h"
 #include "run/components.h"
 #include "run/recipe.h"
+#include "telemetry/part_norm.h"
 #include "telemetry/trace_collection.h"
 #include "train/trainer.h"
 
@@ -35,6 +36,7 @@ struct Run {
   std::string memory = "returned";                  // what becomes of freed memory
   std::string deals = "in order";                   // how a global batch's images are dealt out to the ranks
   train::Parts parts;
+  const train::StepWithPartNorm* part_norm = nullptr;  // in parts.step, where train.telemetry.noise_scale asks for it
 
   data::OrderSettings order_settings() const;        // of this rank; sizes where `order` is known
   eval::EvaluationInputs evaluation_inputs() const;  // of eval_images

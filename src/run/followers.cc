@@ -39,6 +39,8 @@ std::unique_ptr<train::Listener> make_telemetry(Run& run, const std::string& run
       .gallery = recipe.workload->make_gallery(run.evaluation_inputs(), recipe.train.telemetry.pictures),
       .kernels = run.accelerator.parameters,
       .ranks = run.control->size(),
+      .part_norm = run.part_norm,
+      .global_batch = recipe.train.global_batch,
       .scaler = run.parts.scaler.get(),
       .run_id = run_id,
       .recorder = recorder};

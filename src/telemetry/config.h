@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "settings/fields.h"
 
@@ -14,6 +15,8 @@ struct TelemetryConfig {
   std::int64_t histograms_every = 100;
   std::int64_t pictures = 4;
   double pictures_every_epochs = 1;
+  bool noise_scale = false, weight_split = false;
+  std::vector<std::string> groups;
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("folder", s.folder,
@@ -28,10 +31,20 @@ struct TelemetryConfig {
         between(0, 1000));
     v("pictures_every_epochs", s.pictures_every_epochs, "epochs between such pictures; they are made at evaluations",
         between(0, 1e6));
+    v("noise_scale", s.noise_scale,
+        "samples hold the gradient norm of a part of the batch too, from which 'report telemetry' estimates the "
+        "gradient noise scale; each step then reads the gradients once more");
+    v("weight_split", s.weight_split,
+        "samples hold the product of weights and gradients, by which 'report telemetry' splits the growth of the "
+        "weights' norms into gradient and decay; a sample then takes a pass more over both");
+    v("groups", s.groups,
+        "regular expressions (ECMAScript), each the name of a group of those parameters in whose names it is found; "
+        "the "
+        "first counts, and 'others' are the rest; empty: the model's groups of layers");
   }
 };
 
-// Throws UsageError naming the key.
+// Throws UsageError naming the key: an expression that is none, too.
 void check(const TelemetryConfig& config);
 
 }  // namespace ttt::train

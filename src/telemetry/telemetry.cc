@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <regex>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -18,16 +19,45 @@ void add_scalar(EventMessage& event, std::string tag, double value) {
   if (std::isfinite(value)) event.values.push_back({std::move(tag), static_cast<float>(value)});
 }
 
-std::vector<LayerGroup> layer_groups(model::Model& model) {
+std::vector<std::regex> expressions(const TelemetryConfig& c) {
+  std::vector<std::regex> all;
+  for (const std::string& text : c.groups) {
+    try {
+      all.emplace_back(text);
+    } catch (const std::regex_error& e) {
+      throw UsageError("train.telemetry.groups: '" + text + "' is no regular expression (" + e.what() +
+                       "). Escape a special character with two backslashes.");
+    }
+  }
+  return all;
+}
+
+// Throws UsageError for an expression that no parameter belongs to: its curve would be missing.
+void check_used(const TelemetryConfig& c, const std::vector<LayerGroup>& groups, model::Model& model) {
+  for (const std::string& text : c.groups)
+    if (std::none_of(groups.begin(), groups.end(), [&](const LayerGroup& g) { return g.name == text; }))
+      throw UsageError("train.telemetry.groups: no trainable parameter is left for '" + text +
+                       "'. Their names are like '" + model.parameters().trainable().back()->name + "'.");
+}
+
+std::vector<LayerGroup> layer_groups(const TelemetryConfig& c, model::Model& model) {
   std::vector<LayerGroup> groups;
+  const std::vector<std::regex> wanted = expressions(c);
+  const auto name_of = [&](const std::string& parameter) -> std::string {
+    if (wanted.empty()) return model.layer_group(parameter);
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      if (std::regex_search(parameter, wanted[i])) return c.groups[i];
+    return "others";
+  };
   const auto& parameters = model.parameters().trainable();  // from the last layer to the first
   for (auto p = parameters.rbegin(); p != parameters.rend(); ++p) {
-    const std::string name = model.layer_group((*p)->name);
+    const std::string name = name_of((*p)->name);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const LayerGroup& g) { return g.name == name; });
     if (group == groups.end()) group = groups.insert(groups.end(), LayerGroup{.name = name});
     group->ranges.push_back(
         {static_cast<std::size_t>((*p)->offset), static_cast<std::size_t>((*p)->offset + (*p)->count)});
   }
+  check_used(c, groups, model);
   return groups;
 }
 
@@ -57,20 +87,25 @@ void check(const TelemetryConfig& c) {
     throw UsageError("train.telemetry.histograms_every = " + std::to_string(c.histograms_every) +
                      " is no multiple of train.telemetry.every_steps = " + std::to_string(c.every_steps) +
                      ". Choose a multiple, or 0 for no histograms.");
+  expressions(c);
 }
 
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
-    : config_(config), sources_(std::move(sources)), groups_(layer_groups(sources_.model)),
+    : config_(config), sources_(std::move(sources)), groups_(layer_groups(config, sources_.model)),
       update_(sources_.model.parameters(), groups_, sources_.kernels),
       writer_(std::filesystem::path(config.folder) / sources_.run_id, sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
   result::TelemetrySeries series{.every_steps = config_.every_steps};
   for (const LayerGroup& g : groups_) series.groups.push_back({.name = g.name, .parameters = g.parameters()});
+  if (const StepWithPartNorm* part = sources_.part_norm)
+    series.noise = {
+        .part_images = sources_.global_batch / (sources_.ranks * part->parts()), .batch_images = sources_.global_batch};
   sources_.recorder->update([&](result::RunRecord& r) {
     // of the run before an interruption
-    const bool goes_on =
-        r.telemetry && r.telemetry->every_steps == series.every_steps && r.telemetry->names() == series.names();
+    const bool goes_on = r.telemetry && r.telemetry->every_steps == series.every_steps &&
+                         r.telemetry->names() == series.names() &&
+                         r.telemetry->noise.has_value() == series.noise.has_value();
     if (!goes_on) r.telemetry = std::move(series);
   });
 }
@@ -159,6 +194,10 @@ result::TelemetrySample Telemetry::norms(std::int64_t step) const {
     s.weight_norm.push_back(std::sqrt(group.weight));
     s.update_norm.push_back(std::sqrt(group.change));
   }
+  if (config_.weight_split)
+    for (const double product : update_.weights_times_gradients()) s.weight_gradient.push_back(product * unscaled);
+  if (const StepWithPartNorm* part = sources_.part_norm)  // whose ranks are not added yet
+    s.part_gradient_norm = std::sqrt(part->squared_norm()) * unscaled * sources_.ranks * part->parts();
   return s;
 }
 
@@ -171,6 +210,7 @@ void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event)
   for (std::size_t g = 0; g < groups_.size(); ++g)
     add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
   add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
+  if (s.part_gradient_norm) add_scalar(event, "gradient_norm_of_part/all", *s.part_gradient_norm);
 }
 
 void Telemetry::add_histograms(EventMessage& event) const {

@@ -13,6 +13,7 @@
 #include "settings/fields.h"
 #include "telemetry/config.h"
 #include "telemetry/event_file.h"
+#include "telemetry/part_norm.h"
 #include "telemetry/update_norms.h"
 #include "train/listener.h"
 #include "train/loss_scaler.h"
@@ -25,6 +26,8 @@ struct TelemetrySources {
   std::unique_ptr<eval::Gallery> gallery = nullptr;  // null: no pictures
   model::ParameterKernels kernels = {};              // of the model's; empty ones are the host's
   int ranks = 1;                                     // gradients are sums over so many
+  const StepWithPartNorm* part_norm = nullptr;       // null: no norms of parts of batches
+  std::int64_t global_batch = 0;                     // images; where there are such norms
   const LossScaler* scaler = nullptr;                // of the loss whose gradients they are; null: it is not scaled
   std::string run_id;
   result::RunRecorder* recorder = nullptr;

@@ -18,8 +18,12 @@ class UpdateNorms {
   void step_starts();  // keeps the weights
   // Of each group, since then, of the gradients as they lie. The host waits for the device.
   std::vector<kernels::SquaredNorms> step_ended() const;
+  // Of each group, scalar products of the weights that were kept and the gradients as they lie. The host waits, too.
+  std::vector<double> weights_times_gradients() const;
 
  private:
+  std::vector<kernels::SquaredNorms> sums(const float* before, const float* after) const;
+
   model::ParameterStore& store_;
   model::NormTables tables_;
   at::Tensor before_;  // [T]

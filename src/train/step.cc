@@ -77,9 +77,9 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
       }
       if (before) before->take_gradients();
     };
-    forward.push_back({section.name + suffix, Phase::kForward, run, "", host});
+    forward.push_back({section.name + suffix, Phase::kForward, run, "", host, part});
     backward.push_back(
-        {section.name + "_backward" + suffix, Phase::kBackward, run_backward, section.name + suffix, host});
+        {section.name + "_backward" + suffix, Phase::kBackward, run_backward, section.name + suffix, host, part});
   }
   all.insert(all.end(), std::make_move_iterator(forward.begin()), std::make_move_iterator(forward.end()));
   all.insert(all.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));

@@ -25,6 +25,7 @@ struct Stage {
   std::function<void(bool keep)> run;
   std::string backward_of = {};     // the stage whose backward pass it is: captured with it or not at all
   std::string not_capturable = {};  // why; "" where it can be captured
+  std::int64_t part = 0;            // of the batch (Step::parts) that it takes forward or back
 };
 
 // Inputs and results that the stages of one step share. It outlives them.

@@ -2,7 +2,7 @@
 """Telemetry of whole runs: what TensorBoard reads is what the result says, and what the weights that the run leaves
 say.
 
-  telemetry.py series|norms|same_bits|pictures|resumed|refusals PROGRAM
+  telemetry.py series|norms|noise|split|groups|same_bits|pictures|resumed|refusals PROGRAM
 """
 import glob, io, json, os, pathlib, subprocess, sys, tempfile
 
@@ -123,6 +123,80 @@ def case_norms(program, folder):
             # Weights are rounded to 24 bits: an update of a thousandth of a weight keeps 14.
             assert np.isclose(gradient[g][4], change / rate, rtol=2e-3), (ranks, g, gradient[g][4], change / rate)
         print(f"ok: norms on {ranks} ranks:", " ".join(f"{g} {gradient[g][4]:.3g}" for g in GROUPS))
+
+
+def case_noise(program, folder):
+    """The part's norm is what a run of the part alone says of its first gradients: of one of two parts on one rank, and
+    of one of two ranks."""
+    plain = [*SMALL, "train.telemetry.every_steps=1", "train.telemetry.histograms_every=0"]
+
+    def telemetry(name, ranks, settings):
+        return train(program, folder, ranks, [*plain, f"train.telemetry.folder={folder}/{name}", *settings],
+                     3)["telemetry"]
+
+    def total(t):
+        return np.sqrt(sum(v * v for v in norms(t, "gradient_norm").values()))
+
+    wanted = "train.telemetry.noise_scale=true"
+    alone = telemetry("alone", 1, ["train.images_per_rank=2"])
+    assert "noise" not in alone, "nobody asked for it"
+    parts = telemetry("parts", 1, ["train.images_per_rank=4", "train.accumulate=2", wanted])
+    ranks = telemetry("ranks", 2, ["train.images_per_rank=2", "train.reducer.kind=flat_async", wanted])
+    for t in (parts, ranks):
+        noise = t["noise"]
+        assert (noise["part_images"], noise["batch_images"]) == (2, 4) and len(noise["part_gradient_norm"]) == 3
+        # the same images and the same kernels; sums of squares in another order
+        assert np.isclose(noise["part_gradient_norm"][0], total(alone)[0], rtol=1e-6)
+        assert abs(total(t)[0] / total(alone)[0] - 1) > 0.01, "the batch's gradient is another"
+    got = scalars(events(run_of(f"{folder}/parts")))["gradient_norm_of_part/all"]
+    assert np.allclose([v for _, v, _ in got], parts["noise"]["part_gradient_norm"], rtol=1e-6)
+    watched = losses(train(program, folder, 1, [*plain, "train.images_per_rank=4", "train.accumulate=2", wanted,
+                                                f"train.telemetry.folder={folder}/watched"], 3))
+    assert watched == losses(train(program, folder, 1, [*SMALL, "train.images_per_rank=4", "train.accumulate=2"], 3))
+    print(f"ok: the part's norm {parts['noise']['part_gradient_norm'][0]:.4g}, the batch's {total(parts)[0]:.4g}")
+
+
+def case_split(program, folder):
+    """The product of weights and gradients, from the weights after n and n + 1 steps of plain SGD with a decay."""
+    rate_of = lambda result: result["steps"]["learning_rate"][4]
+    decay, after = 0.01, {}
+    for n in (4, 5):
+        result = train(program, folder, 2, [
+            *SMALL, "train.optimizer.momentum=0", f"train.optimizer.weight_decay={decay}",
+            "train.optimizer.decay_bias=true", "train.schedule.warmup_steps=0", "train.telemetry.every_steps=1",
+            "train.telemetry.histograms_every=0", "train.telemetry.weight_split=true",
+            f"train.telemetry.folder={folder}/{n}", f"train.save_weights={folder}/{n}.h5"
+        ], n)
+        after[n] = weights(f"{folder}/{n}.h5")
+    got = norms(result["telemetry"], "weight_gradient")
+    for g in GROUPS:
+        gradient = (after[4][g] - after[5][g]) / rate_of(result) - decay * after[4][g]
+        want, size = np.dot(after[4][g], gradient), np.linalg.norm(after[4][g]) * np.linalg.norm(gradient)
+        # Weights are rounded to 24 bits, as in `norms`: the error is that of a product of so long vectors.
+        assert abs(got[g][4] - want) < 2e-3 * size, (g, got[g][4], want, size)
+    sizes = [abs(got[g][4]) for g in GROUPS]
+    assert max(sizes) > 0.05, "the test can fail: no product is below its tolerance"
+    print("ok:", " ".join(f"{g} {got[g][4]:.3g}" for g in GROUPS))
+
+
+def case_groups(program, folder):
+    """Groups by expressions: each norm is the root of the squares of the layer groups that it holds."""
+    plain = [*SMALL, "train.telemetry.every_steps=1", "train.telemetry.histograms_every=0"]
+
+    def telemetry(name, *settings):
+        return train(program, folder, 1, [*plain, f"train.telemetry.folder={folder}/{name}", *settings], 2)["telemetry"]
+
+    layers = telemetry("layers")
+    # The first expression that is found counts: biases of heads are in the first group.
+    own = telemetry("own", 'train.telemetry.groups=["^roi_heads[.]", "bias$", "layer[12]"]')
+    assert {g["name"] for g in own["groups"]} == {"^roi_heads[.]", "bias$", "layer[12]", "others"}
+    want, got = norms(layers, "gradient_norm"), norms(own, "gradient_norm")
+    heads = np.hypot(want["box_head"], want["mask_head"])
+    assert np.allclose(got["^roi_heads[.]"], heads, rtol=1e-9), (got, heads)
+    total = [np.sqrt(sum(v * v for v in n.values())) for n in (want, got)]
+    assert np.allclose(*total, rtol=1e-9)
+    assert sum(g["parameters"] for g in own["groups"]) == sum(g["parameters"] for g in layers["groups"])
+    print("ok:", " ".join(f"{n} {v[0]:.3g}" for n, v in got.items()))
 
 
 def case_same_bits(program, folder):
@@ -256,6 +330,11 @@ def case_refusals(program, folder):
     refused(["train.telemetry.histograms_every = 7", "no multiple"], "train.telemetry.histograms_every=7")
     with open(folder + "/file", "w"):
         refused(["Cannot write event files into", "file/below"], f"train.telemetry.folder={folder}/file/below")
+    refused(["train.telemetry.groups: '[' is no regular expression"], 'train.telemetry.groups=["["]')
+    refused(["no trainable parameter is left for 'neck'", "like 'backbone"], 'train.telemetry.groups=["neck"]',
+            f"train.telemetry.folder={folder}/groups")
+    refused(["train.telemetry.noise_scale", "train.accumulate=2"], "train.telemetry.noise_scale=true",
+            f"train.telemetry.folder={folder}/noise")  # two ranks, whose buckets leave during backward
     shared = [*SMALL, f"train.telemetry.folder={folder}/shared"]
     runs = {f"{folder}/shared/" + train(program, folder, 1, shared, 2)["run_id"] for _ in range(2)}
     assert len(runs) == 2 and runs == set(io_wrapper.GetLogdirSubdirectories(folder + "/shared")), runs
