@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/nearest.h"
 #include "core/statistics.h"
+#include "reports/batch_ladder.h"
 #include "reports/command_line.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
@@ -223,7 +224,8 @@ void keep_only(std::vector<NamedRun>& runs, const std::vector<std::string>& only
     return !only.empty() && std::find(only.begin(), only.end(), row.ablation) == only.end();
   };
   for (NamedRun& run : runs)
-    std::erase_if(run.record.comparisons, is_left_out), std::erase_if(run.record.convergence, is_left_out);
+    std::erase_if(run.record.comparisons, is_left_out), std::erase_if(run.record.convergence, is_left_out),
+        std::erase_if(run.record.batch_ladders, is_left_out);
   for (const std::string& name : only)
     if (!known.contains(name))
       throw UsageError("'" + name + "' is no file, and no ablation of these results." +
@@ -244,8 +246,8 @@ Document ablations(const std::vector<NamedRun>& all, const AblationOptions& opti
     d.push_back(Paragraph{system_text(r) + ", recipe " + r.recipe.name + ": " +
                           std::string(result::verdict_name(r.verdict)) + ". " + r.reason});
     Document blocks = convergence_blocks(r);
-    const Document rows = comparison_blocks(r);
-    blocks.insert(blocks.end(), rows.begin(), rows.end());
+    for (Document& more : std::array{ladder_blocks(r), comparison_blocks(r)})
+      std::move(more.begin(), more.end(), std::back_inserter(blocks));
     if (blocks.empty()) d.push_back(Paragraph{"No comparisons: this is a result of kind " + r.kind + "."});
     for (Block& block : blocks) {
       // of CSV the only name

@@ -1,6 +1,7 @@
 #include "reports/claims.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -32,15 +33,26 @@ constexpr std::pair<ClaimVerdict, std::string_view> kVerdicts[] = {
       "Claim " + std::to_string(claim.number) + " (" + claim.id + ") " + what + ". Correct it in the ledger.");
 }
 
-constexpr std::string_view kGradients = "gradients ", kBreaks = "breaks";
+constexpr std::string_view kGradients = "gradients ", kBreaks = "breaks", kEpochs = "epochs ";
 bool is_of_telemetry(const Check& c) { return c.quantity.starts_with(kGradients) || c.quantity == kBreaks; }
 
-// "A" and "B" of "gradients A / B"; "" where the quantity is another.
-std::pair<std::string, std::string> groups_of(const Check& c) {
+// "A" and "B" of "KIND A / B"; "" where the quantity is of another kind.
+std::pair<std::string, std::string> ratio_of(const Check& c, std::string_view kind) {
   constexpr std::string_view kOver = " / ";
   const std::size_t over = c.quantity.find(kOver);
-  if (!c.quantity.starts_with(kGradients) || over == std::string::npos) return {};
-  return {c.quantity.substr(kGradients.size(), over - kGradients.size()), c.quantity.substr(over + kOver.size())};
+  if (!c.quantity.starts_with(kind) || over == std::string::npos) return {};
+  return {c.quantity.substr(kind.size(), over - kind.size()), c.quantity.substr(over + kOver.size())};
+}
+
+// The batches of "epochs A / B"; 0 where they are no numbers.
+std::pair<std::int64_t, std::int64_t> batches_of(const Check& c) {
+  const auto [batch, than] = ratio_of(c, kEpochs);
+  const auto number = [](const std::string& text) {
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    return error == std::errc() && end == text.data() + text.size() ? n : 0;
+  };
+  return {number(batch), number(than)};
 }
 
 void check_claim(const Claim& claim, const Ledger& ledger) {
@@ -56,8 +68,10 @@ void check_claim(const Claim& claim, const Ledger& ledger) {
     if (c.value.empty() != is_measured || c.ablation.empty() == is_compared || c.variant.empty() == is_compared ||
         c.quantity.empty() == is_measured)
       refuse(claim, "has the check '" + c.says + "', which is not decided by what `by` says");
-    if (c.quantity.starts_with(kGradients) && groups_of(c).second.empty())
+    if (c.quantity.starts_with(kGradients) && ratio_of(c, kGradients).second.empty())
       refuse(claim, "has the quantity '" + c.quantity + "', which names no two groups as \"gradients A / B\"");
+    if (const auto [batch, than] = batches_of(c); c.quantity.starts_with(kEpochs) && (batch <= 0 || than <= 0))
+      refuse(claim, "has the quantity '" + c.quantity + "', which names no two batches as \"epochs A / B\"");
   }
 }
 
@@ -139,6 +153,12 @@ std::optional<Interval> measured(const Check& check, result::ConvergenceRow row)
   return Interval{scale * change->second.estimate, scale * change->second.low, scale * change->second.high};
 }
 
+// The quantity of a check in one ladder.
+std::optional<Interval> measured(const Check& check, const result::BatchLadder& ladder) {
+  const auto [batch, than] = batches_of(check);
+  return ladder.variant == check.variant ? result::epochs_ratio(ladder, batch, than) : std::nullopt;
+}
+
 // The quantity of a check in one run's telemetry.
 std::optional<Interval> measured(const Check& check, const RunRecord& r) {
   if (check.quantity == kBreaks) {
@@ -146,7 +166,7 @@ std::optional<Interval> measured(const Check& check, const RunRecord& r) {
     const double x = breaks.value_or(false) ? 100 : 0;
     return breaks ? std::optional(Interval{x, x, x}) : std::nullopt;
   }
-  const auto [above, below] = groups_of(check);
+  const auto [above, below] = ratio_of(check, kGradients);
   const auto ratio = norm_ratio(r, above, below);
   return ratio ? ratio->interval : std::nullopt;
 }
@@ -189,6 +209,8 @@ std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun
         add(measured(check, c), c.setting);
     for (const result::ConvergenceRow& row : r.convergence)
       if (row.ablation == check.ablation) add(measured(check, row), "recipe " + r.recipe.name);
+    for (const result::BatchLadder& ladder : r.batch_ladders)
+      if (ladder.ablation == check.ablation) add(measured(check, ladder), "recipe " + r.recipe.name);
     if (is_of_telemetry(check))
       add(measured(check, r),
           "recipe " + r.recipe.name +

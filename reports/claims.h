@@ -25,6 +25,7 @@ struct Check {
 
   // Of comparisons `variant` against the ablation's baseline: a change in per cent. "time", "phase NAME" or a counter;
   // "difference" is the largest relative difference of a result. Of trainings: "steps" to equal accuracy, or a metric.
+  // Of a ladder of batches: "epochs A / B" is the ratio of epochs to the target at these two.
   // Without an ablation, of runs with telemetry: "gradients A / B" is the ratio of two groups. "breaks" is 100 for a
   // run whose weight norm changes where the learning rate first falls, else 0.
   std::string ablation, variant, setting, quantity;
@@ -46,8 +47,8 @@ struct Check {
     v.optional("baseline", c.baseline, "of trainings: another variant as the baseline");
     v.optional("setting", c.setting, "of the comparison; absent: every one");
     v.optional("quantity", c.quantity,
-        "time, phase NAME, a counter, difference; of trainings steps or a metric; of telemetry gradients A / B, "
-        "breaks");
+        "time, phase NAME, a counter, difference; of trainings steps or a metric; of a ladder epochs A / B; of "
+        "telemetry gradients A / B, breaks");
     v.optional("device", c.device, "that the claim is about; absent: any");
     v.optional("elsewhere", c.elsewhere, "other devices decide, too, where there is no result of that one");
     v.optional("ranks", c.ranks, "at least");

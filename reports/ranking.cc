@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/batch_ladder.h"
 #include "reports/convergence.h"
 #include "reports/numbers.h"
 #include "reports/run_names.h"
@@ -31,7 +32,7 @@ Ranking ranking_of(const std::vector<NamedRun>& runs) {
   Ranking ranking;
   std::vector<const RunRecord*> records;
   const auto has_rows = [](const NamedRun& r) {
-    return !r.record.comparisons.empty() || !r.record.convergence.empty();
+    return !r.record.comparisons.empty() || !r.record.convergence.empty() || !r.record.batch_ladders.empty();
   };
   for (const NamedRun& run : runs)
     if (has_rows(run)) ranking.runs.push_back(&run), records.push_back(&run.record);
@@ -170,6 +171,7 @@ Document ranked_blocks(const std::vector<NamedRun>& runs) {
     add(answers, ranking.prefix(i), result::advice_remarks(ranking.all, i));
     add(rest, ranking.prefix(i), result::remarks(ranking.all, i));
     add(rest, ranking.prefix(i), convergence_remarks(ranking.runs[i]->record));
+    add(rest, ranking.prefix(i), ladder_remarks(ranking.runs[i]->record));
   }
   if (!answers.rows.empty()) d.push_back(std::move(answers));
   for (const bool whole_step : {true, false}) add_table(ranking, whole_step, d);

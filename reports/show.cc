@@ -264,7 +264,7 @@ Document show_run(const RunRecord& record) {
   if (!record.peaks.empty()) add_peaks(record, d);
   const Document checks = preflight_blocks(record);
   d.insert(d.end(), checks.begin(), checks.end());
-  if (!record.comparisons.empty() || !record.convergence.empty()) {
+  if (!record.comparisons.empty() || !record.convergence.empty() || !record.batch_ladders.empty()) {
     const Document ranked = ranked_blocks({{"", record}});
     d.insert(d.end(), ranked.begin(), ranked.end());
   } else if (record.kind != "roofline" && record.kind != "preflight") {  // which have no training

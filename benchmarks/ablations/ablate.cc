@@ -11,6 +11,7 @@
 #include "cards.h"
 #include "comm/world.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "embedded_recipes.h"
 #include "eval/mask_rcnn.h"
 #include "index.h"
@@ -78,6 +79,9 @@ void list() {
       std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
     if (a.convergence.seeds > 0)
       std::printf("; %lld seeds each, accuracy at fixed steps", static_cast<long long>(a.convergence.seeds));
+    if (a.is_ladder())
+      std::printf("; a ladder of %s, %lld repeats each", result::counted(a.ladder.batches.size(), "rung").c_str(),
+          static_cast<long long>(a.ladder.seeds));
     std::printf("\n");
   }
 }
@@ -157,6 +161,11 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
           [&](const result::ConvergenceRow& row) {
             judgement.add(row);
             context.recorder.update([&](result::RunRecord& r) { r.convergence.push_back(row); });
+          },
+      .climbed =
+          [&](const result::BatchLadder& ladder) {
+            judgement.add(ladder);
+            context.recorder.update([&](result::RunRecord& r) { r.batch_ladders.push_back(ladder); });
           }};
   context.announce(plan.text);
   context.clock.start_run();

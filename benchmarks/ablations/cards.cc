@@ -87,8 +87,8 @@ std::string trainings_section(const std::string& ablation, const Systems& system
   std::string out;
   for (const auto& [system, sources] : systems)
     for (const Source& s : sources)
-      if (const result::ConvergenceRow* row = trainings_of(s, ablation))
-        out += "- " + system + ", " + result_link(s) + ": " + trainings_text(*row) + "\n";
+      if (const std::string text = trainings_text(s, ablation); !text.empty())
+        out += "- " + system + ", " + result_link(s) + ": " + text + "\n";
   return out.empty() ? "" : "\n## On the way to the target\n\n" + out;
 }
 
@@ -120,8 +120,7 @@ std::string claims_section(const std::string& ablation, const std::vector<report
 
 std::string command_of(const Ablation& a) {
   constexpr int kMany = 64;
-  const bool trains = a.convergence.seeds > 0,
-             on_ranks = !a.unsupported({.ranks = 1, .cores = kMany, .device = "cuda"}).empty(),
+  const bool trains = a.trains(), on_ranks = !a.unsupported({.ranks = 1, .cores = kMany, .device = "cuda"}).empty(),
              on_device = !a.unsupported({.ranks = kMany, .cores = kMany, .nodes = kMany, .device = "cpu"}).empty();
   return std::string(trains || on_ranks ? "mpirun -n 2 --bind-to none " : "") + "build/bin/ablate " +
          (trains ? "--recipe mini " : "") + a.name + (on_device ? " --device cuda" : "") + " --out results/" + a.name +

@@ -48,10 +48,13 @@ std::vector<const Comparison*> rows_of(const Source& source, const std::string& 
   return out;
 }
 
-const result::ConvergenceRow* trainings_of(const Source& source, const std::string& ablation) {
+std::string trainings_text(const Source& source, const std::string& ablation) {
   for (const result::ConvergenceRow& row : source.record.convergence)
-    if (row.ablation == ablation) return &row;
-  return nullptr;
+    if (row.ablation == ablation) return trainings_text(row);
+  std::vector<std::string> ladders;
+  for (const result::BatchLadder& l : source.record.batch_ladders)
+    if (l.ablation == ablation) ladders.push_back(l.variant + ": " + result::critical_batch_text(l));
+  return joined(ladders, kLineBreak);
 }
 
 const Source* speaker(const std::vector<Source>& sources, const std::string& ablation) {
@@ -59,7 +62,7 @@ const Source* speaker(const std::vector<Source>& sources, const std::string& abl
   std::tuple<bool, std::int64_t, std::string> best_key;
   for (const Source& s : sources) {
     const auto rows = rows_of(s, ablation);
-    if (rows.empty() && !trainings_of(s, ablation)) continue;
+    if (rows.empty() && trainings_text(s, ablation).empty()) continue;
     const auto is_measured = [](const Comparison* c) { return c->status == "measured"; };
     const bool measured = rows.empty() || std::any_of(rows.begin(), rows.end(), is_measured);
     const std::tuple key{measured, -s.ranks, s.record.provenance.value("started_at", std::string())};

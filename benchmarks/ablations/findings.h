@@ -26,9 +26,6 @@ std::map<std::string, std::vector<Source>> read_systems(const std::filesystem::p
 // Comparisons of one variant with the baseline, none of a combination.
 std::vector<const result::Comparison*> rows_of(const Source& source, const std::string& ablation);
 
-// Null where there are none.
-const result::ConvergenceRow* trainings_of(const Source& source, const std::string& ablation);
-
 // The result that speaks for a system: one that measured the ablation, of the fewest ranks, the newest by its start.
 // Null where the ablation was not run.
 const Source* speaker(const std::vector<Source>& sources, const std::string& ablation);
@@ -37,6 +34,8 @@ std::string interval_text(const Interval& e);  // "-4.6 % (-5.0 to -4.1)"
 
 // Steps to equal accuracy of each variant; of earlier results the least and the most epochs to the target.
 std::string trainings_text(const result::ConvergenceRow& row);
+// Of all that the source trained for the ablation, ladders of batches too; "" where it trained nothing.
+std::string trainings_text(const Source& source, const std::string& ablation);
 
 std::string promise_text(const Ablation& a);  // "close, 1e-04"
 // The published claim with its source. Throws UsageError where neither it nor "none known" is there.

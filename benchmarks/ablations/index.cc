@@ -36,7 +36,7 @@ std::string comparisons_text(const std::vector<const Comparison*>& rows) {
 }
 
 std::string finding(const Source& source, const Ablation& ablation) {
-  if (const result::ConvergenceRow* row = trainings_of(source, ablation.name)) return trainings_text(*row);
+  if (std::string text = trainings_text(source, ablation.name); !text.empty()) return text;
   const auto rows = rows_of(source, ablation.name);
   return ablation.repetitions > 1 ? repetitions_text(rows) : comparisons_text(rows);
 }

@@ -72,6 +72,16 @@ struct Convergence {
   // more than those before, and averages of the weights would do what a low rate does.
   std::vector<double> ends = {};
 };
+// Each variant, an optimizer, is trained at every batch: its learning rate is searched, then it is repeated from other
+// seeds at the best rate.
+struct BatchLadderPlan {
+  std::vector<std::int64_t> batches;           // global, ascending; empty: this is no ladder
+  std::int64_t seeds = 5;                      // repeats of each rung
+  std::function<void(train::Recipe&)> change;  // for all trainings
+  double warmup_images = 0;                    // the warm-up's length
+  std::int64_t part_images = 8;                // go through the model at a time at most (train.accumulate)
+  double epochs = 1;                           // to the target at the first batch, about
+};
 inline const std::vector<double> kSeveralEnds = {0.6, 0.8, 1};  // as far from each other as evaluations without ends
 
 struct Ablation {
@@ -83,6 +93,7 @@ struct Ablation {
   std::vector<Variant> variants;  // the first is the baseline that the others are compared with
   std::vector<Setting> settings;  // empty: the recipe as it is
   Convergence convergence;
+  BatchLadderPlan ladder;
   // For ablations that test the measuring: repeat the measurement, build both sides alike, and load the machine with
   // another process for part of the time.
   int repetitions = 1;
@@ -95,6 +106,8 @@ struct Ablation {
   // The reason why it cannot run here, or "". The row states it.
   std::function<std::string(const Capabilities&)> unsupported = [](const Capabilities&) { return std::string(); };
 
+  bool trains() const { return convergence.seeds > 0 || is_ladder(); }  // whole trainings, not steps
+  bool is_ladder() const { return !ladder.batches.empty(); }
   bool is_self_test() const { return file.starts_with("self_test/"); }  // of the measuring
 };
 

@@ -6,9 +6,6 @@
 
 namespace ttt::ablations {
 
-// How a measurement ends after a signal.
-inline constexpr const char* kInterruptedSentence = "Interrupted. What was measured until then is in the result.";
-
 struct TrainingLimits {
   std::int64_t seeds = 12;    // trainings of each variant at most
   double half_width = 0;      // enough: the interval of the steps reaches so far to either side; 0: all seeds

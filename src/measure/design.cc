@@ -153,7 +153,7 @@ void check_factors(const std::vector<Ablation>& ablations, const std::string& de
     throw UsageError("--design factorial compares every combination, " + std::to_string((1 << ablations.size()) - 1) +
                      " of " + std::to_string(ablations.size()) + " factors: name at most four.");
   for (const Ablation& a : ablations) {
-    if (a.convergence.seeds > 0 && design != "factorial")
+    if (a.trains() && design != "factorial")
       throw UsageError("'" + a.name + "' compares trainings, which are combined in one way: use --design factorial.");
     if (a.built_alike)
       throw UsageError("'" + a.name + "' cannot be combined with others: leave it out, or use --design one_off.");

@@ -22,6 +22,11 @@ void Judgement::add(const result::ConvergenceRow& row) {
   if (!row.problem.empty()) broken_.push_back(row.ablation + ": " + row.problem);
 }
 
+void Judgement::add(const result::BatchLadder& ladder) {
+  trainings_ += ladder.trainings.size();
+  if (!ladder.problem.empty()) broken_.push_back(ladder.ablation + ", " + ladder.variant + ": " + ladder.problem);
+}
+
 harness::Outcome Judgement::outcome() const {
   std::vector<std::string> proven, disproven;
   for (const result::SelfTest& test : self_tests_)

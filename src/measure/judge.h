@@ -10,6 +10,7 @@ class Judgement {
  public:
   void add(const result::Comparison& row);
   void add(const result::ConvergenceRow& row);
+  void add(const result::BatchLadder& ladder);
   // passed: every row was measured or says why not, every promise was kept, and the measuring found what it had to
   // find.
   harness::Outcome outcome() const;

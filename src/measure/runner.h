@@ -15,6 +15,7 @@ struct RunnerConfig {
   std::int64_t observed_steps = 2;
   std::int64_t repetitions = 0;
   std::int64_t seeds = 0;
+  std::vector<std::int64_t> batches;
   double steps_half_width = 0;
   std::string trainings = "side_by_side";
   bool averaged_weights = true;
@@ -27,8 +28,7 @@ struct RunnerConfig {
     v("design", s.design,
         "one_off: each variant against its baseline; leave_one_out: all on against all but one; ladder: one after the "
         "other is added; factorial: every combination against none; null: each baseline against itself. Each under "
-        "every "
-        "setting that --list names for it; of a combination, only one ablation may have some",
+        "every setting that --list names for it; of a combination, only one ablation may have some",
         one_of({"one_off", "leave_one_out", "ladder", "factorial", "null"}));
     v("half_width", s.half_width,
         "enough is measured when the 95 % interval of the relative effect reaches so far to either side; 0: as the "
@@ -36,14 +36,12 @@ struct RunnerConfig {
         between(0, 1));
     v("limit_s", s.limit_s,
         "seconds after which a comparison ends, precise or not; building both sides is part of them; 0: as the "
-        "ablation "
-        "says, 45 where it says nothing",
+        "ablation says, 45 where it says nothing",
         between(0, 1e9));
     v("budget_s", s.budget_s,
         "seconds for all: what is left of them is shared by the comparisons that are left, where that is less than "
         "limit_s; so many builds of so many rounds as are the least are run in any case; 0: 1200, or what those may "
-        "take "
-        "together that test the measuring, where that is more",
+        "take together that test the measuring, where that is more",
         between(0, 1e9));
     v("builds", s.builds,
         "how often both sides are made anew, at least, a multiple of four from eight on; where their memory happens to "
@@ -60,8 +58,12 @@ struct RunnerConfig {
     v("repetitions", s.repetitions,
         "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)",
         between(0, 1e4));
-    v("seeds", s.seeds, "trainings of each variant where convergence is compared, at most; 0: as the ablation says",
+    v("seeds", s.seeds,
+        "trainings of each variant where convergence is compared, at most; repeats of each batch of a ladder; 0: as "
+        "the ablation says",
         between(0, 1e4));
+    v("batches", s.batches, "of a ladder of batches: images of a step, ascending; empty: as the ablation says",
+        between(1, 1e6));
     v("steps_half_width", s.steps_half_width,
         "enough is trained when the 95 % interval of the steps to equal accuracy reaches so far to either side; 0: all "
         "seeds",
@@ -103,8 +105,9 @@ double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& config
 struct Plan {
   std::vector<Pairing> pairings;
   std::vector<Ablation> trainings;  // of which convergence is compared
-  double budget_s = 0;              // for all pairings
-  std::string text;                 // for people: how much, and about how long
+  std::vector<Ablation> ladders;
+  double budget_s = 0;  // for all pairings
+  std::string text;     // for people: how much, and about how long
 };
 // "4 comparisons of 2 ablations, at most 3 min ...", and what stands beside these minutes.
 std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecipe& recipe);
@@ -117,6 +120,7 @@ struct Listener {
   // for the result: what was measured before an interruption stays
   std::function<void(const result::Comparison& row)> row;
   std::function<void(const result::ConvergenceRow& row)> converged;
+  std::function<void(const result::BatchLadder& ladder)> climbed;
 };
 
 // Collective. Throws Interrupted after a signal.

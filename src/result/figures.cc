@@ -79,7 +79,7 @@ std::string headline(const RunRecord& r) {
 }
 
 std::string report_command(const RunRecord& r) {
-  return r.comparisons.empty() && r.convergence.empty() ? "show" : "ablations";
+  return r.comparisons.empty() && r.convergence.empty() && r.batch_ladders.empty() ? "show" : "ablations";
 }
 
 std::string grouped_digits(std::int64_t n) {

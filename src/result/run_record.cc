@@ -133,6 +133,7 @@ template <class Self, class Visitor> void RunRecord::fields(Self& r, Visitor&& v
   v.optional("fresh", r.fresh, "the last weights on images that were generated for this seed alone");
   v("steps", r.steps, "samples of all steps, as columns of equal length");
   v.optional("convergence", r.convergence, "of an ablation that trains to a target");
+  v.optional("batch_ladders", r.batch_ladders, "of an ablation that trains at several batches");
   v.optional("comparisons", r.comparisons, "of an ablation");
   v.optional("peaks", r.peaks, "of the machine, where they were measured");
   v.optional("checks", r.checks, "of a preflight");

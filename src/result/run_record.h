@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "result/batch_ladder.h"
 #include "result/check.h"
 #include "result/checkpoint_record.h"
 #include "result/comparison.h"
@@ -270,6 +271,7 @@ struct RunRecord {
   StepSeries steps;
   std::vector<Comparison> comparisons;       // of an ablation
   std::vector<ConvergenceRow> convergence;   // of an ablation that trains to a target
+  std::vector<BatchLadder> batch_ladders;    // of an ablation that trains at several batches
   std::vector<Peak> peaks;                   // of the machine, where they were measured
   std::vector<Check> checks;                 // of a preflight
   std::optional<TraceRecord> trace;          // where train.trace_steps asked for it

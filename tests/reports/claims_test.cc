@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "core/error.h"
@@ -87,6 +88,17 @@ void plant_telemetry(const Check& check, double value, result::RunRecord& r) {
   r.telemetry = std::move(t);
 }
 
+// Repeats that hardly differ, at two batches whose epochs have the ratio.
+void plant_ladder(const Check& check, double ratio, result::RunRecord& r) {
+  long long batch = 0, than = 0;
+  if (std::sscanf(check.quantity.c_str(), "epochs %lld / %lld", &batch, &than) != 2) throw Error(check.quantity);
+  result::BatchLadder ladder{.ablation = check.ablation, .variant = check.variant};
+  for (int seed = 1; seed <= 5; ++seed)
+    for (const long long b : {batch, than})
+      ladder.trainings.push_back({.batch = b, .seed = seed, .epochs = (1 + 1e-9 * seed) * (b == batch ? ratio : 1)});
+  r.batch_ladders.push_back(std::move(ladder));
+}
+
 // A result in which every measured check of the claim has the value, in per cent or as a difference.
 NamedRun planted(const Claim& claim, double value) {
   result::RunRecord r = test::toy_ablation();
@@ -98,6 +110,10 @@ NamedRun planted(const Claim& claim, double value) {
     if (!check.device.empty()) device = check.device;
     if (check.ablation.empty()) {
       plant_telemetry(check, value, r);
+      continue;
+    }
+    if (check.quantity.starts_with("epochs ")) {
+      plant_ladder(check, value, r);
       continue;
     }
     if (is_of_trainings(check)) {

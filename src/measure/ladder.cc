@@ -1,0 +1,139 @@
+#include "measure/ladder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "measure/rate_search.h"
+#include "measure/trainings.h"
+#include "result/crossing.h"
+
+namespace ttt::ablations {
+namespace {
+
+using result::BatchLadder;
+using result::LadderTraining;
+using result::Training;
+
+constexpr double kFirstLimit = 3;   // times the expected epochs, while no trial of a rung has reached the target
+constexpr double kNextBatch = 1.5;  // times the epochs of the batch before: what is expected at twice the batch
+constexpr double kEvaluatedFrom = 0.4, kEvaluatedEvery = 0.1;  // of the expected epochs
+constexpr std::int64_t kLeastWarmup = 10;                      // steps
+
+// What is known before a rung.
+struct Expected {
+  double rate = 0, epochs = 0;
+};
+
+class Climb {
+ public:
+  Climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
+      const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
+      BatchLadder& ladder)
+      : plan_(ablation.ladder), variant_(variant), base_(recipe), limits_(limits), context_(context), say_(say),
+        ladder_(ladder), trainings_(world, limits.side_by_side) {}
+
+  // Returns what is expected of the next one.
+  Expected rung(std::int64_t batch, const Expected& before) {
+    RateSearch search(before.rate);
+    std::int64_t repeats = 0;
+    for (;;) {
+      std::vector<LadderTraining> wave;
+      const std::vector<double> rates = search.wanted();
+      const double epochs = search.best_epochs().value_or(before.epochs);
+      const double limit = search.best_epochs() ? result::kReachingWithin * epochs : kFirstLimit * epochs;
+      const auto full = [&] { return std::ssize(wave) >= trainings_.at_a_time(); };
+      for (const double rate : rates)
+        if (!full())
+          wave.push_back(
+              {.batch = batch, .learning_rate = rate, .seed = base_.seed, .trial = true, .limit_epochs = limit});
+      while (!full() && search.best() && search.best_is_known() && repeats < limits_.seeds)
+        wave.push_back(
+            {.batch = batch, .learning_rate = *search.best(), .seed = base_.seed + ++repeats, .limit_epochs = limit});
+      if (wave.empty()) break;
+      for (const LadderTraining& t : train(wave, epochs))
+        if (t.trial) search.add(t.learning_rate, t.epochs);
+    }
+    return {search.best().value_or(before.rate), kNextBatch * search.best_epochs().value_or(before.epochs)};
+  }
+
+ private:
+  Job job_of(const LadderTraining& t, double expected_epochs) const {
+    Job job{.recipe = base_, .variant = &variant_};
+    train::TrainConfig& train = job.recipe.train;
+    job.recipe.seed = t.seed;
+    train.global_batch = t.batch;
+    train.schedule.lr = t.learning_rate;
+    train.schedule.batch_rule = "none";
+    train.schedule.warmup_steps =
+        std::max<std::int64_t>(kLeastWarmup, std::llround(plan_.warmup_images / static_cast<double>(t.batch)));
+    train.epochs = t.limit_epochs;
+    train.eval_every_epochs = kEvaluatedEvery * expected_epochs;
+    train.eval_from_epochs = kEvaluatedFrom * expected_epochs;
+    train.eval_near_every_epochs = 0;
+    return job;
+  }
+
+  std::vector<LadderTraining> train(std::vector<LadderTraining> wave, double expected_epochs) {
+    std::vector<Job> jobs;
+    for (const LadderTraining& t : wave) jobs.push_back(job_of(t, expected_epochs));
+    const auto made = trainings_.make(jobs, [&](const Job& job, const comm::Team& team) {
+      Job own = job;
+      const std::int64_t images = own.recipe.train.global_batch / team.size;
+      own.recipe.train.accumulate = std::max<std::int64_t>(1, images / plan_.part_images);
+      return train_to(own, {.target = ladder_.target}, team, context_);
+    });
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!made[i].training) throw Interrupted(kInterruptedSentence);
+      take(*made[i].training, wave[i]);
+    }
+    return wave;
+  }
+
+  void take(const Training& made, LadderTraining& t) {
+    t.seconds = made.seconds, t.problem = made.problem;
+    if (made.problem.empty() && made.reached) {
+      const auto crossing = result::crossing(made.accuracy, ladder_.target);
+      t.epochs = crossing ? crossing->epochs.estimate : made.epochs;  // the first evaluation of all reached it
+    }
+    ladder_.trainings.push_back(t);
+    const std::string end = t.epochs               ? result::fixed("target after %.2f epochs", *t.epochs)
+                            : made.problem.empty() ? result::fixed("not reached in %.2f epochs", t.limit_epochs)
+                                                   : made.problem;
+    say_(ladder_.ablation + ": " + variant_.name +
+         result::fixed(", batch %lld, %s at rate %.3g, seed %lld: ", static_cast<long long>(t.batch),
+             t.trial ? "trial" : "repeat", t.learning_rate, static_cast<long long>(t.seed)) +
+         end + result::fixed(", %.1f s", t.seconds));
+  }
+
+  const BatchLadderPlan& plan_;
+  const Variant& variant_;
+  const train::Recipe& base_;
+  const LadderLimits& limits_;
+  const harness::RunContext& context_;
+  const std::function<void(const std::string&)>& say_;
+  BatchLadder& ladder_;
+  Trainings trainings_;
+};
+
+}  // namespace
+
+void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
+    const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
+    BatchLadder& ladder) {
+  train::Recipe base = recipe;
+  if (ablation.ladder.change) ablation.ladder.change(base);
+  if (variant.change) variant.change(base);
+  ladder = {.ablation = ablation.name,
+      .question = ablation.question,
+      .expectation = ablation.expectation,
+      .variant = variant.name,
+      .target = base.workload->target(base.train.targets),
+      .part_images = ablation.ladder.part_images};
+  Climb climb(ablation, variant, base, limits, world, context, say, ladder);
+  Expected expected{base.train.schedule.lr, ablation.ladder.epochs};
+  for (const std::int64_t batch : limits.batches) expected = climb.rung(batch, expected);
+}
+
+}  // namespace ttt::ablations

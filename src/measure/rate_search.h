@@ -1,0 +1,41 @@
+// The search for a learning rate, and for the interval of rates that reach a target.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace ttt::ablations {
+
+// Rates are powers of two times a guess. First the best: from the guess and its double downhill, until both neighbours
+// of the best are tried. Then the ends: outward from the best, until a rate does not reach the target in
+// result::kReachingWithin times the best's epochs. Every rate that is tried is a trial, and trials are counted.
+class RateSearch {
+ public:
+  static constexpr std::int64_t kFurthest = 6;  // powers of two from the guess that are tried at most
+
+  explicit RateSearch(double guess) : guess_(guess) {}
+
+  // Rates that are to be tried next, by themselves or together, the more urgent first. Empty: all is known.
+  std::vector<double> wanted() const;
+  // Of a trial of `rate`, one of wanted(): epochs to the target; nothing where it was not reached. It may have been
+  // given up after kReachingWithin times the best's epochs so far.
+  void add(double rate, std::optional<double> epochs);
+
+  bool best_is_known() const;  // both its neighbours were tried, or it is an end of the range; or none reached it
+  std::optional<double> best() const;  // nothing where no rate reached the target
+  std::optional<double> best_epochs() const;
+
+ private:
+  std::optional<std::int64_t> best_power() const;
+  bool reaches(std::int64_t power) const;
+  std::int64_t end_of(std::int64_t from, std::int64_t direction) const;  // the last that reaches
+  bool is_open(std::int64_t power) const;                                // not tried, and within the range
+  double rate(std::int64_t power) const;
+
+  double guess_;
+  std::map<std::int64_t, std::optional<double>> tried_;  // by the power of two
+};
+
+}  // namespace ttt::ablations

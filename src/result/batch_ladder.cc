@@ -1,0 +1,109 @@
+#include "result/batch_ladder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/text.h"
+
+namespace ttt::result {
+namespace {
+
+using Trials = std::map<double, std::optional<double>>;  // epochs by rate
+
+void set_rates(const Trials& trials, Rung& rung) {
+  auto best = trials.end();
+  for (auto t = trials.begin(); t != trials.end(); ++t)
+    if (t->second && (best == trials.end() || *t->second < *best->second)) best = t;
+  if (best == trials.end()) return;
+  const auto reaches = [&](const auto& t) { return t.second && *t.second <= kReachingWithin * *best->second; };
+  auto low = best, high = best;
+  while (low != trials.begin() && reaches(*std::prev(low))) --low;
+  while (std::next(high) != trials.end() && reaches(*std::next(high))) ++high;
+  rung.rate = best->first, rung.low_rate = low->first, rung.high_rate = high->first;
+}
+
+// Of ln E around the best curve with this B_crit.
+struct Fit {
+  double log_least_epochs = 0, squares = 0;
+};
+Fit fit(const std::vector<Rung>& all, double critical) {
+  std::vector<double> rest;
+  for (const Rung& r : all)
+    for (const double e : r.epochs) rest.push_back(std::log(e) - std::log1p(static_cast<double>(r.batch) / critical));
+  Fit f{.log_least_epochs = sum(rest) / static_cast<double>(rest.size())};
+  for (const double x : rest) f.squares += (x - f.log_least_epochs) * (x - f.log_least_epochs);
+  return f;
+}
+
+}  // namespace
+
+std::vector<Rung> rungs(const BatchLadder& ladder) {
+  std::map<std::int64_t, std::pair<Rung, Trials>> by_batch;
+  for (const LadderTraining& t : ladder.trainings) {
+    auto& [rung, trials] = by_batch[t.batch];
+    rung.batch = t.batch;
+    if (t.trial) {
+      ++rung.trials, trials[t.learning_rate] = t.epochs;
+    } else {
+      ++rung.repeats;
+      if (t.epochs) rung.epochs.push_back(*t.epochs);
+    }
+  }
+  std::vector<Rung> out;
+  for (auto& [batch, found] : by_batch) {
+    set_rates(found.second, found.first);
+    out.push_back(std::move(found.first));
+  }
+  return out;
+}
+
+std::optional<Interval> epochs_ratio(const BatchLadder& ladder, std::int64_t batch, std::int64_t than) {
+  const std::vector<Rung> all = rungs(ladder);
+  std::vector<double> logs[2];
+  for (const Rung& r : all)
+    for (const int side : {0, 1})
+      if (r.batch == (side == 0 ? than : batch)) {
+        if (r.epochs.size() < r.repeats) return std::nullopt;
+        for (const double e : r.epochs) logs[side].push_back(std::log(e));
+      }
+  const auto shift = rank_sum_interval(logs[0], logs[1]);
+  if (!shift) return std::nullopt;
+  return Interval{std::exp(shift->estimate), std::exp(shift->low), std::exp(shift->high)};
+}
+
+std::optional<CriticalBatch> critical_batch(const BatchLadder& ladder) {
+  std::vector<Rung> all = rungs(ladder);
+  std::erase_if(all, [](const Rung& r) { return r.epochs.empty(); });
+  if (all.size() < 3) return std::nullopt;
+  std::size_t n = 0;
+  for (const Rung& r : all) n += r.epochs.size();
+  constexpr double kBeyond = 64, kStep = 1.005;
+  std::vector<double> candidates;
+  for (double b = static_cast<double>(all.front().batch) / kBeyond; b < static_cast<double>(all.back().batch) * kBeyond;
+       b *= kStep)
+    candidates.push_back(b);
+  const auto worse = [&](double a, double b) { return fit(all, a).squares < fit(all, b).squares; };
+  const double best = *std::min_element(candidates.begin(), candidates.end(), worse);
+  const Fit at_best = fit(all, best);
+  const auto freedom = static_cast<int>(n) - 2;
+  const double t = student_t_quantile(0.975, freedom);  // squared, the F test's for one parameter
+  const double most = at_best.squares * (1 + t * t / freedom);
+  const auto holds = [&](double b) { return fit(all, b).squares <= most; };
+  const auto low = std::find_if(candidates.begin(), candidates.end(), holds);
+  const auto high = std::find_if(candidates.rbegin(), candidates.rend(), holds);
+  if (low == candidates.begin() || high == candidates.rbegin()) return std::nullopt;
+  return CriticalBatch{.images = {best, *low, *high},
+      .least_epochs = std::exp(at_best.log_least_epochs),
+      .deviation = std::sqrt(at_best.squares / freedom)};
+}
+
+std::string critical_batch_text(const BatchLadder& ladder) {
+  const auto c = critical_batch(ladder);
+  if (!c) return "critical batch not known: it takes three batches that reach the target, on both sides of it";
+  return fixed("critical batch %.3g images (%.3g to %.3g)", c->images.estimate, c->images.low, c->images.high) +
+         fixed(", %.2f epochs at the least", c->least_epochs) +
+         fixed(", deviation of one training %.0f %%", 100 * c->deviation);
+}
+
+}  // namespace ttt::result
