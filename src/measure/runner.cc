@@ -60,7 +60,7 @@ Ablation of_one_variant(Ablation a, const std::string& name) {
     }
     known.push_back(a.variants[v].name);
   }
-  throw UsageError("'" + a.name + "' has no variant '" + name + "' beside its baseline." +
+  throw UsageError("'" + a.name + "' has no variant '" + name + (a.is_ladder() ? "'." : "' beside its baseline.") +
                    nearest_and(name, known, "'ablate --list' names all."));
 }
 

@@ -80,11 +80,12 @@ def interrupt(ablate, folder, data):
     ok("interrupted, rows kept")
 
 
-def small_data(ablate, folder):
-    """Of 64 images to train on and 8 to evaluate on."""
-    tools, drawn, shards = os.path.dirname(ablate), folder + "/drawn", folder + "/shards"
-    subprocess.run([f"{tools}/make_shapes", "--out", drawn, "--train", "64", "--val", "8", "--size", "96"], check=True,
-                   capture_output=True)
+def small_data(ablate, folder, images=64):
+    """Of so many images to train on, and an eighth of that to evaluate on."""
+    tools, drawn, shards = os.path.dirname(ablate), f"{folder}/drawn{images}", f"{folder}/shards{images}"
+    subprocess.run([
+        f"{tools}/make_shapes", "--out", drawn, "--train", str(images), "--val", str(images // 8), "--size", "96"
+    ], check=True, capture_output=True)
     for split in ("train", "val"):
         subprocess.run([
             f"{tools}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations",
@@ -420,8 +421,37 @@ def case_ranks(ablate, report, folder, *_):
     everything(ablate, folder, small_data(ablate, folder))
 
 
+def ladder(ablate, report, folder, data):
+    """A target that nothing reaches: every rate of the range is a trial, and there is nothing to repeat."""
+    small = [
+        "model.roi.sample=16", "model.rpn.sample=16", "train.threads=1", "train.target_box_ap=1", "ablate.seeds=2",
+        "ablate.peaks_s=0", "ablate.batches=[16]"
+    ]
+    done, result, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, settings=small)
+    assert done.returncode == 0 and "1 ladder of 1 rung: a search" in done.stdout, (done.stdout, done.stderr)
+    (row,) = result["batch_ladders"]
+    assert row["variant"] == "lars" and row["part_images"] == 8, row
+    trials = row["trainings"]
+    powers = sorted(math.log2(t["learning_rate"] / 5) for t in trials)
+    assert powers == list(range(-6, 7)) and all(t["trial"] and "epochs" not in t for t in trials), trials
+    assert all(t["limit_epochs"] == 3 and t["batch"] == 16 and t["seed"] == 1 for t in trials), trials
+    shown = sh(report, "ablations", out, "batch_ladder", "--width", "250").stdout
+    assert "Critical batch not known" in shown and "0 of 0" in shown, shown
+    for words, settings in (("do not ascend at 8", ["ablate.batches=[16, 8]"]),
+                            ("cannot be shared by 2 ranks in parts of 8", ["ablate.batches=[24]",
+                                                                          "ablate.trainings=together"])):
+        done, _, _ = measure(ablate, folder, 2, "batch_ladder", settings=settings)
+        assert done.returncode == 2 and words in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "batch_ladder", "box_weights", "--design", "factorial")
+    assert done.returncode == 2 and "combines with nothing" in done.stderr, done.stderr
+    done, _, _ = measure(ablate, folder, 1, "batch_ladder=sdg")
+    assert done.returncode == 2 and "has no variant 'sdg'. The nearest is 'sgd'" in done.stderr, done.stderr
+    ok("a ladder")
+
+
 def case_trainings(ablate, report, folder, *_):
     converge(ablate, report, folder, small_data(ablate, folder))
+    ladder(ablate, report, folder, small_data(ablate, folder, images=16))
 
 
 if __name__ == "__main__":
