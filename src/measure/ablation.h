@@ -77,6 +77,7 @@ struct Convergence {
 struct BatchLadderPlan {
   std::vector<std::int64_t> batches;           // global, ascending; empty: this is no ladder
   std::int64_t seeds = 5;                      // repeats of each rung
+  std::int64_t trial_seeds = 2;                // of each rate that is tried: by one alone it might be at the edge
   std::function<void(train::Recipe&)> change;  // for all trainings
   double warmup_images = 0;                    // the warm-up's length
   std::int64_t part_images = 8;                // go through the model at a time at most (train.accumulate)

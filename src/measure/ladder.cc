@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -39,21 +40,24 @@ class Climb {
     RateSearch search(before.rate);
     std::int64_t repeats = 0;
     for (;;) {
-      std::vector<LadderTraining> wave;
-      const std::vector<double> rates = search.wanted();
       const double epochs = search.best_epochs().value_or(before.epochs);
       const double limit = search.best_epochs() ? result::kReachingWithin * epochs : kFirstLimit * epochs;
-      const auto full = [&] { return std::ssize(wave) >= trainings_.at_a_time(); };
-      for (const double rate : rates)
-        if (!full())
-          wave.push_back(
-              {.batch = batch, .learning_rate = rate, .seed = base_.seed, .trial = true, .limit_epochs = limit});
-      while (!full() && search.best() && search.best_is_known() && repeats < limits_.seeds)
-        wave.push_back(
-            {.batch = batch, .learning_rate = *search.best(), .seed = base_.seed + ++repeats, .limit_epochs = limit});
+      const auto training = [&](double rate, std::int64_t seed, bool trial) {
+        return LadderTraining{
+            .batch = batch, .learning_rate = rate, .seed = base_.seed + seed, .trial = trial, .limit_epochs = limit};
+      };
+      std::vector<LadderTraining> wave;
+      for (const double rate : search.wanted())  // at least one
+        if (wave.empty() || std::ssize(wave) + plan_.trial_seeds <= trainings_.at_a_time())
+          for (std::int64_t s = 0; s < plan_.trial_seeds; ++s) wave.push_back(training(rate, s, true));
+      while (std::ssize(wave) < trainings_.at_a_time() && search.best() && search.best_is_known() &&
+             repeats < limits_.seeds)
+        wave.push_back(training(*search.best(), plan_.trial_seeds + repeats++, false));
       if (wave.empty()) break;
+      std::map<double, std::vector<LadderTraining>> trials;
       for (const LadderTraining& t : train(wave, epochs))
-        if (t.trial) search.add(t.learning_rate, t.epochs);
+        if (t.trial) trials[t.learning_rate].push_back(t);
+      for (const auto& [rate, all] : trials) search.add(rate, result::trial_epochs(all));
     }
     return {search.best().value_or(before.rate), kNextBatch * search.best_epochs().value_or(before.epochs)};
   }

@@ -38,13 +38,22 @@ Fit fit(const std::vector<Rung>& all, double critical) {
 
 }  // namespace
 
+std::optional<double> trial_epochs(std::span<const LadderTraining> trials) {
+  std::vector<double> logs;
+  for (const LadderTraining& t : trials) {
+    if (!t.epochs) return std::nullopt;
+    logs.push_back(std::log(*t.epochs));
+  }
+  return std::exp(sum(logs) / static_cast<double>(logs.size()));
+}
+
 std::vector<Rung> rungs(const BatchLadder& ladder) {
-  std::map<std::int64_t, std::pair<Rung, Trials>> by_batch;
+  std::map<std::int64_t, std::pair<Rung, std::map<double, std::vector<LadderTraining>>>> by_batch;
   for (const LadderTraining& t : ladder.trainings) {
     auto& [rung, trials] = by_batch[t.batch];
     rung.batch = t.batch;
     if (t.trial) {
-      ++rung.trials, trials[t.learning_rate] = t.epochs;
+      ++rung.trials, trials[t.learning_rate].push_back(t);
     } else {
       ++rung.repeats;
       if (t.epochs) rung.epochs.push_back(*t.epochs);
@@ -52,7 +61,9 @@ std::vector<Rung> rungs(const BatchLadder& ladder) {
   }
   std::vector<Rung> out;
   for (auto& [batch, found] : by_batch) {
-    set_rates(found.second, found.first);
+    Trials trials;
+    for (const auto& [rate, all] : found.second) trials[rate] = trial_epochs(all);
+    set_rates(trials, found.first);
     out.push_back(std::move(found.first));
   }
   return out;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,12 @@ struct BatchLadder {
 // Times the best trial's epochs: what still counts as reaching the target.
 inline constexpr double kReachingWithin = 2;
 
+// Of the trials of one rate: the geometric mean, or nothing where one did not reach the target.
+std::optional<double> trial_epochs(std::span<const LadderTraining> trials);
+
 struct Rung {
   std::int64_t batch = 0;
-  std::size_t trials = 0, repeats = 0;
+  std::size_t trials = 0, repeats = 0;  // trainings
   std::optional<double> rate;  // of the repeats, or the best of the trials; nothing where no trial reached the target
   // Rates around the best whose trials reached the target in kReachingWithin times its epochs, without a gap.
   double low_rate = 0, high_rate = 0;

@@ -102,10 +102,12 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     series.noise = {
         .part_images = sources_.global_batch / (sources_.ranks * part->parts()), .batch_images = sources_.global_batch};
   sources_.recorder->update([&](result::RunRecord& r) {
+    const auto images = [](const std::optional<result::NoiseSeries>& noise) {
+      return noise ? std::pair(noise->part_images, noise->batch_images) : std::pair<std::int64_t, std::int64_t>();
+    };
     // of the run before an interruption
     const bool goes_on = r.telemetry && r.telemetry->every_steps == series.every_steps &&
-                         r.telemetry->names() == series.names() &&
-                         r.telemetry->noise.has_value() == series.noise.has_value();
+                         r.telemetry->names() == series.names() && images(r.telemetry->noise) == images(series.noise);
     if (!goes_on) r.telemetry = std::move(series);
   });
 }

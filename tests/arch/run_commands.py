@@ -22,7 +22,8 @@ ELSEWHERE = {
     r"--device cuda": "a GPU: tests/train/device_run.py on a fake one, scripts/gpu_check",
     r"--inject|^tests/faults": "tests/faults",
     r"^tests/checkpoint": "tests/checkpoint",
-    r"ablate (--all|null|planted)": "tests/ablations",
+    r"ablate (--all|null|planted)|batch_ladder": "tests/ablations",
+    r"noise_scale": "tests/telemetry: parts of a batch of two are none",
     r"bin/step_cost$": "tests/roofline",
 }
 # Other exit codes: the test has neither COCO, which the closed rules demand, nor a log of a submission. The doctor ends

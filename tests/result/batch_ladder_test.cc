@@ -84,6 +84,13 @@ TEST(BatchLadder, RungHasBestTrialAndNeighbours) {
   EXPECT_EQ(all[0].high_rate, 0.08);  // 0.16 took more than twice the epochs, and 0.32 lies behind it
   EXPECT_EQ(all[0].epochs, std::vector<double>{1.1});
   EXPECT_FALSE(all[1].rate.has_value());
+  // A second seed: what it does not reach the rate does not, and the mean is geometric.
+  ladder.trainings.push_back({.batch = 16, .learning_rate = 0.04, .seed = 3, .trial = true});
+  ladder.trainings.push_back({.batch = 16, .learning_rate = 0.08, .seed = 3, .trial = true, .epochs = 2.7});
+  const Rung again = rungs(ladder)[0];
+  EXPECT_EQ(again.rate, 0.32);
+  const LadderTraining both[] = {{.epochs = 1.2}, {.epochs = 2.7}};
+  EXPECT_NEAR(*trial_epochs(both), 1.8, 1e-12);
 }
 
 }  // namespace

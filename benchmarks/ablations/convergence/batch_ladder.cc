@@ -24,11 +24,11 @@ Ablation ablate_batch_ladder() {
       .source = "SageMakerCV; You et al. 2017, 2020",
       .expectation = "Epochs rise as 1 + batch / critical batch, later for LARS, LAMB and NovoGrad than for SGD.",
       .promise = Promise::kOtherWork,
-      .variants = {optimizer("sgd", 0.01, 1e-4), optimizer("adamw", 1e-3, 0.01), optimizer("lars", 5, 1e-4),
+      .variants = {optimizer("sgd", 0.005, 1e-4), optimizer("adamw", 1e-3, 0.01), optimizer("lars", 5, 1e-4),
           optimizer("lamb", 4e-3, 0.01), optimizer("novograd", 0.01, 1e-3)},
-      .ladder = {.batches = {8, 16, 32, 64, 128, 256},
+      .ladder = {.batches = {2, 4, 8, 16, 32, 64, 128, 256},
           .change = [](train::Recipe& r) { r.data.generated_held_out = 200; },  // a fifth of an epoch
-          .warmup_images = 400}};
+          .warmup_images = 200}};
 }
 
 }  // namespace ttt::ablations
