@@ -13,9 +13,9 @@ struct LadderLimits {
 };
 
 // One variant of the ablation. Trials have the recipe's seed and those after it, repeats the next ones. A rung's first
-// trials are at the rate of the rung before and at twice that. A training is evaluated at every tenth of the epochs that
-// are expected. It ends at the target, or after result::kReachingWithin times the best trials' epochs. Collective.
-// Throws Interrupted after a signal: what was trained until then is in `ladder`.
+// trials are at the rate of the rung before and at twice that. A training is evaluated at every tenth of the expected
+// epochs. It ends at the target, or after result::kReachingWithin times the best trials' epochs. Collective. Throws
+// Interrupted after a signal: what was trained until then is in `ladder`.
 void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::BatchLadder& ladder);
