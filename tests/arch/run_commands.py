@@ -23,7 +23,6 @@ ELSEWHERE = {
     r"--inject|^tests/faults": "tests/faults",
     r"^tests/checkpoint": "tests/checkpoint",
     r"ablate (--all|null|planted)|batch_ladder": "tests/ablations",
-    r"noise_scale": "tests/telemetry: parts of a batch of two are none",
     r"bin/step_cost$": "tests/roofline",
 }
 # Other exit codes: the test has neither COCO, which the closed rules demand, nor a log of a submission. The doctor ends
@@ -86,6 +85,7 @@ def shortened(line):
         for setting in SHORTER[name].split():  # a key may be given once
             given = re.escape(setting.split("=")[0]) + r"=\S+"
             line = re.sub(given, setting, line) if re.search(given, line) else f"{line} --set {setting}"
+        line = re.sub(r"train.accumulate=\d+", "train.accumulate=2", line)  # which a batch of two has
         line += " --force" if "--out" in line else ""
         # Trainings to their end; fresh images come from the generator alone.
         line += " --data shards" if "--recipe mini" in line and "generated_fresh" not in line else ""
