@@ -47,10 +47,7 @@ Document ladder_blocks(const result::RunRecord& record) {
         .right = std::vector<bool>(6, true)};
     for (const Rung& r : result::rungs(ladder)) t.rows.push_back(rung_row(r));
     d.push_back(std::move(t));
-    std::string end = result::critical_batch_text(ladder) + ".";
-    end[0] = 'C';
-    d.push_back(Paragraph{std::move(end)});
-    if (!ladder.problem.empty()) d.push_back(Paragraph{"Ended early: " + ladder.problem});
+    d.push_back(Paragraph{"Of " + ladder.variant + ": " + result::critical_batch_text(ladder) + "."});
   }
   return d;
 }

@@ -20,9 +20,9 @@ Moments moments(double part_images, double batch_images, double part_square, dou
       .signal = (batch_images * batch_square - part_images * part_square) / (batch_images - part_images)};
 }
 
-std::vector<Moments> moments_of(const result::TelemetrySeries& t, std::int64_t until) {
+std::vector<Moments> moments_of(const result::TelemetrySeries& t) {
   std::vector<Moments> all;
-  for (std::size_t i = 0; i < t.size() && t.step[i] <= until; ++i) {
+  for (std::size_t i = 0; i < t.size(); ++i) {
     double square = 0;
     for (const result::TelemetryGroup& g : t.groups) square += g.gradient_norm[i] * g.gradient_norm[i];
     const double part = t.noise->part_gradient_norm[i];
@@ -65,9 +65,9 @@ std::optional<Interval> interval(std::span<const Moments> all) {
 
 }  // namespace
 
-std::optional<NoiseScale> noise_scale(const result::TelemetrySeries& series, std::int64_t until) {
+std::optional<NoiseScale> noise_scale(const result::TelemetrySeries& series) {
   if (!series.noise) return std::nullopt;
-  const std::vector<Moments> all = moments_of(series, until);
+  const std::vector<Moments> all = moments_of(series);
   const auto whole_run = ratio(all);
   if (!whole_run) return std::nullopt;
   const std::size_t third = std::max<std::size_t>(1, all.size() / 3);

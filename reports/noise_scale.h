@@ -1,9 +1,8 @@
-// The gradient noise scale: the batch up to which twice the images nearly halve the steps (McCandlish et al. 2018, "An
-// Empirical Model of Large-Batch Training").
+// The gradient noise scale: the batch up to which twice the images nearly halve the steps.
+//
+// McCandlish et al. 2018, "An Empirical Model of Large-Batch Training".
 #pragma once
 
-#include <cstdint>
-#include <limits>
 #include <optional>
 
 #include "core/statistics.h"
@@ -13,8 +12,8 @@
 namespace ttt::reports {
 
 // tr(S) / |G|^2 [images], the paper's simple noise scale: S is the covariance of one image's gradient, G its mean. Both
-// are unbiased estimates from squared norms of a part's and of the batch's gradients (its appendix A.1), averaged over
-// samples before they are divided.
+// are estimated without bias from squared norms of a part's and of the batch's gradients (its appendix A.1). They are
+// averaged over samples before they are divided.
 struct NoiseScale {
   double images = 0;
   // Fieller's 95 %, over kNoiseBlocks blocks of samples; nothing for fewer than two samples to a block, or where |G|^2
@@ -24,10 +23,8 @@ struct NoiseScale {
 };
 inline constexpr std::size_t kNoiseBlocks = 24;
 
-// Of the samples up to and with step `until`. Nothing where they have no norms of parts, or where the estimate of |G|^2
-// is not above 0.
-std::optional<NoiseScale> noise_scale(
-    const result::TelemetrySeries& series, std::int64_t until = std::numeric_limits<std::int64_t>::max());
+// Nothing where the samples have no norms of parts, or where the estimate of |G|^2 is not above 0.
+std::optional<NoiseScale> noise_scale(const result::TelemetrySeries& series);
 
 Table noise_table(const result::NoiseSeries& series, const NoiseScale& scale);
 

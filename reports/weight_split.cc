@@ -20,7 +20,8 @@ std::optional<Sgd> sgd_of(const RunRecord& run) {
   const result::Json* kind = setting("train.optimizer.kind");
   const result::Json* momentum = setting("train.optimizer.momentum");
   const result::Json* decay = setting("train.optimizer.weight_decay");
-  if (!kind || *kind != "sgd" || !momentum || !decay) return std::nullopt;
+  const result::Json* nesterov = setting("train.optimizer.nesterov");
+  if (!kind || *kind != "sgd" || !momentum || !decay || (nesterov && *nesterov == true)) return std::nullopt;
   return Sgd{momentum->get<double>(), decay->get<double>()};
 }
 

@@ -18,8 +18,8 @@ struct WeightSplit {
   double length = 0;    // (1 + m) / (1 - m) |u|^2 / (2 |w|^2)
   double measured = 0;  // of ln |w|, from the first sample to the last
 };
-// Of one group. Nothing without train.telemetry.weight_split or for fewer than two samples. Nothing for optimizers that
-// are not sgd: their updates are not along the gradient.
+// Of one group. Nothing without train.telemetry.weight_split or for fewer than two samples. Nothing for Nesterov's
+// momentum and for other optimizers than sgd: their updates are not the velocity.
 std::optional<WeightSplit> weight_split(const result::RunRecord& run, const result::TelemetryGroup& group);
 
 Cell growth_cell(double per_step);  // of ln |w| in a step, printed for 1000

@@ -79,9 +79,9 @@ void list() {
       std::printf(" %s%s", &setting == &a.settings[0] ? "" : "| ", setting.name.c_str());
     if (a.convergence.seeds > 0)
       std::printf("; %lld seeds each, accuracy at fixed steps", static_cast<long long>(a.convergence.seeds));
-    if (a.is_ladder())
-      std::printf("; a ladder of %s, %lld repeats each", result::counted(a.ladder.batches.size(), "rung").c_str(),
-          static_cast<long long>(a.ladder.seeds));
+    if (a.is_batch_ladder())
+      std::printf("; a ladder of batches, %s, %lld repeats each",
+          result::counted(a.batch_ladder.batches.size(), "rung").c_str(), static_cast<long long>(a.batch_ladder.seeds));
     std::printf("\n");
   }
 }

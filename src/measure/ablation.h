@@ -72,6 +72,8 @@ struct Convergence {
   // more than those before, and averages of the weights would do what a low rate does.
   std::vector<double> ends = {};
 };
+inline const std::vector<double> kSeveralEnds = {0.6, 0.8, 1};  // as far from each other as evaluations without ends
+
 // Each variant, an optimizer, is trained at every batch: its learning rate is searched, then it is repeated from other
 // seeds at the best rate.
 struct BatchLadderPlan {
@@ -83,7 +85,6 @@ struct BatchLadderPlan {
   std::int64_t part_images = 8;                // go through the model at a time at most (train.accumulate)
   double epochs = 1;                           // to the target at the first batch, about
 };
-inline const std::vector<double> kSeveralEnds = {0.6, 0.8, 1};  // as far from each other as evaluations without ends
 
 struct Ablation {
   std::string name, question;
@@ -94,7 +95,7 @@ struct Ablation {
   std::vector<Variant> variants;  // the first is the baseline that the others are compared with
   std::vector<Setting> settings;  // empty: the recipe as it is
   Convergence convergence;
-  BatchLadderPlan ladder;
+  BatchLadderPlan batch_ladder;
   // For ablations that test the measuring: repeat the measurement, build both sides alike, and load the machine with
   // another process for part of the time.
   int repetitions = 1;
@@ -107,8 +108,8 @@ struct Ablation {
   // The reason why it cannot run here, or "". The row states it.
   std::function<std::string(const Capabilities&)> unsupported = [](const Capabilities&) { return std::string(); };
 
-  bool trains() const { return convergence.seeds > 0 || is_ladder(); }  // whole trainings, not steps
-  bool is_ladder() const { return !ladder.batches.empty(); }
+  bool trains() const { return convergence.seeds > 0 || is_batch_ladder(); }  // whole trainings, not steps
+  bool is_batch_ladder() const { return !batch_ladder.batches.empty(); }
   bool is_self_test() const { return file.starts_with("self_test/"); }  // of the measuring
 };
 

@@ -22,10 +22,7 @@ void Judgement::add(const result::ConvergenceRow& row) {
   if (!row.problem.empty()) broken_.push_back(row.ablation + ": " + row.problem);
 }
 
-void Judgement::add(const result::BatchLadder& ladder) {
-  trainings_ += ladder.trainings.size();
-  if (!ladder.problem.empty()) broken_.push_back(ladder.ablation + ", " + ladder.variant + ": " + ladder.problem);
-}
+void Judgement::add(const result::BatchLadder& ladder) { trainings_ += ladder.trainings.size(); }
 
 harness::Outcome Judgement::outcome() const {
   std::vector<std::string> proven, disproven;

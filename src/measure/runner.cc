@@ -15,8 +15,8 @@
 #include "core/statistics.h"
 #include "core/text.h"
 #include "measure/background_load.h"
+#include "measure/batch_ladder.h"
 #include "measure/convergence.h"
-#include "measure/ladder.h"
 #include "measure/pair_run.h"
 #include "measure/trainings.h"
 #include "result/techniques.h"
@@ -52,15 +52,16 @@ void agree(std::vector<Pairing>& pairings, comm::Communicator& control) {
 
 Ablation of_one_variant(Ablation a, const std::string& name) {
   std::vector<std::string> known;
-  for (std::size_t v = a.is_ladder() ? 0 : 1; v < a.variants.size(); ++v) {
+  for (std::size_t v = a.is_batch_ladder() ? 0 : 1; v < a.variants.size(); ++v) {
     if (a.variants[v].name == name) {
-      if (a.is_ladder()) a.variants = {a.variants[v]};  // each stands by itself
+      if (a.is_batch_ladder()) a.variants = {a.variants[v]};  // each stands by itself
       else a.variants = {a.variants[0], a.variants[v]};
       return a;
     }
     known.push_back(a.variants[v].name);
   }
-  throw UsageError("'" + a.name + "' has no variant '" + name + (a.is_ladder() ? "'." : "' beside its baseline.") +
+  throw UsageError("'" + a.name + "' has no variant '" + name +
+                   (a.is_batch_ladder() ? "'." : "' beside its baseline.") +
                    nearest_and(name, known, "'ablate --list' names all."));
 }
 
@@ -115,7 +116,7 @@ std::vector<Ablation> chosen(const RunnerConfig& config) {
         "Name what is to be compared: ablate NAME..., or ablate --all; ablate --list shows what there is.");
   if (config.names == "all" || config.names == "trainings") {
     for (const Ablation& a : all)
-      if (!a.is_self_test() && !a.is_ladder() && a.trains() == (config.names == "trainings")) out.push_back(a);
+      if (!a.is_self_test() && !a.is_batch_ladder() && a.trains() == (config.names == "trainings")) out.push_back(a);
     return out;
   }
   std::istringstream names(config.names);
@@ -168,9 +169,10 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
     epochs += static_cast<double>(n) * lengths * one.train.epochs;
   }
   std::vector<std::string> parts;
-  for (const Ablation& a : plan.ladders)
-    parts.push_back(counted(a.variants.size(), "ladder") + " of " + counted(a.ladder.batches.size(), "rung") +
-                    ": a search for the rate and " + counted(a.ladder.seeds, "repeat") + " at each");
+  for (const Ablation& a : plan.batch_ladders)
+    parts.push_back(counted(a.variants.size(), "ladder") + " of batches, " +
+                    counted(a.batch_ladder.batches.size(), "rung") + ": a search for the rate and " +
+                    counted(a.batch_ladder.seeds, "repeat") + " at each");
   if (measured > 0)
     parts.push_back(counted(measured, "comparison") + " of " + counted(ablations, "ablation") +
                     fixed(", at most %.0f min", std::ceil(std::min(plan.budget_s, limits_s) / 60)) + " (longer where " +
@@ -185,23 +187,24 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
 }
 
 // Throws UsageError for batches that do not ascend or that the ranks cannot share.
-static std::vector<Ablation> ladders(
+static std::vector<Ablation> batch_ladders(
     const std::vector<Ablation>& ablations, const RunnerConfig& config, const comm::World& world) {
   std::vector<Ablation> out;
   for (Ablation a : ablations) {
-    if (!a.is_ladder()) continue;
+    if (!a.is_batch_ladder()) continue;
     if (config.design != "one_off")
       throw UsageError("'" + a.name + "' trains at several batches and combines with nothing: use --design one_off.");
-    if (!config.batches.empty()) a.ladder.batches = config.batches;
-    if (config.seeds > 0) a.ladder.seeds = config.seeds;
-    for (std::size_t i = 0; i < a.ladder.batches.size(); ++i) {
-      const std::int64_t batch = a.ladder.batches[i], ranks = config.trainings == "together" ? world.size() : 1;
-      if (i > 0 && batch <= a.ladder.batches[i - 1])
+    if (!config.batches.empty()) a.batch_ladder.batches = config.batches;
+    if (config.seeds > 0) a.batch_ladder.seeds = config.seeds;
+    for (std::size_t i = 0; i < a.batch_ladder.batches.size(); ++i) {
+      const std::int64_t batch = a.batch_ladder.batches[i], ranks = config.trainings == "together" ? world.size() : 1;
+      if (i > 0 && batch <= a.batch_ladder.batches[i - 1])
         throw UsageError("ablate.batches do not ascend at " + std::to_string(batch) + ". Give each once, in order.");
-      if (batch % ranks != 0 || (batch / ranks > a.ladder.part_images && batch / ranks % a.ladder.part_images != 0))
+      if (batch % ranks != 0 ||
+          (batch / ranks > a.batch_ladder.part_images && batch / ranks % a.batch_ladder.part_images != 0))
         throw UsageError("ablate.batches: " + std::to_string(batch) + " images cannot be shared by " +
-                         counted(ranks, "rank") + " in parts of " + std::to_string(a.ladder.part_images) +
-                         ". Choose a multiple of " + std::to_string(ranks * a.ladder.part_images) + ".");
+                         counted(ranks, "rank") + " in parts of " + std::to_string(a.batch_ladder.part_images) +
+                         ". Choose a multiple of " + std::to_string(ranks * a.batch_ladder.part_images) + ".");
     }
     out.push_back(std::move(a));
   }
@@ -219,7 +222,7 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   relax(plan.pairings, here);
   agree(plan.pairings, *control);
   plan.trainings = trainings(ablations, recipe.ablate.design);
-  plan.ladders = ladders(ablations, recipe.ablate, world);
+  plan.batch_ladders = batch_ladders(ablations, recipe.ablate, world);
   plan.budget_s = budget_s(plan.pairings, recipe.ablate);
   plan.text = plan_text(plan, ablations.size(), recipe);
   return plan;
@@ -250,14 +253,11 @@ static void train_all(const Plan& plan, const AblateRecipe& recipe, const comm::
 
 static void climb_all(const Plan& plan, const AblateRecipe& recipe, const comm::World& world,
     const harness::RunContext& context, const Listener& listener) {
-  for (const Ablation& a : plan.ladders)
+  for (const Ablation& a : plan.batch_ladders)
     for (const Variant& variant : a.variants) {
-      const LadderLimits limits{.batches = a.ladder.batches,
-          .seeds = a.ladder.seeds,
-          .side_by_side = recipe.ablate.trainings == "side_by_side"};
       result::BatchLadder ladder;
       try {
-        climb(a, variant, recipe, limits, world, context, listener.say, ladder);
+        climb(a, variant, recipe, recipe.ablate.trainings == "side_by_side", world, context, listener.say, ladder);
       } catch (const Interrupted&) {
         listener.climbed(ladder);
         throw;

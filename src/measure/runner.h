@@ -105,7 +105,7 @@ double budget_s(const std::vector<Pairing>& pairings, const RunnerConfig& config
 struct Plan {
   std::vector<Pairing> pairings;
   std::vector<Ablation> trainings;  // of which convergence is compared
-  std::vector<Ablation> ladders;
+  std::vector<Ablation> batch_ladders;
   double budget_s = 0;  // for all pairings
   std::string text;     // for people: how much, and about how long
 };

@@ -98,7 +98,7 @@ comm::Team Trainings::by_itself() const {
   return team;
 }
 
-// What every rank says, in rank order, on all ranks.
+// The texts of all ranks in rank order, on all ranks.
 std::vector<std::string> Trainings::gathered(const std::string& text) {
   std::string all;
   if (const auto texts = control_->gather(text, 0); world_.rank() == 0) all = result::dump(Json(texts), -1);

@@ -29,7 +29,7 @@ struct Made {
   }
 };
 
-// What is looked at in a training.
+// The target of a training, and which weights are evaluated.
 struct TrainedFor {
   result::Metrics target;
   bool averaged = false;  // averages of the weights are evaluated (averaged_weights.h)

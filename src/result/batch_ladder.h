@@ -41,7 +41,6 @@ struct BatchLadder {
   Metrics target;
   std::int64_t part_images = 0;  // at most so many go through the model at a time: gradients are accumulated
   std::vector<LadderTraining> trainings;
-  std::string problem;  // that ended them early; empty: none
 
   template <class Self, class Visitor> static void fields(Self& l, Visitor&& v) {
     v("ablation", l.ablation, ""), v("question", l.question, ""), v("expectation", l.expectation, "");
@@ -49,7 +48,6 @@ struct BatchLadder {
     v("target", l.target, "metrics that one evaluation must reach");
     v("part_images", l.part_images, "that go through the model at a time at most", at_least(1));
     v("trainings", l.trainings, "");
-    v.optional("problem", l.problem, "that ended them early");
   }
 };
 

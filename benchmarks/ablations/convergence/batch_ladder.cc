@@ -26,7 +26,7 @@ Ablation ablate_batch_ladder() {
       .promise = Promise::kOtherWork,
       .variants = {optimizer("sgd", 0.005, 1e-4), optimizer("adamw", 1e-3, 0.01), optimizer("lars", 5, 1e-4),
           optimizer("lamb", 4e-3, 0.01), optimizer("novograd", 0.01, 1e-3)},
-      .ladder = {.batches = {2, 4, 8, 16, 32, 64, 128, 256},
+      .batch_ladder = {.batches = {2, 4, 8, 16, 32, 64, 128, 256},
           .change = [](train::Recipe& r) { r.data.generated_held_out = 200; },  // of 1,600 to train on
           .warmup_images = 200}};
 }

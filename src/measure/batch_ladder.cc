@@ -1,4 +1,4 @@
-#include "measure/ladder.h"
+#include "measure/batch_ladder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,18 +22,18 @@ constexpr double kNextBatch = 1.5;  // times the epochs of the batch before: wha
 constexpr double kEvaluatedFrom = 0.4, kEvaluatedEvery = 0.1;  // of the expected epochs
 constexpr std::int64_t kLeastWarmup = 10;                      // steps
 
-// What is known before a rung.
+// Known before a rung.
 struct Expected {
   double rate = 0, epochs = 0;
 };
 
 class Climb {
  public:
-  Climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
+  Climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
       const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
       BatchLadder& ladder)
-      : plan_(ablation.ladder), variant_(variant), base_(recipe), limits_(limits), context_(context), say_(say),
-        ladder_(ladder), trainings_(world, limits.side_by_side) {}
+      : plan_(ablation.batch_ladder), variant_(variant), base_(recipe), context_(context), say_(say), ladder_(ladder),
+        trainings_(world, side_by_side) {}
 
   // Returns what is expected of the next one.
   Expected rung(std::int64_t batch, const Expected& before) {
@@ -50,8 +50,8 @@ class Climb {
       for (const double rate : search.wanted())  // at least one
         if (wave.empty() || std::ssize(wave) + plan_.trial_seeds <= trainings_.at_a_time())
           for (std::int64_t s = 0; s < plan_.trial_seeds; ++s) wave.push_back(training(rate, s, true));
-      while (std::ssize(wave) < trainings_.at_a_time() && search.best() && search.best_is_known() &&
-             repeats < limits_.seeds)
+      while (
+          std::ssize(wave) < trainings_.at_a_time() && search.best() && search.best_is_known() && repeats < plan_.seeds)
         wave.push_back(training(*search.best(), plan_.trial_seeds + repeats++, false));
       if (wave.empty()) break;
       std::map<double, std::vector<LadderTraining>> trials;
@@ -114,7 +114,6 @@ class Climb {
   const BatchLadderPlan& plan_;
   const Variant& variant_;
   const train::Recipe& base_;
-  const LadderLimits& limits_;
   const harness::RunContext& context_;
   const std::function<void(const std::string&)>& say_;
   BatchLadder& ladder_;
@@ -123,21 +122,21 @@ class Climb {
 
 }  // namespace
 
-void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
+void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     BatchLadder& ladder) {
   train::Recipe base = recipe;
-  if (ablation.ladder.change) ablation.ladder.change(base);
+  if (ablation.batch_ladder.change) ablation.batch_ladder.change(base);
   if (variant.change) variant.change(base);
   ladder = {.ablation = ablation.name,
       .question = ablation.question,
       .expectation = ablation.expectation,
       .variant = variant.name,
       .target = base.workload->target(base.train.targets),
-      .part_images = ablation.ladder.part_images};
-  Climb climb(ablation, variant, base, limits, world, context, say, ladder);
-  Expected expected{base.train.schedule.lr, ablation.ladder.epochs};
-  for (const std::int64_t batch : limits.batches) expected = climb.rung(batch, expected);
+      .part_images = ablation.batch_ladder.part_images};
+  Climb climb(ablation, variant, base, side_by_side, world, context, say, ladder);
+  Expected expected{base.train.schedule.lr, ablation.batch_ladder.epochs};
+  for (const std::int64_t batch : ablation.batch_ladder.batches) expected = climb.rung(batch, expected);
 }
 
 }  // namespace ttt::ablations

@@ -6,17 +6,12 @@
 
 namespace ttt::ablations {
 
-struct LadderLimits {
-  std::vector<std::int64_t> batches;  // global, ascending; divisible by the ranks where a training is on all of them
-  std::int64_t seeds = 5;             // repeats of each rung
-  bool side_by_side = false;          // each training on one rank, as many at a time as there are ranks
-};
-
-// One variant of the ablation. Trials have the recipe's seed and those after it, repeats the next ones. A rung's first
+// One variant of the ablation, at its batches. side_by_side: each training on one rank, as many at a time as there are
+// ranks. Trials have the recipe's seed and those after it, repeats the next ones. A rung's first
 // trials are at the rate of the rung before and at twice that. A training is evaluated at every tenth of the expected
 // epochs. It ends at the target, or after result::kReachingWithin times the best trials' epochs. Collective. Throws
 // Interrupted after a signal: what was trained until then is in `ladder`.
-void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, const LadderLimits& limits,
+void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::BatchLadder& ladder);
 
