@@ -28,8 +28,7 @@ Cell rates_cell(const Rung& r) {
 
 Row rung_row(const Rung& r) {
   return {whole(r.batch), r.rate ? number("%.3g", *r.rate) : Cell("-"), rates_cell(r),
-      whole(static_cast<std::int64_t>(r.trials)), std::to_string(r.epochs.size()) + " of " + std::to_string(r.repeats),
-      epochs_cell(r)};
+      whole(static_cast<std::int64_t>(r.trials)), whole(static_cast<std::int64_t>(r.repeats)), epochs_cell(r)};
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ Document ladder_blocks(const result::RunRecord& record) {
                   ". At each batch the rate is searched in powers of two, and the best is repeated from other "
                   "seeds."});
     Table t{
-        .header = {"batch", "learning rate", "rates that reach the target", "trials", "reached", "epochs to target"},
+        .header = {"batch", "learning rate", "rates that reach the target", "trials", "repeats", "epochs to target"},
         .right = std::vector<bool>(6, true)};
     for (const Rung& r : result::rungs(ladder)) t.rows.push_back(rung_row(r));
     d.push_back(std::move(t));

@@ -264,6 +264,7 @@ inline constexpr std::string_view kLabels[] = {
     "part",
     "batch",
     "rates that reach the target",
+    "repeats",
     "trials",
     "first third",
     "last third",

@@ -41,6 +41,15 @@ class MaskRcnnWorkload final : public Workload {
                        std::to_string(in_data - 1) + " categories: set it to " + std::to_string(in_data) + " or to 0.");
   }
 
+  // Frozen, batch and synchronised norms have the same tensors: batch statistics train them.
+  void match_backbone(result::AnyGroup& settings, const result::AnyGroup& run) const override {
+    model::BackboneConfig& own = settings.as<model::ModelConfig>().backbone;
+    const model::BackboneConfig& like = config_of(run).backbone;
+    own.block = like.block, own.blocks = like.blocks, own.width = like.width, own.stride_in_1x1 = like.stride_in_1x1;
+    if ((own.norm == "group") != (like.norm == "group")) own.norm = like.norm == "group" ? "group" : "batch";
+    if (own.norm == "group") own.norm_groups = like.norm_groups;
+  }
+
   std::unique_ptr<model::Model> make_model(ModelInputs inputs) const override {
     return std::make_unique<model::MaskRcnn>(
         config_of(inputs.settings), std::move(inputs.ops), inputs.seed, inputs.device, inputs.sync);

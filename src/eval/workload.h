@@ -83,6 +83,8 @@ class Workload {
       const result::AnyGroup& settings, const data::DataSettings& data, const std::string& device) const = 0;
   // Fills in what the data set decides. Throws UsageError where the settings do not fit it.
   virtual void resolve(result::AnyGroup& settings, const data::ShardSet& images) const = 0;
+  // Gives `settings`, of a training that makes a run's backbone, what decides the tensors of that backbone in `run`.
+  virtual void match_backbone(result::AnyGroup& /*settings*/, const result::AnyGroup& /*run*/) const {}
 
   virtual std::unique_ptr<model::Model> make_model(ModelInputs inputs) const = 0;
   virtual std::unique_ptr<Evaluator> make_evaluator(const EvaluationInputs& inputs) const = 0;

@@ -38,7 +38,7 @@ class Climb {
   // Returns what is expected of the next one.
   Expected rung(std::int64_t batch, const Expected& before) {
     RateSearch search(before.rate);
-    std::int64_t repeats = 0;
+    std::map<double, std::vector<LadderTraining>> made;
     for (;;) {
       const double epochs = search.best_epochs().value_or(before.epochs);
       const double limit = search.best_epochs() ? result::kReachingWithin * epochs : kFirstLimit * epochs;
@@ -50,14 +50,15 @@ class Climb {
       for (const double rate : search.wanted())  // at least one
         if (wave.empty() || std::ssize(wave) + plan_.trial_seeds <= trainings_.at_a_time())
           for (std::int64_t s = 0; s < plan_.trial_seeds; ++s) wave.push_back(training(rate, s, true));
-      while (
-          std::ssize(wave) < trainings_.at_a_time() && search.best() && search.best_is_known() && repeats < plan_.seeds)
-        wave.push_back(training(*search.best(), plan_.trial_seeds + repeats++, false));
+      if (search.best() && search.best_is_known()) {
+        std::int64_t seed = std::ssize(made[*search.best()]);  // its trials have the first
+        while (std::ssize(wave) < trainings_.at_a_time() && seed < plan_.trial_seeds + plan_.seeds)
+          wave.push_back(training(*search.best(), seed++, false));
+      }
       if (wave.empty()) break;
-      std::map<double, std::vector<LadderTraining>> trials;
-      for (const LadderTraining& t : train(wave, epochs))
-        if (t.trial) trials[t.learning_rate].push_back(t);
-      for (const auto& [rate, all] : trials) search.add(rate, result::trial_epochs(all));
+      for (const LadderTraining& t : train(wave, epochs)) made[t.learning_rate].push_back(t);
+      // A repeat that fails takes its rate out: the next best one is repeated then.
+      for (const auto& [rate, all] : made) search.add(rate, result::rate_epochs(all));
     }
     return {search.best().value_or(before.rate), kNextBatch * search.best_epochs().value_or(before.epochs)};
   }

@@ -19,8 +19,8 @@ class RateSearch {
 
   // Rates that are to be tried next, by themselves or together, the more urgent first. Empty: all is known.
   std::vector<double> wanted() const;
-  // Of a trial of `rate`, one of wanted(): epochs to the target; nothing where it was not reached. It may have been
-  // given up after kReachingWithin times the best's epochs so far.
+  // Of `rate`, one of wanted(): epochs to the target; nothing where it was not reached. It may have been given up after
+  // kReachingWithin times the best's epochs so far. Once more for the same rate: what is known of it now.
   void add(double rate, std::optional<double> epochs);
 
   bool best_is_known() const;  // both its neighbours were tried, or it is an end of the range; or none reached it

@@ -9,17 +9,15 @@
 namespace ttt::result {
 namespace {
 
-using Trials = std::map<double, std::optional<double>>;  // epochs by rate
-
-void set_rates(const Trials& trials, Rung& rung) {
-  auto best = trials.end();
-  for (auto t = trials.begin(); t != trials.end(); ++t)
-    if (t->second && (best == trials.end() || *t->second < *best->second)) best = t;
-  if (best == trials.end()) return;
-  const auto reaches = [&](const auto& t) { return t.second && *t.second <= kReachingWithin * *best->second; };
+void set_rates(const std::map<double, std::optional<double>>& epochs, Rung& rung) {
+  auto best = epochs.end();
+  for (auto e = epochs.begin(); e != epochs.end(); ++e)
+    if (e->second && (best == epochs.end() || *e->second < *best->second)) best = e;
+  if (best == epochs.end()) return;
+  const auto reaches = [&](const auto& e) { return e.second && *e.second <= kReachingWithin * *best->second; };
   auto low = best, high = best;
-  while (low != trials.begin() && reaches(*std::prev(low))) --low;
-  while (std::next(high) != trials.end() && reaches(*std::next(high))) ++high;
+  while (low != epochs.begin() && reaches(*std::prev(low))) --low;
+  while (std::next(high) != epochs.end() && reaches(*std::next(high))) ++high;
   rung.rate = best->first, rung.low_rate = low->first, rung.high_rate = high->first;
 }
 
@@ -38,33 +36,32 @@ Fit fit(const std::vector<Rung>& all, double critical) {
 
 }  // namespace
 
-std::optional<double> trial_epochs(std::span<const LadderTraining> trials) {
+std::optional<double> rate_epochs(std::span<const LadderTraining> trainings) {
   std::vector<double> logs;
-  for (const LadderTraining& t : trials) {
+  for (const LadderTraining& t : trainings) {
     if (!t.epochs) return std::nullopt;
-    logs.push_back(std::log(*t.epochs));
+    if (t.trial) logs.push_back(std::log(*t.epochs));
   }
+  if (logs.empty()) return std::nullopt;
   return std::exp(sum(logs) / static_cast<double>(logs.size()));
 }
 
 std::vector<Rung> rungs(const BatchLadder& ladder) {
-  std::map<std::int64_t, std::pair<Rung, std::map<double, std::vector<LadderTraining>>>> by_batch;
-  for (const LadderTraining& t : ladder.trainings) {
-    auto& [rung, trials] = by_batch[t.batch];
-    rung.batch = t.batch;
-    if (t.trial) {
-      ++rung.trials, trials[t.learning_rate].push_back(t);
-    } else {
-      ++rung.repeats;
-      if (t.epochs) rung.epochs.push_back(*t.epochs);
-    }
-  }
+  std::map<std::int64_t, std::map<double, std::vector<LadderTraining>>> by_batch;
+  for (const LadderTraining& t : ladder.trainings) by_batch[t.batch][t.learning_rate].push_back(t);
   std::vector<Rung> out;
-  for (auto& [batch, found] : by_batch) {
-    Trials trials;
-    for (const auto& [rate, all] : found.second) trials[rate] = trial_epochs(all);
-    set_rates(trials, found.first);
-    out.push_back(std::move(found.first));
+  for (const auto& [batch, by_rate] : by_batch) {
+    Rung& rung = out.emplace_back(Rung{.batch = batch});
+    std::map<double, std::optional<double>> epochs;
+    for (const auto& [rate, all] : by_rate) epochs[rate] = rate_epochs(all);
+    set_rates(epochs, rung);
+    for (const auto& [rate, all] : by_rate)
+      for (const LadderTraining& t : all)
+        if (t.trial || rate != rung.rate) {
+          ++rung.trials;
+        } else {
+          ++rung.repeats, rung.epochs.push_back(*t.epochs);
+        }
   }
   return out;
 }
@@ -75,7 +72,6 @@ std::optional<Interval> epochs_ratio(const BatchLadder& ladder, std::int64_t bat
   for (const Rung& r : all)
     for (const int side : {0, 1})
       if (r.batch == (side == 0 ? than : batch)) {
-        if (r.epochs.size() < r.repeats) return std::nullopt;
         for (const double e : r.epochs) logs[side].push_back(std::log(e));
       }
   const auto shift = rank_sum_interval(logs[0], logs[1]);

@@ -54,21 +54,23 @@ struct BatchLadder {
 // Times the best trial's epochs: what still counts as reaching the target.
 inline constexpr double kReachingWithin = 2;
 
-// Of the trials of one rate: the geometric mean, or nothing where one did not reach the target.
-std::optional<double> trial_epochs(std::span<const LadderTraining> trials);
+// Of the trainings of one rate: the geometric mean of its trials. Nothing where one did not reach the target, be it a
+// trial or a repeat: two trials may pass by luck at a rate that most trainings fail at.
+std::optional<double> rate_epochs(std::span<const LadderTraining> trainings);
 
 struct Rung {
   std::int64_t batch = 0;
-  std::size_t trials = 0, repeats = 0;  // trainings
-  std::optional<double> rate;  // of the repeats, or the best of the trials; nothing where no trial reached the target
-  // Rates around the best whose trials reached the target in kReachingWithin times its epochs, without a gap.
+  std::size_t trials = 0;      // trainings, and with them the repeats at rates that one repeat failed at
+  std::size_t repeats = 0;     // trainings at the best rate
+  std::optional<double> rate;  // the best by rate_epochs(); nothing where no rate has them
+  // Rates around the best that reached the target in kReachingWithin times its epochs, without a gap.
   double low_rate = 0, high_rate = 0;
-  std::vector<double> epochs;  // of the repeats that reached the target
+  std::vector<double> epochs;  // of the repeats
 };
 std::vector<Rung> rungs(const BatchLadder& ladder);  // by batch
 
 // Epochs at `batch` / epochs at `than`, of repeats that reached the target: the median of all ratios, and the interval
-// of the Mann-Whitney test. Nothing for fewer than four repeats of either, or where one did not reach it.
+// of the Mann-Whitney test. Nothing for fewer than four repeats of either.
 std::optional<Interval> epochs_ratio(const BatchLadder& ladder, std::int64_t batch, std::int64_t than);
 
 // E(B) = E_min (1 + B / B_crit): epochs to the target at batch B, McCandlish et al. 2018, equation 2.7 and section 2.3,

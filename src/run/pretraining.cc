@@ -21,6 +21,7 @@ train::Recipe recipe_named(const std::string& name, const train::Recipe& like) {
   if (is_pretrained(recipe))
     throw UsageError("train.pretraining = '" + name + "': that recipe is pretrained itself. Name one that is not.");
   recipe.device = like.device;
+  recipe.workload->match_backbone(recipe.model, like.model);
   return recipe;
 }
 

@@ -12,7 +12,7 @@ namespace ttt {
 // Whether train.pretraining names a recipe, and no other weights are given.
 bool is_pretrained(const train::Recipe& recipe);
 
-// The weights file of that recipe. Trains it where the cache folder has no such file, on this process alone and on
+// The weights file of that recipe, with the architecture of this one's backbone. Trains it where the cache folder has no such file, on this process alone and on
 // generated images. Throws UsageError for an unknown recipe, and for one that is pretrained itself.
 std::string pretrained_backbone(const train::Recipe& recipe, const harness::RunContext& context);
 

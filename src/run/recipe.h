@@ -96,9 +96,8 @@ struct TrainSettings : TrainConfig {
     v("weights_backbone", s.weights_backbone,
         "HDF5 file with initial weights of the backbone alone; empty: random from the seed");
     v("pretraining", s.pretraining,
-        "recipe by whose training the backbone gets its initial weights, where neither weights nor weights_backbone "
-        "are "
-        "given; made once and kept in the cache folder; empty: none");
+        "recipe by whose training the backbone, in this recipe's architecture, gets its initial weights, where neither "
+        "weights nor weights_backbone are given; made once and kept in the cache folder; empty: none");
     v("save_weights", s.save_weights, "HDF5 file that gets the weights at the end of the run; empty: none");
     v("trace_steps", s.trace_steps,
         "steps of which the result says what every thread of every rank did when ('report timeline'); 0: none",

@@ -69,6 +69,21 @@ TEST(RateSearch, BestIsKnownBeforeTheEnds) {
   EXPECT_EQ(s.wanted(), (std::vector<double>{4, 0.25}));
 }
 
+// Two trials passed by luck, and a repeat did not: the next best is searched around.
+TEST(RateSearch, BestThatFailsLater_GivesWay) {
+  RateSearch s(0.08);
+  const Curve curve = valley(0.08, 10);
+  search(s, curve, 2);
+  s.add(0.08, std::nullopt);
+  ASSERT_TRUE(s.best().has_value());
+  const double next = *s.best();
+  EXPECT_TRUE(next == 0.04 || next == 0.16) << next;
+  EXPECT_TRUE(s.best_is_known());
+  search(
+      s, [&](double rate) { return rate == 0.08 ? std::nullopt : curve(rate); }, 2);
+  EXPECT_EQ(*s.best(), next);
+}
+
 TEST(RateSearch, NothingReaches_EndsAfterTheRange) {
   RateSearch s(1);
   const int trials = search(

@@ -84,6 +84,19 @@ with tempfile.TemporaryDirectory() as name:
     done, random = run(folder, recipe, "train.pretraining=")
     assert random and random["steps"]["loss"] != first["steps"]["loss"], done
 
+    # The backbone follows the run's architecture: a file for each that has other tensors.
+    groups = ["model.backbone.norm=group", "model.backbone.norm_groups=8"]
+    for settings in (groups, ["model.backbone.width=8"]):
+        done, _ = run(folder, recipe, f"train.save_weights={folder}/other.h5", *settings)
+        assert done.returncode == 0 and "Training the backbone" in done.stderr, done
+        (other,) = set((folder / "cache").glob("backbone-*.h5")) - {made}
+        start, kept = tensors(folder / "other.h5"), tensors(other)
+        assert all(np.array_equal(start[n], kept[n]) for n in kept if n.startswith("backbone.body.")), settings
+        assert ("backbone.body.bn1.running_mean" in kept) == (settings != groups), settings
+        other.unlink()
+    done, same = run(folder, recipe, "model.backbone.norm=batch", "train.epochs=0.25")
+    assert same and "Training the backbone" not in done.stderr, done
+
     done, _ = run(folder, recipe, "train.pretraining=min")
     assert done.returncode == 2 and "'mini'" in done.stderr, done
     chained.write_text(still)

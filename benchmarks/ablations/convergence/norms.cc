@@ -28,8 +28,7 @@ Ablation ablate_norms() {
       .source = "NVIDIA Performance Tuning Guide talk, ECCV 2020",
       .expectation =
           "Of frozen scales nothing is computed. Statistics over one or two images are noisy, and over ranks less so, "
-          "for two messages of each layer in each direction. Groups need no batch, but began from another norm's "
-          "weights.",
+          "for two messages of each layer in each direction. Groups need no batch.",
       .promise = Promise::kOtherWork,
       .variants = {norm("frozen"), norm("batch"), norm("sync"), norm("group")},
       .settings = {images("1 image a rank", 1), images("2 images a rank", 2), images("4 images a rank", 4)},
