@@ -89,6 +89,7 @@ inline constexpr std::string_view kLabels[] = {
     // Sizes of images.
     "from step",
     "short side",
+    "images a rank",
     "fewer pixels",
     // Checkpoints and interruptions.
     "checkpoints",
@@ -254,6 +255,13 @@ inline constexpr std::string_view kLabels[] = {
     "weight norm: first",
     "weight norm: last",
     "update / weight",
+    "of",
+    "l1",
+    "mean",
+    "std",
+    "min",
+    "max",
+    "nonfinite",
     "ratio",
     "by the gradient",
     "by the decay",

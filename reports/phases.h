@@ -1,4 +1,4 @@
-// The phases of a run whose images grow: what each size costs.
+// The phases of a run whose images or batches grow: what each size costs.
 #pragma once
 
 #include "reports/document.h"
@@ -6,7 +6,7 @@
 
 namespace ttt::reports {
 
-// Empty for a run without phases of their own size (train.phases.short_side).
+// Empty for a run without phases of their own size (train.phases.short_side, images_per_rank).
 Document phase_blocks(const result::RunRecord& record);
 
 }  // namespace ttt::reports

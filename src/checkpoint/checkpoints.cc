@@ -41,9 +41,6 @@ Checkpoints::Checkpoints(CheckpointParts parts, Earlier earlier)
     : parts_(std::move(parts)), folder_(std::move(earlier.folder)) {
   const CheckpointConfig& config = parts_.config;
   writes_ = !config.folder.empty();
-  if (config.every_epochs > 0)
-    interval_ =
-        std::max<std::int64_t>(1, std::llround(config.every_epochs * static_cast<double>(parts_.steps_per_epoch)));
   for (const std::string& sentence : earlier.warnings) warn(sentence);
   std::uint8_t there = earlier.checkpoint.has_value();
   parts_.control.broadcast(&there, 1, 0);
@@ -71,10 +68,10 @@ void Checkpoints::warn(const std::string& sentence) {
 
 bool Checkpoints::due(std::int64_t step) const {
   if (!writes_ || step == saved_step_) return false;
-  const double every_s = parts_.config.every_s;
+  const double every_s = parts_.config.every_s, every_epochs = parts_.config.every_epochs;
   // Of one rank's clock; the others hear of it when they agree.
   const bool late = every_s > 0 && parts_.control.rank() == 0 && now_s() - saved_s_ >= every_s;
-  return late || (interval_ > 0 && step % interval_ == 0);
+  return late || (every_epochs > 0 && parts_.epochs.is_multiple(step, every_epochs));
 }
 
 void Checkpoints::save(const Position& at, std::span<Listener* const> listeners, const std::string& signal) {

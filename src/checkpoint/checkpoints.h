@@ -10,6 +10,7 @@
 
 #include "checkpoint/checkpoint_folder.h"
 #include "comm/communicator.h"
+#include "core/epochs.h"
 #include "models/parameters.h"
 #include "result/phase_clock.h"
 #include "result/run_recorder.h"
@@ -24,7 +25,7 @@ struct CheckpointParts {
   result::Json recipe;  // all settings, resolved
   result::Json data;    // what names the data set
   std::string run_id;
-  std::int64_t steps_per_epoch = 1;
+  Epochs epochs;
   bool buffers_per_rank = false;  // each rank's running statistics are its own
   model::ParameterStore& parameters;
   Optimizer& optimizer;
@@ -75,7 +76,6 @@ class Checkpoints final : public Checkpointer {
   CheckpointParts parts_;
   std::shared_ptr<CheckpointFolder> folder_;  // on rank 0, where checkpoints are written
   bool writes_ = false;                       // on every rank
-  std::int64_t interval_ = 0;                 // steps; 0: none
   Progress progress_;
   std::optional<result::Resume> resume_;
   double lost_before_s_ = 0;

@@ -37,8 +37,13 @@ void Backoff::pause() {
   sleep_s_ = std::min(2 * sleep_s_, policy_.longest_s);
 }
 
+static std::atomic<std::int64_t> sent_bytes_of_process = 0;
+
+std::int64_t sent_bytes() { return sent_bytes_of_process; }
+
 void Messages::send(const void* data, std::size_t bytes, int to, int tag) {
   std::lock_guard lock(*channel_.lock);
+  sent_bytes_of_process += static_cast<std::int64_t>(bytes);
   in_pieces(bytes, [&](std::size_t begin, int n) {
     peers_.push_back(to);
     check(MPI_Isend(

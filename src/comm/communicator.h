@@ -62,6 +62,9 @@ class Communicator {
   std::int32_t number_ = 0;
 };
 
+// By all communicators of this process over MPI, since it began. Heartbeats and what NCCL moves are not in it.
+std::int64_t sent_bytes();
+
 // Rank `root`'s text on every rank. Collective.
 inline std::string broadcast_text(Communicator& comm, const std::string& text, int root = 0) {
   std::uint64_t size = text.size();

@@ -104,8 +104,14 @@ BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, st
     std::int64_t capacity, bool targets, std::pmr::memory_resource* memory)
     : set_(set), settings_(settings), sized_(settings), targets_(targets), raw_(settings.transform == "device"),
       batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
-  batch_.images_n = images, batch_.gt_capacity = capacity;
-  const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(capacity);
+  batch_.gt_capacity = capacity;
+  set_images(images);
+}
+
+void BatchBuilder::set_images(std::int64_t images) {
+  if (batch_.images_n == images) return;
+  batch_.images_n = images;
+  const auto n = static_cast<std::size_t>(images), g = static_cast<std::size_t>(batch_.gt_capacity);
   batch_.image_size.resize(2 * n), batch_.original_size.resize(2 * n), batch_.image_id.resize(n),
       batch_.flipped.resize(n);
   batch_.gt_box.resize(4 * n * g), batch_.gt_label.resize(n * g), batch_.gt_count.resize(n);
@@ -113,17 +119,17 @@ BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, st
 
 void BatchBuilder::begin(const BatchPlan& plan) {
   plan_ = plan;
+  set_images(std::ssize(plan.samples));
   sized_ = sized(settings_, plan.short_side);
   const Size padded = padded_size(set_, sized_, plan.samples);
   if (raw_) {
     batch_.height = padded.height, batch_.width = padded.width;
     return place_raw();
   }
-  const auto floats = static_cast<std::size_t>(batch_.images_n) * padded.height * padded.width * 3;
+  batch_.images.resize(static_cast<std::size_t>(batch_.images_n) * padded.height * padded.width * 3);
   if (batch_.height != padded.height || batch_.width != padded.width) {
     // Everything that lies in memory counts as written: the rows have moved.
     batch_.height = padded.height, batch_.width = padded.width;
-    batch_.images.resize(floats);
     std::fill(written_.begin(), written_.end(), padded);
   }
 }

@@ -35,8 +35,8 @@ struct StageSeconds {
 // A HostBatch under construction; used again and again, so that its memory is touched once.
 class BatchBuilder {
  public:
-  // `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`: of the batch; outlives the
-  // builder.
+  // `images`: of a batch at most. `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`:
+  // of the batch; outlives the builder.
   BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity,
       bool targets, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
@@ -46,9 +46,9 @@ class BatchBuilder {
   // After all images: packs the masks.
   void finish(const StageSeconds& spent);
   const HostBatch& batch() const { return batch_; }
-  std::int64_t images() const { return batch_.images_n; }
 
  private:
+  void set_images(std::int64_t n);
   void place_raw();
   void clear_padding(std::int64_t k, Size used);
   void place_targets(std::int64_t k, const Sample& sample, const ImageInfo& info, Size out);

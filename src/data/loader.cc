@@ -13,25 +13,26 @@ constexpr std::int64_t kAnnounceAhead = 32;
 Loader::Loader(
     const ShardSet& set, const DataSettings& settings, std::shared_ptr<const BatchOrder> order, LoaderStart start)
     : set_(set), settings_(settings), order_(std::move(order)), batches_(order_->batches()),
-      per_batch_(order_->per_rank()), consumed_(start.first_batch), next_batch_(start.first_batch),
+      most_images_(order_->most_per_rank()), consumed_(start.first_batch), next_batch_(start.first_batch),
       released_(start.first_batch) {
   check(settings_);
   capacity_ = start.gt_capacity != 0 ? start.gt_capacity : gt_capacity(set, settings_);
   ring_.resize(settings_.workers == 0 ? 1 : static_cast<std::size_t>(settings_.prefetch) + 1);
   for (Slot& slot : ring_)
-    slot.builder = std::make_unique<BatchBuilder>(set_, settings_, per_batch_, capacity_, start.targets, start.memory);
+    slot.builder =
+        std::make_unique<BatchBuilder>(set_, settings_, most_images_, capacity_, start.targets, start.memory);
   if (settings_.workers == 0) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   for (std::int64_t t = 0; t < settings_.workers; ++t) workers_.push_back(std::make_unique<ImageWorker>(settings_));
   // One worker may do all images of a step, and of the batches ahead; each may be followed by a wait.
   for (std::size_t t = 0; start.trace && t < workers_.size(); ++t)
     workers_[t]->lane =
-        &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(per_batch_) + 2);
+        &start.trace->lane("loader worker " + std::to_string(t), 2 * static_cast<std::size_t>(most_images_) + 2);
   if (!start.hold) this->start();
 }
 
 void Loader::start() {
   started_ = true;
-  for (std::int64_t b = 0; b * per_batch_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
+  for (std::int64_t b = 0; b * most_images_ < kAnnounceAhead; ++b) announce(next_batch_ + b);
   try {
     for (std::int64_t t = 0; t < settings_.workers; ++t) threads_.emplace_back([this, t] { work(*workers_[t]); });
   } catch (...) {
@@ -59,17 +60,19 @@ void Loader::announce(std::int64_t batch) const {
 
 // Runs in the thread that takes a batch's first image, under the lock: the others wait until the size is known.
 void Loader::begin(std::int64_t batch, Slot& slot) {
-  slot.pending = per_batch_, slot.ready = false, slot.spent = {};
-  slot.errors.assign(static_cast<std::size_t>(per_batch_) + 1, nullptr);
-  announce(batch + (kAnnounceAhead + per_batch_ - 1) / per_batch_);
+  slot.images = slot.pending = 1, slot.ready = false, slot.spent = {};
+  slot.errors.assign(static_cast<std::size_t>(most_images_) + 1, nullptr);
+  announce(batch + (kAnnounceAhead + most_images_ - 1) / most_images_);
   try {
-    slot.builder->begin(order_->at(batch));
-  } catch (...) { slot.errors[per_batch_] = std::current_exception(); }
+    const BatchPlan plan = order_->at(batch);
+    slot.builder->begin(plan);
+    slot.images = slot.pending = std::ssize(plan.samples);
+  } catch (...) { slot.errors[most_images_] = std::current_exception(); }
 }
 
 void Loader::fill_one(Slot& slot, std::int64_t batch, std::int64_t image, ImageWorker& worker) {
   StageSeconds spent;
-  if (slot.errors[per_batch_] == nullptr) {
+  if (slot.errors[most_images_] == nullptr) {
     try {
       const trace::Scope span(worker.lane, trace::Event::kImage, batch);
       spent = slot.builder->fill(image, worker);
@@ -91,7 +94,7 @@ void Loader::finish_if_last(Slot& slot, std::int64_t batch, const StageSeconds& 
   try {
     const trace::Scope span(lane, trace::Event::kFinishBatch, batch);
     if (!failed) slot.builder->finish(slot.spent);
-  } catch (...) { slot.errors[per_batch_] = std::current_exception(); }
+  } catch (...) { slot.errors[most_images_] = std::current_exception(); }
   {
     const std::lock_guard lock(mutex_);
     slot.ready = true;
@@ -114,7 +117,7 @@ void Loader::work(ImageWorker& worker) {
     Slot& slot = ring_[next_batch_ % ring];
     if (next_image_ == 0) begin(next_batch_, slot);
     const std::int64_t batch = next_batch_, image = next_image_++;
-    if (next_image_ == per_batch_) next_image_ = 0, ++next_batch_;
+    if (next_image_ == slot.images) next_image_ = 0, ++next_batch_;
     lock.unlock();
     fill_one(slot, batch, image, worker);
     lock.lock();
@@ -146,7 +149,7 @@ const HostBatch* Loader::next() {
   Slot& slot = ring_[consumed_ % static_cast<std::int64_t>(ring_.size())];
   if (threads_.empty()) {
     begin(consumed_, slot);
-    for (std::int64_t k = 0; k < per_batch_; ++k) fill_one(slot, consumed_, k, *workers_[0]);
+    for (std::int64_t k = 0; k < slot.images; ++k) fill_one(slot, consumed_, k, *workers_[0]);
     return take(slot);
   }
   {

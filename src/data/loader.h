@@ -51,10 +51,11 @@ class Loader {
  private:
   struct Slot {
     std::unique_ptr<BatchBuilder> builder;
-    std::int64_t pending = 0;  // images not yet filled
+    std::int64_t images = 0;   // of its batch
+    std::int64_t pending = 0;  // of these not yet filled
     bool ready = false;
     StageSeconds spent;
-    std::vector<std::exception_ptr> errors;  // per image; the last one for the batch as a whole
+    std::vector<std::exception_ptr> errors;  // per image of the largest batch; the last one for the batch as a whole
   };
 
   void start();
@@ -70,7 +71,7 @@ class Loader {
   const ShardSet& set_;
   const DataSettings settings_;
   const std::shared_ptr<const BatchOrder> order_;
-  const std::int64_t batches_, per_batch_;
+  const std::int64_t batches_, most_images_;  // of a batch
   std::int64_t capacity_ = 0;
   std::vector<Slot> ring_;  // batch b lies in ring_[b % ring_.size()]
   std::int64_t consumed_;   // by the caller; its slot is free again one call later

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -30,12 +31,19 @@ std::int64_t Permutation::operator()(std::int64_t i) const {
   return static_cast<std::int64_t>(x);
 }
 
+namespace {
+
+void check_shares(std::int64_t batch, int ranks) {
+  if (batch < 1 || batch % ranks != 0)
+    throw UsageError("The global batch of " + std::to_string(batch) + " images cannot be shared by " +
+                     std::to_string(ranks) + " ranks: make it a multiple of the ranks.");
+}
+
+}  // namespace
+
 TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const OrderSettings& order)
     : images_(set.size()), wrap_(data.last_batch == "wrap"), flip_(data.flip), order_(order) {
-  const std::int64_t B = order.global_batch;
-  if (B < 1 || B % order.ranks != 0)
-    throw UsageError("The global batch of " + std::to_string(B) + " images cannot be shared by " +
-                     std::to_string(order.ranks) + " ranks: make it a multiple of the ranks.");
+  if (order_.phases.empty()) order_.phases.emplace_back();
   std::int64_t sizes[2] = {0, 0};
   for (std::int64_t i = 0; i < images_; ++i) {
     const ImageInfo info = set.image(i);
@@ -43,19 +51,44 @@ TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const Orde
     if (data.group_by_aspect) group_.push_back(info.height >= info.width);
     ++sizes[data.group_by_aspect && info.height >= info.width];
   }
-  for (const std::int64_t size : sizes) steps_per_epoch_ += wrap_ ? (size + B - 1) / B : size / B;
-  if (steps_per_epoch_ == 0)
-    throw UsageError("The " + std::to_string(images_) + " images of split '" + set.split() +
-                     "' do not fill one global batch of " + std::to_string(B) +
-                     ": make the batch smaller or set last_batch = \"wrap\".");
+  std::vector<Epochs::Phase> phases;
+  std::int64_t before = 0;
+  for (OrderPhase& phase : order_.phases) {
+    if (phase.global_batch == 0) phase.global_batch = order_.global_batch;
+    const std::int64_t B = phase.global_batch;
+    check_shares(B, order_.ranks);
+    std::int64_t steps = 0;
+    for (const std::int64_t size : sizes) steps += wrap_ ? (size + B - 1) / B : size / B;
+    if (steps == 0)
+      throw UsageError("The " + std::to_string(images_) + " images of split '" + set.split() +
+                       "' do not fill one global batch of " + std::to_string(B) +
+                       ": make the batch smaller or set last_batch = \"wrap\".");
+    if (B != before) phases.push_back({std::llround(phase.first_epoch), steps});
+    before = B;
+  }
+  epochs_ = Epochs(phases);
+}
+
+std::int64_t TrainOrder::most_per_rank() const {
+  std::int64_t most = 0;
+  for (const OrderPhase& phase : order_.phases) most = std::max(most, phase.global_batch / order_.ranks);
+  return most;
+}
+
+std::int64_t TrainOrder::batch_of(std::int64_t epoch) const {
+  std::int64_t batch = 0;
+  for (const OrderPhase& phase : order_.phases)
+    if (static_cast<double>(epoch) >= phase.first_epoch) batch = phase.global_batch;
+  return batch;
 }
 
 BatchPlan TrainOrder::at(std::int64_t step) const {
-  BatchPlan plan{.batch = step, .epoch = step / steps_per_epoch_};
-  for (const SizePhase& phase : order_.sizes)
-    if (step >= phase.first_step) plan.short_side = phase.short_side;
-  const std::vector<std::int64_t> all = global_batch(plan.epoch, step % steps_per_epoch_);
-  for (std::int64_t k = order_.rank * per_rank(); k < (order_.rank + 1) * per_rank(); ++k) {
+  BatchPlan plan{.batch = step, .epoch = epochs_.epoch_of(step)};
+  for (const OrderPhase& phase : order_.phases)
+    if (step >= epochs_.steps(phase.first_epoch)) plan.short_side = phase.short_side;
+  const std::vector<std::int64_t> all = global_batch(plan.epoch, step - epochs_.steps_before(plan.epoch));
+  const std::int64_t n = std::ssize(all) / order_.ranks;
+  for (std::int64_t k = order_.rank * n; k < (order_.rank + 1) * n; ++k) {
     const std::uint64_t draw = random_bits(
         order_.seed, Purpose::kFlip, static_cast<std::uint64_t>(plan.epoch), static_cast<std::uint64_t>(id_[all[k]]));
     plan.samples.push_back({.image = all[k], .flip = unit_double(draw) < flip_});
@@ -64,7 +97,7 @@ BatchPlan TrainOrder::at(std::int64_t step) const {
 }
 
 std::vector<std::int64_t> TrainOrder::global_batch(std::int64_t epoch, std::int64_t batch) const {
-  const std::int64_t B = order_.global_batch;
+  const std::int64_t B = batch_of(epoch);
   std::vector<std::int64_t> images(static_cast<std::size_t>(B));
   if (group_.empty()) {
     const Permutation permutation(images_, order_.seed, static_cast<std::uint64_t>(epoch));
@@ -79,7 +112,7 @@ std::vector<std::int64_t> TrainOrder::global_batch(std::int64_t epoch, std::int6
 std::shared_ptr<const std::vector<std::int64_t>> TrainOrder::grouped_epoch(std::int64_t epoch) const {
   const std::lock_guard lock(mutex_);
   if (kept_epoch_[epoch % 2] == epoch) return kept_[epoch % 2];
-  const std::int64_t B = order_.global_batch;
+  const std::int64_t B = batch_of(epoch);
   const Permutation permutation(images_, order_.seed, static_cast<std::uint64_t>(epoch));
   auto order = std::make_shared<std::vector<std::int64_t>>();
   std::vector<std::int64_t> members[2];
@@ -101,16 +134,15 @@ std::shared_ptr<const std::vector<std::int64_t>> TrainOrder::grouped_epoch(std::
 }
 
 EvalOrder::EvalOrder(const ShardSet& set, const OrderSettings& order) : images_(set.size()), order_(order) {
-  if (order.global_batch < 1 || order.global_batch % order.ranks != 0)
-    throw UsageError("The global batch of " + std::to_string(order.global_batch) + " images cannot be shared by " +
-                     std::to_string(order.ranks) + " ranks: make it a multiple of the ranks.");
+  check_shares(order.global_batch, order.ranks);
   batches_ = (images_ + order.global_batch - 1) / order.global_batch;
 }
 
 BatchPlan EvalOrder::at(std::int64_t batch) const {
   BatchPlan plan{.batch = batch};
-  for (std::int64_t k = 0; k < per_rank(); ++k) {
-    const std::int64_t i = batch * order_.global_batch + order_.rank * per_rank() + k;
+  const std::int64_t n = most_per_rank();
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = batch * order_.global_batch + order_.rank * n + k;
     plan.samples.push_back({.image = i < images_ ? i : -1});
   }
   return plan;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/epochs.h"
 #include "data/settings.h"
 #include "data/shard_set.h"
 
@@ -42,40 +43,44 @@ class BatchOrder {
  public:
   virtual ~BatchOrder() = default;
   virtual std::int64_t batches() const = 0;            // in the whole order; -1: endless
-  virtual std::int64_t per_rank() const = 0;           // images in each plan
+  virtual std::int64_t most_per_rank() const = 0;      // images in a plan
   virtual BatchPlan at(std::int64_t batch) const = 0;  // from any thread
 };
 
-// The step from which on images have another size.
-struct SizePhase {
-  std::int64_t first_step = 0, short_side = 0;
+// From an epoch on: images of another size, batches of another number of images. 0: as without phases.
+struct OrderPhase {
+  double first_epoch = 0;
+  std::int64_t short_side = 0, global_batch = 0;
 };
 
 struct OrderSettings {
   std::uint64_t seed = 0;
   std::int64_t global_batch = 1;  // B, a multiple of ranks
   int rank = 0, ranks = 1;
-  std::vector<SizePhase> sizes = {};  // in order, the first from 0 on; empty: all have the settings'
+  // In order, the first from 0 on. A batch changes at whole epochs alone.
+  std::vector<OrderPhase> phases = {};
 };
 
-// Training uses another permutation in every epoch. Batch s holds the global samples [s * B, (s + 1) * B) of its
-// epoch. Rank r takes n = B / ranks of them, from r * n on. With group_by_aspect, batches form in the order in which
+// Training uses another permutation in every epoch. Batch s of an epoch holds its global samples [s * B, (s + 1) * B).
+// Rank r takes n = B / ranks of them, from r * n on. With group_by_aspect, batches form in the order in which
 // a group's B-th image comes up in the permutation. last_batch: left-over images are dropped, or the batch is filled
 // from the beginning of its group in the same epoch. A flip is a function of (seed, epoch, image id).
 class TrainOrder : public BatchOrder {
  public:
-  // Throws UsageError where B is no multiple of the ranks or not one batch can be filled.
+  // Throws UsageError where B of a phase is no multiple of the ranks or not one batch can be filled.
   TrainOrder(const ShardSet& set, const DataSettings& data, const OrderSettings& order);
   std::int64_t batches() const override { return -1; }
-  std::int64_t per_rank() const override { return order_.global_batch / order_.ranks; }
+  std::int64_t most_per_rank() const override;
   BatchPlan at(std::int64_t step) const override;
-  std::int64_t steps_per_epoch() const { return steps_per_epoch_; }
+  const Epochs& epochs() const { return epochs_; }
 
  private:
+  std::int64_t batch_of(std::int64_t epoch) const;  // B
   std::vector<std::int64_t> global_batch(std::int64_t epoch, std::int64_t batch) const;
   std::shared_ptr<const std::vector<std::int64_t>> grouped_epoch(std::int64_t epoch) const;
 
-  std::int64_t images_, steps_per_epoch_ = 0;
+  std::int64_t images_;
+  Epochs epochs_;
   bool wrap_;
   double flip_;
   OrderSettings order_;
@@ -93,7 +98,7 @@ class EvalOrder : public BatchOrder {
  public:
   EvalOrder(const ShardSet& set, const OrderSettings& order);
   std::int64_t batches() const override { return batches_; }
-  std::int64_t per_rank() const override { return order_.global_batch / order_.ranks; }
+  std::int64_t most_per_rank() const override { return order_.global_batch / order_.ranks; }
   BatchPlan at(std::int64_t batch) const override;
 
  private:

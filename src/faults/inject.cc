@@ -114,7 +114,7 @@ class HangingOrder final : public data::BatchOrder {
   HangingOrder(std::shared_ptr<const data::BatchOrder> inner, const Fault& fault)
       : inner_(std::move(inner)), fault_(fault) {}
   std::int64_t batches() const override { return inner_->batches(); }
-  std::int64_t per_rank() const override { return inner_->per_rank(); }
+  std::int64_t most_per_rank() const override { return inner_->most_per_rank(); }
   data::BatchPlan at(std::int64_t batch) const override {
     if (batch == fault_.step && ++asked_ == 2) {
       announce(fault_, "in the loader");
@@ -131,10 +131,10 @@ class HangingOrder final : public data::BatchOrder {
 
 }  // namespace
 
-Injector::Injector(const std::vector<Fault>& faults, int rank, std::int64_t steps_per_epoch) : rank_(rank) {
+Injector::Injector(const std::vector<Fault>& faults, int rank, const Epochs& epochs) : rank_(rank) {
   for (Fault f : faults) {
     if (f.rank != rank) continue;
-    if (f.step < 0) f.step = f.in_evaluation ? f.epoch * steps_per_epoch : (f.epoch - 1) * steps_per_epoch;
+    if (f.step < 0) f.step = epochs.steps_before(f.in_evaluation ? f.epoch : f.epoch - 1);
     faults_.push_back(f);
   }
 }

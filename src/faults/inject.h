@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/epochs.h"
 #include "data/order.h"
 #include "faults/fault.h"
 #include "train/listener.h"
@@ -16,7 +17,7 @@ namespace ttt::train {
 class Injector final : public Listener {
  public:
   // Those of `faults` that are this rank's.
-  Injector(const std::vector<Fault>& faults, int rank, std::int64_t steps_per_epoch);
+  Injector(const std::vector<Fault>& faults, int rank, const Epochs& epochs);
 
   // Puts decorators around the parts that its faults concern. The model stays where it is.
   void plant(Parts& parts);

@@ -14,17 +14,20 @@ Usage Usage::now() {
   };
   return {.cpu_s = seconds(u.ru_utime) + seconds(u.ru_stime),
       .page_faults = static_cast<double>(u.ru_minflt + u.ru_majflt),
-      .preemptions = static_cast<double>(u.ru_nivcsw)};
+      .preemptions = static_cast<double>(u.ru_nivcsw),
+      .sent_bytes = static_cast<double>(comm::sent_bytes())};
 }
 
 Usage& Usage::operator+=(const Usage& other) {
   cpu_s += other.cpu_s, page_faults += other.page_faults, preemptions += other.preemptions;
+  sent_bytes += other.sent_bytes;
   return *this;
 }
 
 Counters Usage::per(std::int64_t steps) const {
   const double n = static_cast<double>(std::max<std::int64_t>(1, steps));
-  return {{"cpu_s", cpu_s / n}, {"page_faults", page_faults / n}, {"preemptions", preemptions / n}};
+  return {{"cpu_s", cpu_s / n}, {"page_faults", page_faults / n}, {"preemptions", preemptions / n},
+      {"sent_bytes", sent_bytes / n}};
 }
 
 Counters operators_of(int steps, const std::function<void()>& work) {

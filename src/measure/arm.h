@@ -34,12 +34,13 @@ class Arm : public harness::Arm {
   virtual Counters operators(int steps) = 0;
 };
 
-// What the operating system counts for this process.
+// What the operating system counts for this process, and the bytes that it sent over MPI.
 struct Usage {
-  double cpu_s = 0, page_faults = 0, preemptions = 0;
+  double cpu_s = 0, page_faults = 0, preemptions = 0, sent_bytes = 0;
   static Usage now();
   Usage operator-(const Usage& other) const {
-    return {cpu_s - other.cpu_s, page_faults - other.page_faults, preemptions - other.preemptions};
+    return {cpu_s - other.cpu_s, page_faults - other.page_faults, preemptions - other.preemptions,
+        sent_bytes - other.sent_bytes};
   }
   Usage& operator+=(const Usage& other);
   Counters per(std::int64_t steps) const;

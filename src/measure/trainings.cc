@@ -31,7 +31,7 @@ Training train_to(
       .listeners = averages ? std::vector<train::Listener*>{&*averages} : std::vector<train::Listener*>{}};
   const double images = static_cast<double>(run.train_images->size());
   train::Trainer trainer(
-      run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+      run.recipe.train, std::move(run.parts), run.order->epochs(), *run.gradients, *run.control, observer);
   trainer.run();
   const result::RunRecord record = recorder.snapshot();
   std::optional<result::FreshEvaluation> on_fresh;

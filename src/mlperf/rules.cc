@@ -81,6 +81,9 @@ Found initial_weights(const RunFacts& f) {
 Found base_rate(const RunFacts& f) {
   if (const auto& rates = f.train.phases.lr; !rates.empty())
     return {{.setting = "train.phases.lr", .is = result::Json(rates).dump(), .allowed = "[]"}};
+  // The rate is that of one batch, which the log names.
+  if (const auto& batches = f.train.phases.images_per_rank; !batches.empty())
+    return {{.setting = "train.phases.images_per_rank", .is = result::Json(batches).dump(), .allowed = "[]"}};
   const double lr = schedule_of(f)->base_lr();
   if (lr > 0 && limits::base_rate_allowed(lr, static_cast<double>(f.train.global_batch))) return {};
   return {{.setting = "train.schedule.lr",
@@ -238,9 +241,8 @@ void check_names(const MlperfConfig& m) {
 }  // namespace
 
 std::unique_ptr<Schedule> schedule_of(const RunFacts& f) {
-  return make_schedule(f.train.schedule, {.global_batch = f.train.global_batch,
-                                             .steps_per_epoch = f.steps_per_epoch,
-                                             .total_steps = planned_steps(f.train, f.steps_per_epoch)});
+  return make_schedule(f.train.schedule,
+      {.global_batch = f.train.global_batch, .epochs = f.epochs, .total_steps = planned_steps(f.train, f.epochs)});
 }
 
 Limits closed_rule_names() {

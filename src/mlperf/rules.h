@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/epochs.h"
 #include "core/error.h"
 #include "data/settings.h"
 #include "mlperf/config.h"
@@ -23,7 +24,7 @@ struct RunFacts {
   const MlperfConfig& mlperf;
   result::FieldTable settings, reference;  // of the run, and of the recipe mlperf: what is not tunable is as there
   std::int64_t train_images = 0, eval_images = 0, categories = 0;
-  std::int64_t steps_per_epoch = 0;
+  Epochs epochs;
 
   template <class T> const T& setting(const std::string& key) const {
     if (const result::Field* field = settings.find(key)) return std::get<T>(field->value);

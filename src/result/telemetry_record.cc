@@ -4,18 +4,23 @@ namespace ttt::result {
 
 void TelemetrySeries::add(const TelemetrySample& s) {
   step.push_back(s.step), cost_s.push_back(s.cost_s);
+  std::size_t next_moment = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     groups[g].gradient_norm.push_back(s.gradient_norm.at(g));
     groups[g].weight_norm.push_back(s.weight_norm.at(g));
     groups[g].update_norm.push_back(s.update_norm.at(g));
     if (!s.weight_gradient.empty()) groups[g].weight_gradient.push_back(s.weight_gradient.at(g));
+    for (TelemetryMoment& m : groups[g].moments) m.values.push_back(s.moments.at(next_moment++));
   }
   if (noise) noise->part_gradient_norm.push_back(s.part_gradient_norm.value());
 }
 
 TelemetrySeries TelemetrySeries::without_samples() const {
   TelemetrySeries empty{.every_steps = every_steps};
-  for (const TelemetryGroup& g : groups) empty.groups.push_back({.name = g.name, .parameters = g.parameters});
+  for (const TelemetryGroup& g : groups) {
+    TelemetryGroup& own = empty.groups.emplace_back(TelemetryGroup{.name = g.name, .parameters = g.parameters});
+    for (const TelemetryMoment& m : g.moments) own.moments.push_back({.of = m.of, .reduction = m.reduction});
+  }
   if (noise) empty.noise = {.part_images = noise->part_images, .batch_images = noise->batch_images};
   return empty;
 }
@@ -24,6 +29,11 @@ std::vector<std::string> TelemetrySeries::names() const {
   std::vector<std::string> all;
   for (const TelemetryGroup& g : groups) all.push_back(g.name);
   return all;
+}
+
+// They compare as texts: whatever is added to them takes part.
+bool TelemetrySeries::has_columns_of(const TelemetrySeries& other) const {
+  return json_of(without_samples()) == json_of(other.without_samples());
 }
 
 void TelemetrySeries::check(const TelemetrySeries& t, const std::string& path) {
@@ -37,6 +47,7 @@ void TelemetrySeries::check(const TelemetrySeries& t, const std::string& path) {
   for (const TelemetryGroup& g : t.groups) {
     for (const auto* norms : {&g.gradient_norm, &g.weight_norm, &g.update_norm}) whole &= norms->size() == t.size();
     whole &= g.weight_gradient.empty() || g.weight_gradient.size() == t.size();
+    for (const TelemetryMoment& m : g.moments) whole &= m.values.size() == t.size();
   }
   if (t.noise) {
     whole &= t.noise->part_gradient_norm.size() == t.size();

@@ -60,15 +60,19 @@ int threads_of_rank(std::int64_t wanted, const comm::Team& team) {
 }
 
 void resolve_batch(train::TrainConfig& t, const comm::Team& team) {
+  if (!t.phases.images_per_rank.empty()) t.global_batch = t.phases.images_per_rank.front() * team.size;
   if (t.global_batch == 0) t.global_batch = t.images_per_rank * team.size;
   if (t.global_batch % team.size != 0)
     throw UsageError("train.global_batch = " + std::to_string(t.global_batch) + " cannot be shared equally by " +
                      std::to_string(team.size) +
                      " ranks: choose a multiple of the number of ranks, or 0 for train.images_per_rank on each.");
   t.images_per_rank = t.global_batch / team.size;
-  if (t.images_per_rank % t.accumulate != 0)
-    throw UsageError("train.accumulate = " + std::to_string(t.accumulate) + " does not divide the " +
-                     std::to_string(t.images_per_rank) + " images of a rank. Choose a divisor, or another batch.");
+  std::vector<std::int64_t> batches = t.phases.images_per_rank;
+  batches.push_back(t.images_per_rank);
+  for (const std::int64_t images : batches)
+    if (images % t.accumulate != 0)
+      throw UsageError("train.accumulate = " + std::to_string(t.accumulate) + " does not divide the " +
+                       std::to_string(images) + " images of a rank. Choose a divisor, or another batch.");
 }
 
 // With several threads, MKL's matrix products depend on the alignment of their arrays and differ between runs.
@@ -167,10 +171,14 @@ void add_model(Run& run, const Components& components, const std::string& backbo
                      : nullptr;
 }
 
-// Throws UsageError where no part's gradients are seen before others are added.
+// Throws UsageError where no part's gradients are seen before others are added, or parts differ in size.
 void add_part_norm(Run& run) {
   const train::TelemetryConfig& t = run.recipe.train.telemetry;
   if (!t.noise_scale || t.folder.empty()) return;
+  if (!run.recipe.train.phases.images_per_rank.empty())
+    throw UsageError(
+        "train.telemetry.noise_scale compares parts of one size with a batch of one size, and "
+        "train.phases.images_per_rank changes them. Leave one of them away.");
   const bool several = run.gradients->size() > 1;
   const train::ReducerTraits reducer = run.parts.reducer->traits();
   if (several ? reducer.idle || (run.parts.step->parts() == 1 && reducer.overlaps_backward)
@@ -204,8 +212,7 @@ data::OrderSettings Run::order_settings() const {
       .global_batch = recipe.train.global_batch,
       .rank = gradients->rank(),
       .ranks = gradients->size(),
-      .sizes =
-          order ? train::size_phases(recipe.train.phases, order->steps_per_epoch()) : std::vector<data::SizePhase>()};
+      .phases = train::order_phases(recipe.train.phases, gradients->size())};
 }
 
 Run assemble(const train::Recipe& wanted, const Components& components, const comm::Team& team,

@@ -38,7 +38,7 @@ struct Run {
   train::Parts parts;
   const train::StepWithPartNorm* part_norm = nullptr;  // in parts.step, where train.telemetry.noise_scale asks for it
 
-  data::OrderSettings order_settings() const;        // of this rank; sizes where `order` is known
+  data::OrderSettings order_settings() const;        // of this rank
   eval::EvaluationInputs evaluation_inputs() const;  // of eval_images
   eval::EvaluationInputs evaluation_inputs(const data::ShardSet& images) const;
 };

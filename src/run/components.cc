@@ -56,11 +56,12 @@ Components components_of(const train::Recipe& recipe) {
           }},
       .schedule = {"schedule",
           [t](Run& run) {
-            const std::int64_t epoch = run.order->steps_per_epoch();
-            return train::make_schedule(t.schedule, {.global_batch = run.recipe.train.global_batch,
-                                                        .steps_per_epoch = epoch,
-                                                        .total_steps = train::planned_steps(t, epoch),
-                                                        .phases = train::rate_phases(t.phases, t.schedule.lr, epoch)});
+            const Epochs& epochs = run.order->epochs();
+            return train::make_schedule(
+                t.schedule, {.global_batch = run.recipe.train.global_batch,
+                                .epochs = epochs,
+                                .total_steps = train::planned_steps(t, epochs),
+                                .phases = train::rate_phases(t.phases, t.schedule.lr, epochs, run.gradients->size())});
           }},
       .evaluator = {"evaluator", make_evaluator}};
 }

@@ -22,12 +22,15 @@ result::Json describe_device(const Run& run) {
       {"copies", t.copy_stream ? "by a stream of their own" : "by the step's stream"}};
 }
 
-// [{"first_step", "short_side"}, ...], empty for one size.
-result::Json describe_sizes(const Run& run) {
-  result::Json sizes = result::Json::array();
-  for (const data::SizePhase& phase : run.order_settings().sizes)
-    sizes.push_back({{"first_step", phase.first_step}, {"short_side", phase.short_side}});
-  return sizes;
+// [{"first_step", "short_side", "images_per_rank"}, ...], empty where all batches are alike.
+result::Json describe_phases(const Run& run) {
+  result::Json phases = result::Json::array();
+  for (const data::OrderPhase& phase : run.order_settings().phases)
+    phases.push_back({{"first_step", run.order->epochs().steps(phase.first_epoch)},
+        {"short_side", phase.short_side > 0 ? phase.short_side : run.recipe.data.short_side},
+        {"images_per_rank",
+            phase.global_batch > 0 ? phase.global_batch / run.gradients->size() : run.recipe.train.images_per_rank}});
+  return phases;
 }
 
 result::Json describe(const Run& run) {
@@ -44,7 +47,7 @@ result::Json describe(const Run& run) {
       {"loader",
           {{"workers", run.recipe.data.workers}, {"prefetch", run.recipe.data.prefetch},
               {"gt_capacity", p.loader->capacity()}, {"deals", run.deals}, {"grouped", run.recipe.data.group_by_aspect},
-              {"padding", run.recipe.data.padding}, {"sizes", describe_sizes(run)},
+              {"padding", run.recipe.data.padding}, {"phases", describe_phases(run)},
               {"read", run.train_images->shards()[0]->read_path() == data::ShardFile::Path::kPread ? "pread" : "hdf5"},
               {"scaled_decode", run.recipe.data.scaled_decode}}}};
 }

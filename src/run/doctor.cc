@@ -58,7 +58,7 @@ result::SymptomFacts doctor_facts(const Run& run, const comm::World& world) {
       .sanitize = provenance.value("sanitize", ""),
       .ranks = world.size(),
       .cores = ::sysconf(_SC_NPROCESSORS_ONLN),
-      .steps_per_epoch = run.order->steps_per_epoch()};
+      .steps_per_epoch = run.order->epochs().steps_before(1)};
   run.control->barrier();  // nobody computes while others are looked for
   facts.others_share = others_share();
   run.control->barrier();

@@ -20,7 +20,7 @@ std::unique_ptr<train::Checkpoints> make_checkpoints(
       .recipe = result::fields_json(run.recipe),
       .data = describe_data(run),
       .run_id = context.run_id,
-      .steps_per_epoch = run.order->steps_per_epoch(),
+      .epochs = run.order->epochs(),
       .buffers_per_rank = run.parts.model->buffers_per_rank(),
       .parameters = run.parts.model->parameters(),
       .optimizer = *run.parts.optimizer,

@@ -39,7 +39,7 @@ Guards::Guards(Run& run, const comm::World& world, harness::RunContext& context,
 void Guards::plant(Run& run, const comm::World& world, harness::RunContext& context) {
   const std::vector<train::Fault> faults = train::parse_faults(context.options.inject, world.size());
   if (faults.empty()) return;
-  injector_ = std::make_unique<train::Injector>(faults, world.rank(), run.order->steps_per_epoch());
+  injector_ = std::make_unique<train::Injector>(faults, world.rank(), run.order->epochs());
   injector_->plant(run.parts);
   // a run that resumes is left in peace
   if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)

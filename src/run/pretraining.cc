@@ -38,7 +38,7 @@ void train_once(train::Recipe recipe, const std::string& file, const harness::Ru
   const train::Observer observer{
       .recorder = recorder, .clock = clock, .interrupted = [&] { return context.signals.name(); }};
   train::Trainer trainer(
-      run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+      run.recipe.train, std::move(run.parts), run.order->epochs(), *run.gradients, *run.control, observer);
   trainer.run();
 }
 

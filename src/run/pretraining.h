@@ -12,8 +12,9 @@ namespace ttt {
 // Whether train.pretraining names a recipe, and no other weights are given.
 bool is_pretrained(const train::Recipe& recipe);
 
-// The weights file of that recipe, with the architecture of this one's backbone. Trains it where the cache folder has no such file, on this process alone and on
-// generated images. Throws UsageError for an unknown recipe, and for one that is pretrained itself.
+// The weights file of that recipe, with the architecture of this one's backbone. Trains it where the cache folder has
+// no such file, on this process alone and on generated images. Throws UsageError for an unknown recipe, and for one
+// that is pretrained itself.
 std::string pretrained_backbone(const train::Recipe& recipe, const harness::RunContext& context);
 
 // The backbone of rank 0's file `path` on every rank; collective.

@@ -64,7 +64,7 @@ std::unique_ptr<train::MlperfLog> open_mlperf_log(const Run& run, const Start& s
       .train_images = run.train_images->size(),
       .eval_images = run.eval_images->size(),
       .categories = static_cast<std::int64_t>(run.train_images->categories().size()),
-      .steps_per_epoch = run.order->steps_per_epoch()};
+      .epochs = run.order->epochs()};
   const std::vector<train::Breach> relaxed = train::relaxed_breaches(facts);
   const auto path = result::mllog_path(context.out);
   context.recorder.update([&](result::RunRecord& r) {

@@ -19,8 +19,8 @@ namespace {
 // One line on the terminal that says where the run stands.
 class Terminal final : public train::Listener {
  public:
-  Terminal(bool enabled, result::Metrics target, std::int64_t steps_per_epoch)
-      : progress_({.enabled = enabled}), target_(std::move(target)), steps_per_epoch_(steps_per_epoch) {}
+  Terminal(bool enabled, result::Metrics target, Epochs epochs)
+      : progress_({.enabled = enabled}), target_(std::move(target)), epochs_(std::move(epochs)) {}
 
   void step_ended(const train::Position& at, const result::StepSample& sample) override {
     state_.step = at.step, state_.total_steps = at.total_steps, state_.images = at.images;
@@ -32,9 +32,8 @@ class Terminal final : public train::Listener {
     const result::Metrics accuracy = result::bounded(e.metrics, target_);
     state_.accuracy = result::metrics_text(accuracy, 3);
     char line[160];
-    std::snprintf(line, sizeof line, "epoch %.3g (step %lld, %.1f s): %s, evaluated in %.2f s",
-        static_cast<double>(e.step) / static_cast<double>(steps_per_epoch_), static_cast<long long>(e.step), e.wall_s,
-        result::metrics_text(accuracy, 4).c_str(), e.duration_s);
+    std::snprintf(line, sizeof line, "epoch %.3g (step %lld, %.1f s): %s, evaluated in %.2f s", epochs_.after(e.step),
+        static_cast<long long>(e.step), e.wall_s, result::metrics_text(accuracy, 4).c_str(), e.duration_s);
     progress_.note(line);
     progress_.update(state_);  // the last line of a run has its last accuracy
   }
@@ -43,7 +42,7 @@ class Terminal final : public train::Listener {
  private:
   harness::Progress progress_;
   const result::Metrics target_;
-  const std::int64_t steps_per_epoch_;
+  const Epochs epochs_;
   harness::ProgressState state_;
 };
 
@@ -64,7 +63,7 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
   });
   const std::unique_ptr<train::Checkpoints> checkpoints = make_checkpoints(run, std::move(earlier), context);
   context.announce(std::to_string(world.size()) + (world.size() > 1 ? " ranks" : " rank"));
-  Terminal terminal(world.rank() == 0 && !context.options.quiet, run.parts.target, run.order->steps_per_epoch());
+  Terminal terminal(world.rank() == 0 && !context.options.quiet, run.parts.target, run.order->epochs());
   Guards guards(run, world, context, [&](const std::string& line) { terminal.note(line); });
   train::RunEvents events(context.launch.start_s, context.recorder, open_mlperf_log(run, start, context));
   const std::unique_ptr<train::Listener> telemetry = make_telemetry(run, context.run_id, &context.recorder);
@@ -82,7 +81,7 @@ harness::Outcome train_run(const TrainProgram& program, const train::Recipe& rec
   for (const auto* more : {&telemetry, &gpus, &profile})
     if (*more) observer.listeners.push_back(more->get());
   train::Trainer trainer(
-      run.recipe.train, std::move(run.parts), run.order->steps_per_epoch(), *run.gradients, *run.control, observer);
+      run.recipe.train, std::move(run.parts), run.order->epochs(), *run.gradients, *run.control, observer);
   const train::Ending ending = guards.finished(trainer.run());
   if (fresh && !ending.to_be_resumed && ending.verdict != result::Verdict::kSmoke) {
     const result::FreshEvaluation evaluation = fresh->evaluate();

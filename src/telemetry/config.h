@@ -7,6 +7,21 @@
 
 #include "settings/fields.h"
 
+// The choices of train.telemetry.reductions.
+#define TTT_REDUCTIONS(X)                              \
+  X(l1, "sum of absolute values")                      \
+  X(mean, "arithmetic mean")                           \
+  X(std, "standard deviation around the group's mean") \
+  X(min, "least")                                      \
+  X(max, "greatest")                                   \
+  X(nonfinite, "how many are infinite or no number")
+
+// The choices of train.telemetry.norms.
+#define TTT_NORM_METHODS(X)                                                            \
+  X(fused, "one pass over gradients, weights and updates")                             \
+  X(foreach, "torch's list operators, a pass for each kind, one transfer to the host") \
+  X(per_tensor, "a norm and a transfer for each parameter and kind")
+
 namespace ttt::train {
 
 struct TelemetryConfig {
@@ -16,7 +31,8 @@ struct TelemetryConfig {
   std::int64_t pictures = 4;
   double pictures_every_epochs = 1;
   bool noise_scale = false, weight_split = false;
-  std::vector<std::string> groups;
+  std::vector<std::string> groups, reductions;
+  std::string norms = "fused";
 
   template <class Self, class V> static void fields(Self& s, V&& v) {
     v("folder", s.folder,
@@ -40,6 +56,12 @@ struct TelemetryConfig {
     v("groups", s.groups,
         "regular expressions (ECMAScript), each the name of a group of those parameters in whose names it is found; "
         "the first counts, and 'others' are the rest; empty: the model's groups of layers");
+    v("reductions", s.reductions,
+        "what samples hold of each group's gradients and weights besides their norms; a number that is not finite "
+        "counts as 0 in all but nonfinite" TTT_REDUCTIONS(TTT_CHOICE_DOC),
+        one_of({TTT_REDUCTIONS(TTT_CHOICE_NAME)}));
+    v("norms", s.norms, "how norms are taken" TTT_NORM_METHODS(TTT_CHOICE_DOC),
+        one_of({TTT_NORM_METHODS(TTT_CHOICE_NAME)}));
   }
 };
 

@@ -92,23 +92,24 @@ void check(const TelemetryConfig& c) {
 
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(config, sources_.model)),
-      update_(sources_.model.parameters(), groups_, sources_.kernels),
+      update_(sources_.model.parameters(), groups_, sources_.kernels, config_.norms),
+      moments_(sources_.model.parameters(), groups_, config_.reductions),
       writer_(std::filesystem::path(config.folder) / sources_.run_id, sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
   result::TelemetrySeries series{.every_steps = config_.every_steps};
-  for (const LayerGroup& g : groups_) series.groups.push_back({.name = g.name, .parameters = g.parameters()});
+  for (const LayerGroup& g : groups_) {
+    result::TelemetryGroup& own =
+        series.groups.emplace_back(result::TelemetryGroup{.name = g.name, .parameters = g.parameters()});
+    for (const char* of : {"gradient", "weight"})
+      for (const std::string& reduction : config_.reductions) own.moments.push_back({.of = of, .reduction = reduction});
+  }
   if (const StepWithPartNorm* part = sources_.part_norm)
     series.noise = {
         .part_images = sources_.global_batch / (sources_.ranks * part->parts()), .batch_images = sources_.global_batch};
   sources_.recorder->update([&](result::RunRecord& r) {
-    const auto images = [](const std::optional<result::NoiseSeries>& noise) {
-      return noise ? std::pair(noise->part_images, noise->batch_images) : std::pair<std::int64_t, std::int64_t>();
-    };
-    // of the run before an interruption
-    const bool goes_on = r.telemetry && r.telemetry->every_steps == series.every_steps &&
-                         r.telemetry->names() == series.names() && images(r.telemetry->noise) == images(series.noise);
-    if (!goes_on) r.telemetry = std::move(series);
+    // else it goes on from before an interruption
+    if (!r.telemetry || !r.telemetry->has_columns_of(series)) r.telemetry = std::move(series);
   });
 }
 
@@ -198,6 +199,7 @@ result::TelemetrySample Telemetry::norms(std::int64_t step) const {
   }
   if (config_.weight_split)
     for (const double product : update_.weights_times_gradients()) s.weight_gradient.push_back(product * unscaled);
+  if (!config_.reductions.empty()) s.moments = moments_.take(unscaled);
   if (const StepWithPartNorm* part = sources_.part_norm)  // whose ranks are not added yet
     s.part_gradient_norm = std::sqrt(part->squared_norm()) * unscaled * sources_.ranks * part->parts();
   return s;
@@ -212,6 +214,11 @@ void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event)
   for (std::size_t g = 0; g < groups_.size(); ++g)
     add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
   add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
+  auto moment = s.moments.begin();
+  for (const LayerGroup& g : groups_)
+    for (const char* of : {"gradient_", "weight_"})
+      for (const std::string& reduction : config_.reductions)
+        if (moment != s.moments.end()) add_scalar(event, of + reduction + "/" + g.name, *moment++);
   if (s.part_gradient_norm) add_scalar(event, "gradient_norm_of_part/all", *s.part_gradient_norm);
 }
 

@@ -13,6 +13,7 @@
 #include "settings/fields.h"
 #include "telemetry/config.h"
 #include "telemetry/event_file.h"
+#include "telemetry/moments.h"
 #include "telemetry/part_norm.h"
 #include "telemetry/update_norms.h"
 #include "train/listener.h"
@@ -88,6 +89,7 @@ class Telemetry final : public Listener {
   TelemetrySources sources_;
   std::vector<LayerGroup> groups_;
   UpdateNorms update_;
+  Moments moments_;
   double copy_s_ = 0;  // what keeping the weights took before the step that is sampled
   Since since_;
   double next_pictures_epoch_ = 0;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "core/epochs.h"
 #include "settings/field_table.h"
-#include "train/epochs.h"
 #include "train/loss_scaler.h"
 #include "train/optimizers/optimizer.h"
 #include "train/phases.h"
@@ -38,8 +38,8 @@ struct TrainConfig {
 };
 
 // Steps of a whole training: at least one.
-inline std::int64_t planned_steps(const TrainConfig& c, std::int64_t steps_per_epoch) {
-  return std::max<std::int64_t>(1, steps_of(c.epochs, steps_per_epoch));
+inline std::int64_t planned_steps(const TrainConfig& c, const Epochs& epochs) {
+  return std::max<std::int64_t>(1, epochs.steps(c.epochs));
 }
 
 }  // namespace ttt::train

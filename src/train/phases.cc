@@ -1,25 +1,30 @@
 #include "train/phases.h"
 
-#include <numeric>
+#include <cmath>
 #include <string>
 
 #include "core/error.h"
 #include "core/text.h"
-#include "train/epochs.h"
 
 namespace ttt::train {
 namespace {
 
-// make(i, step) of each phase, which begins with that step.
-template <class Phase, class Make>
-std::vector<Phase> phases_of(const PhasesConfig& config, std::int64_t steps_per_epoch, const Make& make) {
-  std::vector<Phase> all;
+// Epochs before each phase.
+std::vector<double> beginnings(const PhasesConfig& config) {
+  std::vector<double> all;
   double begin = 0;
-  for (std::size_t i = 0; i < config.epochs.size(); ++i) {
-    all.push_back(make(i, steps_of(begin, steps_per_epoch)));
-    begin += config.epochs[i];
-  }
+  for (const double epochs : config.epochs) all.push_back(begin), begin += epochs;
   return all;
+}
+
+void check_batches(const PhasesConfig& config) {
+  const std::vector<double> begin = beginnings(config);
+  for (std::size_t i = 1; i < config.images_per_rank.size(); ++i)
+    if (config.images_per_rank[i] != config.images_per_rank[i - 1] && begin[i] != std::round(begin[i]))
+      throw UsageError(
+          result::fixed("train.phases.images_per_rank changes after %.4g epochs. Let it change after whole epochs: an "
+                        "epoch has batches of one size.",
+              begin[i]));
 }
 
 }  // namespace
@@ -32,12 +37,15 @@ void check(const PhasesConfig& config, double lr, double epochs) {
                        ": give as many of both.");
   };
   as_long("short_side", config.short_side.size()), as_long("lr", config.lr.size());
+  as_long("images_per_rank", config.images_per_rank.size());
   if (config.epochs.empty()) return;
-  if (config.short_side.empty() && config.lr.empty())
-    throw UsageError("train.phases.epochs is set, and no phase differs: give train.phases.short_side or lr.");
+  if (config.short_side.empty() && config.images_per_rank.empty() && config.lr.empty())
+    throw UsageError(
+        "train.phases.epochs is set, and no phase differs: give train.phases.short_side, images_per_rank or lr.");
+  check_batches(config);
   if (!config.lr.empty() && lr <= 0)
     throw UsageError("train.phases.lr is in proportion to train.schedule.lr, which is 0: set that above 0.");
-  const double last = std::accumulate(config.epochs.begin(), config.epochs.end() - 1, 0.0);
+  const double last = beginnings(config).back();
   if (last >= epochs)
     throw UsageError(
         result::fixed("The last of train.phases would begin after %.3g epochs, and the run ends after %.3g: "
@@ -45,18 +53,28 @@ void check(const PhasesConfig& config, double lr, double epochs) {
             last, epochs));
 }
 
-std::vector<data::SizePhase> size_phases(const PhasesConfig& config, std::int64_t steps_per_epoch) {
-  if (config.short_side.empty()) return {};
-  return phases_of<data::SizePhase>(config, steps_per_epoch, [&](std::size_t i, std::int64_t step) {
-    return data::SizePhase{.first_step = step, .short_side = config.short_side[i]};
-  });
+std::vector<data::OrderPhase> order_phases(const PhasesConfig& config, int ranks) {
+  std::vector<data::OrderPhase> all;
+  if (config.short_side.empty() && config.images_per_rank.empty()) return all;
+  for (const double begin : beginnings(config)) {
+    const std::size_t i = all.size();
+    data::OrderPhase& phase = all.emplace_back(data::OrderPhase{.first_epoch = begin});
+    if (!config.short_side.empty()) phase.short_side = config.short_side[i];
+    if (!config.images_per_rank.empty()) phase.global_batch = config.images_per_rank[i] * ranks;
+  }
+  return all;
 }
 
-std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr, std::int64_t steps_per_epoch) {
-  if (config.lr.empty()) return {};
-  return phases_of<RatePhase>(config, steps_per_epoch, [&](std::size_t i, std::int64_t step) {
-    return RatePhase{.first_iteration = step + 1, .factor = config.lr[i] / lr};
-  });
+std::vector<RatePhase> rate_phases(const PhasesConfig& config, double lr, const Epochs& epochs, int ranks) {
+  std::vector<RatePhase> all;
+  if (config.lr.empty() && config.images_per_rank.empty()) return all;
+  for (const double begin : beginnings(config)) {
+    const std::size_t i = all.size();
+    RatePhase& phase = all.emplace_back(RatePhase{.first_iteration = epochs.steps(begin) + 1});
+    if (!config.lr.empty()) phase.factor = config.lr[i] / lr;
+    if (!config.images_per_rank.empty()) phase.global_batch = config.images_per_rank[i] * ranks;
+  }
+  return all;
 }
 
 }  // namespace ttt::train

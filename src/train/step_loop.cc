@@ -54,11 +54,12 @@ result::StepSample StepLoop::start(bool more) {
   StepInputs inputs = uploader_.take();
   fetched_ = false;
   const double lr = inputs.rates.lr;
+  const std::int64_t images = inputs.batch.images.size(0) * comm_.size();
   const std::vector<at::Tensor> losses = run(std::move(inputs), [&] {
     if (more) fetch(step_ + 1);
   });
   losses_.push(losses);  // after all else: who waits for them has waited for the step
-  return {.step = step_++, .images = config_.global_batch, .learning_rate = lr};
+  return {.step = step_++, .images = images, .learning_rate = lr};
 }
 
 void StepLoop::settle(result::StepSample& sample) { sample.loss = losses_.pop(); }

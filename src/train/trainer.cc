@@ -22,16 +22,16 @@ std::string accuracy_text(
 
 }  // namespace
 
-Trainer::Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm,
+Trainer::Trainer(const TrainConfig& config, Parts parts, Epochs epochs, comm::Communicator& comm,
     comm::Communicator& control, const Observer& observer)
     : config_(config), parts_(std::move(parts)), control_(control), observer_(observer),
       loop_(config_, parts_, comm, observer.checkpoints ? observer.checkpoints->progress().step : 0),
-      steps_per_epoch_(steps_per_epoch) {
+      epochs_(std::move(epochs)) {
   observer_.recorder.update([&](result::RunRecord& r) { r.steps.name_losses(parts_.model->loss_names()); });
   if (parts_.scaler) observer_.listeners.push_back(parts_.scaler.get());
-  total_steps_ = planned_steps(config, steps_per_epoch);
+  total_steps_ = planned_steps(config, epochs_);
   if (config.max_steps > 0) total_steps_ = std::min(total_steps_, config.max_steps);
-  evaluations_ = EvaluationPlan::of(config, steps_per_epoch);
+  evaluations_ = EvaluationPlan::of(config, epochs_);
   if (observer.checkpoints) images_ = observer.checkpoints->progress().images;
   if (loop_.step() > total_steps_)
     throw UsageError("The checkpoint is of step " + std::to_string(loop_.step()) + ", and the run ends at step " +
@@ -68,9 +68,9 @@ Ending Trainer::train() {
   loop_.phases().start_step();
   std::optional<Ending> ending = evaluate_where_due();  // a checkpoint is made before the evaluation of its step
   for (bool enters = true; !ending && loop_.step() < total_steps_; enters = false) {
-    if (enters || loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_started, before_step());
+    if (enters || epochs_.begins_at(loop_.step())) tell(&Listener::epoch_started, before_step());
     const Agreement agreed = train_step();
-    if (loop_.step() % steps_per_epoch_ == 0) tell(&Listener::epoch_ended, after_step());
+    if (epochs_.begins_at(loop_.step())) tell(&Listener::epoch_ended, after_step());
     ending = answer(agreed);
     if (!ending) ending = evaluate_where_due();
   }
@@ -86,7 +86,7 @@ Trainer::Agreement Trainer::train_step() {
   open_.push_back(loop_.start(loop_.step() + 1 < total_steps_));
   // On a device a step's losses are on the host when the next step runs, so one step stays open; unless somebody looks
   // at what it left.
-  const bool stays = loop_.late() && loop_.step() < total_steps_ && loop_.step() % steps_per_epoch_ != 0 &&
+  const bool stays = loop_.late() && loop_.step() < total_steps_ && !epochs_.begins_at(loop_.step()) &&
                      !evaluation_is_due() &&
                      std::none_of(observer_.listeners.begin(), observer_.listeners.end(),
                          [&](const Listener* l) { return l->needs_sync(after_step()); });
@@ -187,7 +187,7 @@ bool Trainer::evaluation_is_due() const {
 }
 
 void Trainer::start_evaluation() {
-  const std::int64_t epoch = loop_.step() / steps_per_epoch_;
+  const std::int64_t epoch = epochs_.epoch_of(loop_.step());
   const trace::Scope span(loop_.lane(), trace::Event::kEvaluation, epoch);
   evaluation_ = {.at = after_step(), .record = {.epoch = epoch, .step = loop_.step(), .images = images_}};
   observer_.clock.start_evaluation();
@@ -216,10 +216,8 @@ std::optional<Ending> Trainer::finish_evaluation() {
 }
 
 Position Trainer::position(std::int64_t steps_done, std::int64_t step_of_epoch) const {
-  return {.step = steps_done,
-      .total_steps = total_steps_,
-      .epoch = step_of_epoch / steps_per_epoch_ + 1,
-      .images = images_};
+  return {
+      .step = steps_done, .total_steps = total_steps_, .epoch = epochs_.epoch_of(step_of_epoch) + 1, .images = images_};
 }
 
 void Trainer::average_running_statistics() {

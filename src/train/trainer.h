@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "core/epochs.h"
 #include "result/run_recorder.h"
 #include "train/config.h"
 #include "train/evaluation_plan.h"
@@ -30,8 +31,8 @@ class Trainer {
   // `comm` carries gradients, `control` the few numbers on which ranks agree at each step: they may be in flight
   // together. The loader of `parts` begins where the observer's checkpoints say. Throws UsageError where the run is to
   // end before that.
-  Trainer(const TrainConfig& config, Parts parts, std::int64_t steps_per_epoch, comm::Communicator& comm,
-      comm::Communicator& control, const Observer& observer);
+  Trainer(const TrainConfig& config, Parts parts, Epochs epochs, comm::Communicator& comm, comm::Communicator& control,
+      const Observer& observer);
 
   // Until the target, the epoch or step limit, a signal or a loss that is not finite (throws Incorrect); every rank
   // leaves at the same step. Then, off the clock, writes train.save_weights where it is set. A signal is answered after
@@ -67,9 +68,7 @@ class Trainer {
   // Of the open evaluation; an ending where the target is reached.
   std::optional<Ending> finish_evaluation();
   void average_running_statistics();
-  double epochs_of(const result::Evaluation& e) const {
-    return static_cast<double>(e.step) / static_cast<double>(steps_per_epoch_);
-  }
+  double epochs_of(const result::Evaluation& e) const { return epochs_.after(e.step); }
   Position position(std::int64_t steps_done, std::int64_t step_of_epoch) const;
   Position before_step() const { return position(loop_.step(), loop_.step()); }
   Position after_step() const { return position(loop_.step(), loop_.step() - 1); }
@@ -83,7 +82,8 @@ class Trainer {
   comm::Communicator& control_;
   Observer observer_;
   StepLoop loop_;
-  std::int64_t steps_per_epoch_ = 0, total_steps_ = 0;
+  const Epochs epochs_;
+  std::int64_t total_steps_ = 0;
   EvaluationPlan evaluations_;
   std::int64_t images_ = 0;
   std::vector<result::StepSample> open_;  // steps taken whose losses are not on the host yet

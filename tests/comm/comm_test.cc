@@ -118,6 +118,17 @@ TEST_F(Comm, AllRanksGetTheSameBits) {
   }
 }
 
+// Of a large buffer 2 (size - 1) / size leave each rank (all_reduce.h).
+TEST_F(Comm, SentBytes_AreTheAlgorithms) {
+  constexpr std::int64_t kCount = std::int64_t{3} << 19;  // shared by 1, 2, 3 and 4 ranks
+  std::vector<float> x(kCount, 1.0f);
+  comm_->barrier();
+  const std::int64_t before = sent_bytes();
+  comm_->all_reduce_sum(x.data(), x.size());
+  const std::int64_t ranks = comm_->size();
+  EXPECT_EQ(sent_bytes() - before, 2 * (ranks - 1) * kCount * static_cast<std::int64_t>(sizeof(float)) / ranks);
+}
+
 TEST_F(Comm, NonFiniteValuesReachEveryRank) {
   const float inf = std::numeric_limits<float>::infinity();
   for (std::size_t n : {std::size_t{4}, std::size_t{200000}}) {

@@ -64,6 +64,27 @@ TEST_F(LoaderTest, WorkersAndPrefetchChangeNothing) {
     }
 }
 
+// Batches of 4, then 6, then 2 images, 5 + 3 + 11 of 22 images: what their own runs have.
+TEST_F(LoaderTest, BatchesByPhase_AnyWorkers) {
+  DataSettings s = tiny_settings(80);
+  for (const std::int64_t workers : {0, 1, 3}) {
+    s.workers = workers;
+    const auto phased = std::make_shared<TrainOrder>(
+        *set_, s, OrderSettings{.seed = 7, .global_batch = 4, .phases = {{.global_batch = 4}, {1, 0, 6}, {2, 0, 2}}});
+    Loader loader(*set_, s, phased);
+    for (const auto& [epoch, batch] : std::map<std::int64_t, std::int64_t>{{0, 4}, {1, 6}, {2, 2}}) {
+      const auto alone = order(s, batch);
+      const std::int64_t steps = alone->epochs().steps_before(1);
+      Loader wanted(*set_, s, alone, {.first_batch = epoch * steps});
+      for (std::int64_t i = 0; i < steps; ++i) {
+        const HostBatch &is = *loader.next(), &of_own_run = *wanted.next();
+        EXPECT_EQ(is.images_n, batch);
+        EXPECT_TRUE(same(is, of_own_run)) << workers << " workers, epoch " << epoch << ", batch " << i;
+      }
+    }
+  }
+}
+
 TEST_F(LoaderTest, PausesChangeNothing) {
   DataSettings s = tiny_settings(80);
   s.workers = 0;

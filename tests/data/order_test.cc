@@ -95,11 +95,11 @@ TEST(TrainOrder, LastBatch_IsDroppedOrWrapped) {
   for (const bool wrap : {false, true}) {
     data.last_batch = wrap ? "wrap" : "drop";
     const TrainOrder order(*mixed.set, data, {.seed = 4, .global_batch = 8});
-    EXPECT_EQ(order.steps_per_epoch(), wrap ? 13 : 12);
+    EXPECT_EQ(order.epochs().steps_before(1), wrap ? 13 : 12);
     for (const std::int64_t epoch : {0, 1, 5}) {
       std::map<std::int64_t, int> times;
-      for (std::int64_t s = 0; s < order.steps_per_epoch(); ++s) {
-        const BatchPlan plan = order.at(epoch * order.steps_per_epoch() + s);
+      for (std::int64_t s = 0; s < order.epochs().steps_before(1); ++s) {
+        const BatchPlan plan = order.at(epoch * order.epochs().steps_before(1) + s);
         EXPECT_EQ(plan.epoch, epoch);
         for (const Sample& sample : plan.samples) ++times[sample.image];
       }
@@ -119,12 +119,12 @@ TEST(TrainOrder, Groups_NeverMixAndAllAppear) {
     data.last_batch = wrap ? "wrap" : "drop";
     const TrainOrder order(*mixed.set, data, {.seed = 4, .global_batch = 8});
     // 34 portrait (i % 3 == 0), 67 landscape.
-    EXPECT_EQ(order.steps_per_epoch(), wrap ? 5 + 9 : 4 + 8);
+    EXPECT_EQ(order.epochs().steps_before(1), wrap ? 5 + 9 : 4 + 8);
     for (const std::int64_t epoch : {0, 1, 2, 1}) {
       std::set<std::int64_t> seen;
-      for (std::int64_t s = 0; s < order.steps_per_epoch(); ++s) {
+      for (std::int64_t s = 0; s < order.epochs().steps_before(1); ++s) {
         int portrait = 0;
-        for (const Sample& sample : order.at(epoch * order.steps_per_epoch() + s).samples) {
+        for (const Sample& sample : order.at(epoch * order.epochs().steps_before(1) + s).samples) {
           seen.insert(sample.image);
           portrait += mixed.set->image(sample.image).height >= mixed.set->image(sample.image).width;
         }
@@ -133,6 +133,47 @@ TEST(TrainOrder, Groups_NeverMixAndAllAppear) {
       EXPECT_EQ(seen.size(), wrap ? 101u : 96u);
     }
   }
+}
+
+// Each epoch is that of a run with its batch throughout. 101 images: two epochs of 12 steps, then of 5, then of 25.
+TEST(TrainOrder, BatchByPhase_KeepsEachEpoch) {
+  const MixedSet mixed;
+  DataSettings data;
+  for (const bool grouped : {false, true})
+    for (const int rank : {0, 1}) {
+      data.group_by_aspect = grouped;
+      const auto order_of = [&](std::int64_t batch, std::vector<OrderPhase> phases = {}) {
+        return TrainOrder(
+            *mixed.set, data, {.seed = 4, .global_batch = batch, .rank = rank, .ranks = 2, .phases = phases});
+      };
+      const TrainOrder order = order_of(8, {{0, 0, 0}, {2, 0, 20}, {3, 0, 4}});
+      EXPECT_EQ(order.most_per_rank(), 10);
+      std::int64_t step = 0;
+      for (const auto& [epoch, batch] : std::map<std::int64_t, std::int64_t>{{0, 8}, {1, 8}, {2, 20}, {3, 4}, {4, 4}}) {
+        const TrainOrder alone = order_of(batch);
+        EXPECT_EQ(order.epochs().steps_before(epoch), step);
+        const std::int64_t steps = alone.epochs().steps_before(1);
+        for (std::int64_t s = 0; s < steps; ++s) {
+          const BatchPlan is = order.at(step + s), wanted = alone.at(epoch * steps + s);
+          ASSERT_EQ(is.epoch, epoch);
+          ASSERT_EQ(is.samples.size(), static_cast<std::size_t>(batch / 2));
+          for (std::size_t k = 0; k < is.samples.size(); ++k) {
+            EXPECT_EQ(is.samples[k].image, wanted.samples[k].image);
+            EXPECT_EQ(is.samples[k].flip, wanted.samples[k].flip);
+          }
+        }
+        step += steps;
+      }
+    }
+}
+
+// Sizes may change within an epoch, where the batch stays.
+TEST(TrainOrder, SizeByPhase_FromItsStep) {
+  const MixedSet mixed;
+  const TrainOrder order(
+      *mixed.set, {}, {.global_batch = 8, .phases = {{.first_epoch = 0}, {.first_epoch = 0.5, .short_side = 64}}});
+  EXPECT_EQ(order.at(5).short_side, 0);
+  EXPECT_EQ(order.at(6).short_side, 64);
 }
 
 TEST(TrainOrder, FlipsAreFair) {

@@ -48,7 +48,7 @@ RunFacts facts(const Recipe& recipe, const Recipe& reference, std::int64_t train
       .train_images = train_images,
       .eval_images = 5000,
       .categories = 80,
-      .steps_per_epoch = 917};
+      .epochs = 917};
 }
 
 std::set<std::string> broken(const Recipe& r, std::int64_t train_images = 117266) {
@@ -65,6 +65,7 @@ TEST(ClosedRules, AllowTheRecipeMlperfOnCoco) {
 }
 
 void change_rate_between(Recipe& r) { r.train.phases.epochs = {1, 1}, r.train.phases.lr = {0.16, 0.08}; }
+void grow_batches(Recipe& r) { r.train.phases.epochs = {1, 1}, r.train.phases.images_per_rank = {2, 4}; }
 void grow_images(Recipe& r) { r.train.phases.epochs = {1, 1}, r.train.phases.short_side = {400, 800}; }
 
 using Case = std::pair<std::string, std::function<void(Recipe&)>>;
@@ -106,6 +107,7 @@ std::vector<Case> cases_of_training() {
       {"base_learning_rate", [](Recipe& r) { r.train.schedule.lr = 0.01; }},  // 0.02 / 2: below a batch of 16 only
       {"base_learning_rate", [](Recipe& r) { r.train.schedule.reference_batch = 96; }},  // 0.16 x 128 / 96
       {"base_learning_rate", change_rate_between},
+      {"base_learning_rate", grow_batches},
       {"image_size", grow_images},
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_steps = 0; }},
       {"warmup", [](Recipe& r) { r.train.schedule.warmup_start = 1; }},

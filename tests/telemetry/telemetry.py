@@ -105,8 +105,11 @@ def case_norms(program, folder):
     after n + 1 steps."""
     plain = [
         *SMALL, "train.optimizer.momentum=0", "train.optimizer.weight_decay=0", "train.schedule.warmup_steps=0",
-        "train.telemetry.every_steps=1", "train.telemetry.histograms_every=0"
+        "train.telemetry.every_steps=1", "train.telemetry.histograms_every=0",
+        'train.telemetry.reductions=["l1", "mean", "std", "min", "max", "nonfinite"]'
     ]
+    reductions = {"l1": lambda x: np.abs(x).sum(), "mean": np.mean, "std": np.std, "min": np.min, "max": np.max,
+                  "nonfinite": lambda x: 0}
     for ranks in (1, 2):
         after = {}
         for n in (4, 5):
@@ -122,6 +125,24 @@ def case_norms(program, folder):
             assert np.isclose(update[g][4], change, rtol=1e-9), (g, update[g][4], change)
             # Weights are rounded to 24 bits: an update of a thousandth of a weight keeps 14.
             assert np.isclose(gradient[g][4], change / rate, rtol=2e-3), (ranks, g, gradient[g][4], change / rate)
+        for g in t["groups"]:
+            weight = after[5][g["name"]]
+            by_update = (after[4][g["name"]] - weight) / rate
+            lost = np.abs(weight).max() * 2**-24 / rate  # by a weight's rounding, of one number
+            found = {(m["of"], m["reduction"]): m["values"][4] for m in g["moments"]}
+            assert list(found) == [(of, r) for of in ("gradient", "weight") for r in reductions], found
+            for r, function in reductions.items():
+                assert np.isclose(found["weight", r], function(weight), rtol=1e-6, atol=1e-12), (g["name"], r, found)
+                close = lost * (weight.size if r == "l1" else 1)
+                wanted = function(by_update)
+                assert np.isclose(found["gradient", r], wanted, rtol=1e-6, atol=close), (g["name"], r, found, wanted)
+        for method in ("foreach", "per_tensor"):
+            other = train(program, folder, ranks, [*plain, f"train.telemetry.folder={folder}/{ranks}-{method}",
+                                                   f"train.telemetry.norms={method}"], 5)["telemetry"]
+            # They sum in single precision: the box head's matrix, the largest of all, differed by 1.6e-5.
+            for kind in ("gradient_norm", "weight_norm", "update_norm"):
+                ours, theirs = norms(t, kind), norms(other, kind)
+                assert all(np.allclose(ours[g], theirs[g], rtol=1e-4) for g in GROUPS), (method, kind, ours, theirs)
         print(f"ok: norms on {ranks} ranks:", " ".join(f"{g} {gradient[g][4]:.3g}" for g in GROUPS))
 
 

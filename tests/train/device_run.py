@@ -36,8 +36,10 @@ def run(program, data, folder, name, ranks, shapes="static", watched=False, grap
         f"train.checkpoint.folder={folder}/{name}.checkpoints", "train.checkpoint.every_epochs=0.125",
         "train.checkpoint.keep=20"
     ]
+    changed = {s.split("=")[0] for s in settings}
+    common = [s for s in TINY if s.split("=")[0] not in changed]
     for s in [
-            *TINY, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else []),
+            *common, f"train.save_weights={weights}", f"model.shapes={shapes}", *(watch if watched else []),
             *([f"train.graphs={graphs}"] if graphs else []), *settings
     ]:
         line += ["--set", s]
@@ -70,8 +72,8 @@ def check_graphs(built, graphs, ranks):
             "replays"] == 5 or 0 < built["recorded_again"] <= 2 and part["replays"] > 0, (part, built)
 
 
-def check_same(device, device_weights, host, host_weights):
-    assert len(device["steps"]["step"]) == 8 and device["steps"]["step"] == host["steps"]["step"]
+def check_same(device, device_weights, host, host_weights, steps=8):
+    assert len(device["steps"]["step"]) == steps and device["steps"]["step"] == host["steps"]["step"]
     assert device["steps"]["loss"] == host["steps"]["loss"], (device["steps"]["loss"], host["steps"]["loss"])
     accuracy = [strip_times({"all": [strip_times(e) for e in r["accuracy"]]}) for r in (device, host)]
     assert len(device["accuracy"]) == 2 and accuracy[0] == accuracy[1], accuracy
@@ -96,6 +98,19 @@ def over_ranks_too(double, program, data, folder, alone):
                 "replays"] > 0, parts
         check_same(device, device_weights, host, host_weights)
     print("2 ranks, statistics and counts over both: the CPU's bits")
+
+
+def batches_of_two_sizes(double, program, data, folder):
+    """Each size is recorded by itself, after three steps of its own."""
+    settings = ["train.epochs=2", "train.eval_every_epochs=1", "train.phases.epochs=1,1",
+                "train.phases.images_per_rank=2,4"]
+    device, device_weights = run(double, data, folder, "double-phases", 1, graphs="full",
+                                 settings=[*settings, "train.strict_sync=true"])
+    check_same(device, device_weights, *run(program, data, folder, "host-phases", 1, settings=settings),
+               steps=8 + 4)
+    shapes = {shape["images"][0]: shape for shape in device["built"]["graphs"]["shapes"]}
+    assert {n: (s["steps"], s["parts"][0]["replays"]) for n, s in shapes.items()} == {2: (8, 5), 4: (4, 1)}, shapes
+    print("batches of 2 and then of 4 images: recorded for each, and the CPU's bits")
 
 
 def waits_are_seen(double, data, folder):
@@ -152,6 +167,7 @@ def main():
                 f"evaluations on the fake device: the CPU's bits, "
                 + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         over_ranks_too(double, program, data, folder, hosts[2, False][0]["steps"]["loss"])
+        batches_of_two_sizes(double, program, data, folder)
         waits_are_seen(double, data, folder)
 
 

@@ -103,6 +103,7 @@ def case_phases(program, folder):
     assert rates[:8] == plain["steps"]["learning_rate"][:8] and rates[8:] == [r / 2 for r in rates[:8]], rates
     for wrong, sentence in (("train.phases.short_side=32,64,96", "has 3 values and train.phases.epochs 2"),
                             ("train.phases.lr=[0.1]", "has 1 values and train.phases.epochs 2"),
+                            ("train.phases.images_per_rank=[2]", "has 1 values and train.phases.epochs 2"),
                             ("data.prefetch=3", "no phase differs"),
                             ("train.epochs=1", "would begin after 1 epochs, and the run ends after 1")):
         key = wrong.split("=")[0]
@@ -113,8 +114,40 @@ def case_phases(program, folder):
         assert refused.returncode == 2 and sentence in refused.stderr, refused
     # The table of the report has both sizes. Halving the side leaves a quarter of the pixels.
     shown = subprocess.run([os.path.dirname(program) + "/report", f"{folder}/2.json"], capture_output=True, text=True)
-    rows = [line.split() for line in shown.stdout.split("Sizes of images")[1].splitlines() if line.strip()[:1] in "08"]
-    assert [(r[0], r[1], r[4]) for r in rows if len(r) == 5] == [("0", "32", "4.00"), ("8", "64", "1.00")], shown
+    rows = [line.split() for line in shown.stdout.split("Phases")[1].splitlines() if line.strip()[:1] in "08"]
+    assert [(*r[:3], r[5]) for r in rows if len(r) == 6] == [("0", "32", "4", "4.00"), ("8", "64", "4", "1.00")], shown
+
+
+def case_batch_phases(program, folder):
+    """Batches of another size from an epoch on. Until then, to the bit, the run with one batch."""
+    small = ["data.short_side=64", "data.long_side=64", "data.generated_images=64", "data.generated_held_out=4",
+             "train.epochs=3", "train.schedule.warmup_steps=0", "data.workers=2", "train.schedule.reference_batch=8"]
+    phases = lambda per_rank: [*small, "train.phases.epochs=1,2", f"train.phases.images_per_rank={per_rank}"]
+    plain = train(program, folder, 2, [*small, "train.global_batch=8"], 24)
+    same = train(program, folder, 2, phases("4,4"), 24)
+    assert losses(same) == losses(plain) and same["steps"]["learning_rate"] == plain["steps"]["learning_rate"]
+    grown = train(program, folder, 2, phases("4,8"), 8 + 2 * 4)
+    assert grown["steps"]["images"] == [8] * 8 + [16] * 8
+    assert [v[:8] for v in losses(grown).values()] == [v[:8] for v in losses(plain).values()]
+    assert grown["steps"]["learning_rate"] == [0.02] * 8 + [0.04] * 8, grown["steps"]["learning_rate"]
+    evaluated = f"{folder}/evaluated.json"
+    subprocess.run(command(program, 2, evaluated, [*phases("4,8"), "train.target_box_ap=1"]), capture_output=True)
+    with open(evaluated) as f:
+        accuracy = json.load(f)["accuracy"]
+    found = [(e["epoch"], e["step"], e["images"]) for e in accuracy]
+    assert found == [(1, 8, 64), (2, 12, 128), (3, 16, 192)], accuracy
+    alone = train(program, folder, 1, phases("8,16"), 16)
+    for key in ("images", "learning_rate"):
+        assert alone["steps"][key] == grown["steps"][key], alone["steps"]
+    for epochs, images, sentence in (("0.5,2.5", "4,8", "after whole epochs"),
+                                     ("1,2", "4,6", "train.accumulate = 4 does not divide the 6 images")):
+        wrong = [f"train.phases.epochs={epochs}", f"train.phases.images_per_rank={images}", "train.accumulate=4"]
+        refused = subprocess.run(command(program, 1, f"{folder}/no.json", [*small, *wrong]), capture_output=True,
+                                 text=True)
+        assert refused.returncode == 2 and sentence in refused.stderr, refused
+    shown = subprocess.run([os.path.dirname(program) + "/report", f"{folder}/2.json"], capture_output=True, text=True)
+    rows = [line.split() for line in shown.stdout.split("Phases")[1].splitlines() if line.strip()[:1] in "08"]
+    assert [r[:3] for r in rows if len(r) == 6] == [["0", "64", "4"], ["8", "64", "8"]], shown.stdout
 
 
 def case_optimizers(program, folder):

@@ -12,7 +12,7 @@ namespace {
 
 TEST(Schedule, WarmUp_ThenHoldThenDecay) {
   const auto s = make_schedule({.lr = 0.1, .warmup_steps = 10, .decay_steps = {20, 30}, .decay_factor = 0.5},
-      {.global_batch = 8, .steps_per_epoch = 100});
+      {.global_batch = 8, .epochs = 100});
   EXPECT_DOUBLE_EQ(s->lr(1), 0.01);
   EXPECT_DOUBLE_EQ(s->lr(5), 0.05);
   EXPECT_DOUBLE_EQ(s->lr(10), 0.1);
@@ -30,7 +30,7 @@ std::unique_ptr<Schedule> of_kind(const std::string& kind, double final_fraction
                            .warmup_start = 0.25,
                            .final_fraction = final_fraction,
                            .power = power},
-      {.steps_per_epoch = 11, .total_steps = kSteps});
+      {.epochs = 11, .total_steps = kSteps});
 }
 
 // The values of every iteration are torch's (tests/train/schedules.py); these are the promises of a name.
@@ -88,22 +88,40 @@ TEST(EvaluationPlan, OftenNearTheTarget) {
   EXPECT_EQ(due(plan, evaluated(0.4, 0.31)), "2 4 5 6 8 10 ");
   EXPECT_EQ(due(plan_of(0.5, 0, 0.6), evaluated(0.4, 0.4)), "5 10 ");
   EXPECT_EQ(due(plan_of(0.2, 0, 0.6, 0.6), std::nullopt), "6 8 10 ");
-  EXPECT_EQ(plan_of(0.001, 0, 1).every, 1);
+  EXPECT_EQ(due(plan_of(0.001, 0, 1), std::nullopt), "1 2 3 4 5 6 7 8 9 10 ");
+}
+
+// One epoch of 10 steps, then epochs of 5: the rate of the batch rule at twice the batch, and half of it by a phase.
+TEST(Schedule, BatchOfAPhase_ScalesRate) {
+  const Epochs epochs(std::vector<Epochs::Phase>{{0, 10}, {1, 5}});
+  const ScheduleConfig config{.lr = 1, .reference_batch = 8, .warmup_steps = 0, .decay_epochs = {2}};
+  const ScheduleInputs inputs{.global_batch = 8,
+      .epochs = epochs,
+      .total_steps = 20,
+      .phases = {{.first_iteration = 11, .factor = 0.5, .global_batch = 16}}};
+  const auto s = make_schedule(config, inputs);
+  EXPECT_DOUBLE_EQ(s->lr(10), 1);
+  EXPECT_DOUBLE_EQ(s->lr(11), 1);  // 2 of the rule x 0.5
+  EXPECT_DOUBLE_EQ(s->lr(15), 1);
+  EXPECT_DOUBLE_EQ(s->lr(16), 0.1);  // after two epochs
+  ScheduleConfig root = config;
+  root.batch_rule = "sqrt";
+  EXPECT_DOUBLE_EQ(make_schedule(root, inputs)->lr(11), 0.5 * std::sqrt(2.0));
 }
 
 TEST(Schedule, TakesTheReferencesAbsoluteSlope) {
   // MLPerf's mlperf_linear: lr = base - (warmup_iters - it) * factor, with the factor of a global batch of 96: 1.92e-4
   // over 625 iterations.
   const double base = 0.12, factor = 1.92e-4;
-  const auto s = make_schedule({.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base},
-      {.global_batch = 96, .steps_per_epoch = 1222});
+  const auto s = make_schedule(
+      {.lr = base, .warmup_steps = 625, .warmup_start = 1 - 625 * factor / base}, {.global_batch = 96, .epochs = 1222});
   for (int it : {1, 100, 624}) EXPECT_NEAR(s->lr(it), base - (625 - it) * factor, 1e-15) << it;
 }
 
 TEST(Schedule, BatchRules_ScaleTheRate) {
   const auto base = [](const char* rule, std::int64_t reference) {
     return make_schedule({.lr = 0.02, .reference_batch = reference, .batch_rule = rule, .warmup_steps = 0},
-        {.global_batch = 64, .steps_per_epoch = 10})
+        {.global_batch = 64, .epochs = 10})
         ->lr(1);
   };
   EXPECT_DOUBLE_EQ(base("linear", 16), 0.08);
@@ -113,8 +131,8 @@ TEST(Schedule, BatchRules_ScaleTheRate) {
 }
 
 TEST(Schedule, DecaysByEpochs) {
-  const auto s = make_schedule({.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1},
-      {.global_batch = 8, .steps_per_epoch = 10});
+  const auto s = make_schedule(
+      {.lr = 1, .warmup_steps = 0, .decay_epochs = {1.5}, .decay_factor = 0.1}, {.global_batch = 8, .epochs = 10});
   EXPECT_DOUBLE_EQ(s->lr(15), 1);
   EXPECT_DOUBLE_EQ(s->lr(16), 0.1);
 }

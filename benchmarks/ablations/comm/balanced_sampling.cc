@@ -18,7 +18,7 @@ class BalancedOrder final : public data::BatchOrder {
       shares_.push_back(std::make_unique<data::TrainOrder>(set, data, settings));
   }
   std::int64_t batches() const override { return -1; }
-  std::int64_t per_rank() const override { return shares_[0]->per_rank(); }
+  std::int64_t most_per_rank() const override { return shares_[0]->most_per_rank(); }
   data::BatchPlan at(std::int64_t step) const override {
     data::BatchPlan plan = shares_[static_cast<std::size_t>(settings_.rank)]->at(step);
     std::vector<data::Sample> all;
@@ -27,7 +27,7 @@ class BalancedOrder final : public data::BatchOrder {
       all.insert(all.end(), samples.begin(), samples.end());
     }
     std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return cost(a) > cost(b); });
-    std::vector<std::int64_t> load(shares_.size(), 0), room(shares_.size(), per_rank());
+    std::vector<std::int64_t> load(shares_.size(), 0), room(shares_.size(), std::ssize(plan.samples));
     plan.samples.clear();
     for (const data::Sample& sample : all) {
       std::size_t to = shares_.size();

@@ -30,7 +30,11 @@ void check(const ScheduleConfig& config) {
 }
 
 Schedule::Schedule(const ScheduleConfig& config, const ScheduleInputs& inputs)
-    : config_(config), base_lr_(config.lr * batch_factor(config, inputs.global_batch)), inputs_(inputs) {}
+    : config_(config), base_lr_(config.lr * batch_factor(config, inputs.global_batch)), inputs_(inputs) {
+  for (RatePhase& phase : inputs_.phases)
+    if (phase.global_batch > 0)
+      phase.factor *= batch_factor(config, phase.global_batch) / batch_factor(config, inputs.global_batch);
+}
 
 double Schedule::warmup_slope() const {
   return config_.warmup_steps > 0 ? base_lr_ * (1 - config_.warmup_start) / static_cast<double>(config_.warmup_steps)

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/epochs.h"
 #include "settings/fields.h"
 #include "settings/json.h"
 
@@ -66,15 +67,18 @@ struct ScheduleConfig {
 // read.
 void check(const ScheduleConfig& config);
 
-// The iteration from which on the base rate is multiplied by a factor, in place of the one before.
+// From an iteration on: another rate in place of the settings', for another batch.
 struct RatePhase {
   std::int64_t first_iteration = 1;
-  double factor = 1;
+  double factor = 1;              // of the base rate
+  std::int64_t global_batch = 0;  // 0: as without phases
 };
 
 // What a schedule's units hang on.
 struct ScheduleInputs {
-  std::int64_t global_batch = 1, steps_per_epoch = 1, total_steps = 1;
+  std::int64_t global_batch = 1;
+  Epochs epochs = 1;
+  std::int64_t total_steps = 1;
   std::vector<RatePhase> phases = {};  // in order; empty: the factor is 1
 };
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "train/epochs.h"
 #include "train/schedules/schedule.h"
 
 namespace ttt::train {
@@ -14,7 +13,7 @@ class StepDecay final : public Schedule {
  public:
   StepDecay(const ScheduleConfig& config, const ScheduleInputs& inputs)
       : Schedule(config, inputs), decay_steps_(config.decay_steps) {
-    for (double epoch : config.decay_epochs) decay_steps_.push_back(steps_of(epoch, inputs.steps_per_epoch) + 1);
+    for (double epoch : config.decay_epochs) decay_steps_.push_back(inputs.epochs.steps(epoch) + 1);
   }
   std::vector<std::int64_t> decay_steps() const override { return decay_steps_; }
 
