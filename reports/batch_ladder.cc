@@ -20,14 +20,14 @@ Cell epochs_cell(const Rung& r) {
 
 // "0.005 to 0.04 (8 times)"
 Cell rates_cell(const Rung& r) {
-  if (!r.rate) return "none";
-  if (r.low_rate == r.high_rate) return fixed("%.3g", *r.rate);
-  return {fixed("%.3g to %.3g (%.0f times)", r.low_rate, r.high_rate, r.high_rate / r.low_rate), r.low_rate,
-      r.high_rate, ""};
+  if (!r.rates) return "none";
+  const auto& [best, low, high] = *r.rates;
+  if (low == high) return fixed("%.3g", best);
+  return {fixed("%.3g to %.3g (%.0f times)", low, high, high / low), low, high, ""};
 }
 
 Row rung_row(const Rung& r) {
-  return {whole(r.batch), r.rate ? number("%.3g", *r.rate) : Cell("-"), rates_cell(r),
+  return {whole(r.batch), r.rates ? number("%.3g", r.rates->best) : Cell("-"), rates_cell(r),
       whole(static_cast<std::int64_t>(r.trials)), whole(static_cast<std::int64_t>(r.repeats)), epochs_cell(r)};
 }
 

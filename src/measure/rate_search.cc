@@ -1,67 +1,46 @@
 #include "measure/rate_search.h"
 
 #include <cmath>
-#include <cstdlib>
-
-#include "result/batch_ladder.h"
 
 namespace ttt::ablations {
 
-double RateSearch::rate(std::int64_t power) const { return std::ldexp(guess_, static_cast<int>(power)); }
-
-bool RateSearch::is_open(std::int64_t power) const { return std::abs(power) <= kFurthest && !tried_.contains(power); }
-
-std::optional<std::int64_t> RateSearch::best_power() const {
-  std::optional<std::int64_t> best;
-  for (const auto& [power, epochs] : tried_)
-    if (epochs && (!best || *epochs < *tried_.at(*best))) best = power;
-  return best;
+bool RateSearch::is_open(double rate) const {
+  return std::abs(std::log2(rate / guess_)) < kFurthest + 0.5 && !tried_.contains(rate);
 }
 
-bool RateSearch::reaches(std::int64_t power) const {
-  const auto at = tried_.find(power);
-  return at != tried_.end() && at->second && *at->second <= result::kReachingWithin * *best_epochs();
-}
-
-std::int64_t RateSearch::end_of(std::int64_t from, std::int64_t direction) const {
-  while (reaches(from + direction)) from += direction;
-  return from;
-}
-
+// Doubling and halving are exact, so rates are keys.
 std::vector<double> RateSearch::wanted() const {
-  if (tried_.empty()) return {rate(0), rate(1)};
+  if (tried_.empty()) return {guess_, 2 * guess_};
   std::vector<double> out;
-  const auto add = [&](std::int64_t power) {
-    if (is_open(power)) out.push_back(rate(power));
+  const auto add = [&](double rate) {
+    if (is_open(rate)) out.push_back(rate);
   };
-  const auto best = best_power();
-  if (!best) {  // lower first: a rate that is too high is the usual reason
-    add(tried_.begin()->first - 1), add(tried_.rbegin()->first + 1);
+  const auto found = result::reaching_rates(tried_);
+  if (!found) {  // lower first: a rate that is too high is the usual reason
+    add(tried_.begin()->first / 2), add(2 * tried_.rbegin()->first);
     return out;
   }
-  add(*best + 1), add(*best - 1);
+  add(2 * found->best), add(found->best / 2);
   if (!out.empty()) return out;
-  add(end_of(*best, 1) + 1), add(end_of(*best, -1) - 1);
+  add(2 * found->high), add(found->low / 2);
   return out;
 }
 
-void RateSearch::add(double rate, std::optional<double> epochs) {
-  tried_[std::llround(std::log2(rate / guess_))] = epochs;
-}
+void RateSearch::add(double rate, std::optional<double> epochs) { tried_[rate] = epochs; }
 
 bool RateSearch::best_is_known() const {
-  const auto best = best_power();
-  return best ? !is_open(*best - 1) && !is_open(*best + 1) : wanted().empty();
+  const auto found = best();
+  return found ? !is_open(*found / 2) && !is_open(2 * *found) : wanted().empty();
 }
 
 std::optional<double> RateSearch::best() const {
-  const auto best = best_power();
-  return best ? std::optional(rate(*best)) : std::nullopt;
+  const auto found = result::reaching_rates(tried_);
+  return found ? std::optional(found->best) : std::nullopt;
 }
 
 std::optional<double> RateSearch::best_epochs() const {
-  const auto best = best_power();
-  return best ? tried_.at(*best) : std::nullopt;
+  const auto found = best();
+  return found ? tried_.at(*found) : std::nullopt;
 }
 
 }  // namespace ttt::ablations

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <vector>
+
+#include "result/batch_ladder.h"
 
 namespace ttt::ablations {
 
@@ -28,14 +29,10 @@ class RateSearch {
   std::optional<double> best_epochs() const;
 
  private:
-  std::optional<std::int64_t> best_power() const;
-  bool reaches(std::int64_t power) const;
-  std::int64_t end_of(std::int64_t from, std::int64_t direction) const;  // the last that reaches
-  bool is_open(std::int64_t power) const;                                // not tried, and within the range
-  double rate(std::int64_t power) const;
+  bool is_open(double rate) const;  // not tried, and within the range
 
   double guess_;
-  std::map<std::int64_t, std::optional<double>> tried_;  // by the power of two
+  result::EpochsByRate tried_;
 };
 
 }  // namespace ttt::ablations

@@ -9,18 +9,6 @@
 namespace ttt::result {
 namespace {
 
-void set_rates(const std::map<double, std::optional<double>>& epochs, Rung& rung) {
-  auto best = epochs.end();
-  for (auto e = epochs.begin(); e != epochs.end(); ++e)
-    if (e->second && (best == epochs.end() || *e->second < *best->second)) best = e;
-  if (best == epochs.end()) return;
-  const auto reaches = [&](const auto& e) { return e.second && *e.second <= kReachingWithin * *best->second; };
-  auto low = best, high = best;
-  while (low != epochs.begin() && reaches(*std::prev(low))) --low;
-  while (std::next(high) != epochs.end() && reaches(*std::next(high))) ++high;
-  rung.rate = best->first, rung.low_rate = low->first, rung.high_rate = high->first;
-}
-
 // Of ln E around the best curve with this B_crit.
 struct Fit {
   double log_least_epochs = 0, squares = 0;
@@ -46,18 +34,30 @@ std::optional<double> rate_epochs(std::span<const LadderTraining> trainings) {
   return std::exp(sum(logs) / static_cast<double>(logs.size()));
 }
 
+std::optional<ReachingRates> reaching_rates(const EpochsByRate& epochs) {
+  auto best = epochs.end();
+  for (auto e = epochs.begin(); e != epochs.end(); ++e)
+    if (e->second && (best == epochs.end() || *e->second < *best->second)) best = e;
+  if (best == epochs.end()) return std::nullopt;
+  const auto reaches = [&](const auto& e) { return e.second && *e.second <= kReachingWithin * *best->second; };
+  auto low = best, high = best;
+  while (low != epochs.begin() && reaches(*std::prev(low))) --low;
+  while (std::next(high) != epochs.end() && reaches(*std::next(high))) ++high;
+  return ReachingRates{best->first, low->first, high->first};
+}
+
 std::vector<Rung> rungs(const BatchLadder& ladder) {
   std::map<std::int64_t, std::map<double, std::vector<LadderTraining>>> by_batch;
   for (const LadderTraining& t : ladder.trainings) by_batch[t.batch][t.learning_rate].push_back(t);
   std::vector<Rung> out;
   for (const auto& [batch, by_rate] : by_batch) {
     Rung& rung = out.emplace_back(Rung{.batch = batch});
-    std::map<double, std::optional<double>> epochs;
+    EpochsByRate epochs;
     for (const auto& [rate, all] : by_rate) epochs[rate] = rate_epochs(all);
-    set_rates(epochs, rung);
+    rung.rates = reaching_rates(epochs);
     for (const auto& [rate, all] : by_rate)
       for (const LadderTraining& t : all)
-        if (t.trial || rate != rung.rate) {
+        if (t.trial || !rung.rates || rate != rung.rates->best) {
           ++rung.trials;
         } else {
           ++rung.repeats, rung.epochs.push_back(*t.epochs);

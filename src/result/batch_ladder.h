@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -58,14 +59,20 @@ inline constexpr double kReachingWithin = 2;
 // trial or a repeat: two trials may pass by luck at a rate that most trainings fail at.
 std::optional<double> rate_epochs(std::span<const LadderTraining> trainings);
 
+// Of epochs by rate, nothing where a rate does not reach the target: the rate with the fewest, and without a gap around
+// it those that reach the target in kReachingWithin times its epochs. Nothing where no rate reaches it.
+struct ReachingRates {
+  double best = 0, low = 0, high = 0;
+};
+using EpochsByRate = std::map<double, std::optional<double>>;
+std::optional<ReachingRates> reaching_rates(const EpochsByRate& epochs);
+
 struct Rung {
   std::int64_t batch = 0;
-  std::size_t trials = 0;      // trainings, and with them the repeats at rates that one repeat failed at
-  std::size_t repeats = 0;     // trainings at the best rate
-  std::optional<double> rate;  // the best by rate_epochs(); nothing where no rate has them
-  // Rates around the best that reached the target in kReachingWithin times its epochs, without a gap.
-  double low_rate = 0, high_rate = 0;
-  std::vector<double> epochs;  // of the repeats
+  std::size_t trials = 0;              // trainings, and with them the repeats at rates that one repeat failed at
+  std::size_t repeats = 0;             // trainings at the best rate
+  std::optional<ReachingRates> rates;  // by rate_epochs()
+  std::vector<double> epochs;          // of the repeats
 };
 std::vector<Rung> rungs(const BatchLadder& ladder);  // by batch
 

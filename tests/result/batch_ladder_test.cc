@@ -82,14 +82,15 @@ TEST(BatchLadder, RungHasBestTrialAndNeighbours) {
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].trials, 6u);
   EXPECT_EQ(all[0].repeats, 2u);
-  EXPECT_EQ(all[0].rate, 0.04);
-  EXPECT_EQ(all[0].low_rate, 0.02);
-  EXPECT_EQ(all[0].high_rate, 0.08);  // 0.16 took more than twice the epochs, and 0.32 lies behind it
+  ASSERT_TRUE(all[0].rates.has_value());
+  EXPECT_EQ(all[0].rates->best, 0.04);
+  EXPECT_EQ(all[0].rates->low, 0.02);
+  EXPECT_EQ(all[0].rates->high, 0.08);  // 0.16 took more than twice the epochs, and 0.32 lies behind it
   EXPECT_EQ(all[0].epochs, (std::vector<double>{1.1, 1.3}));
-  EXPECT_FALSE(all[1].rate.has_value());
+  EXPECT_FALSE(all[1].rates.has_value());
   // A repeat that fails takes its rate out, and counts as a trial like those of the rate before.
   ladder.trainings[7].epochs.reset();
-  EXPECT_EQ(rungs(ladder)[0].rate, 0.32);
+  EXPECT_EQ(rungs(ladder)[0].rates.value().best, 0.32);
   EXPECT_EQ(rungs(ladder)[0].trials, 8u);
   EXPECT_EQ(rungs(ladder)[0].repeats, 0u);
   const LadderTraining trials[] = {
