@@ -59,12 +59,12 @@ inline constexpr double kReachingWithin = 2;
 // trial or a repeat: two trials may pass by luck at a rate that most trainings fail at.
 std::optional<double> rate_epochs(std::span<const LadderTraining> trainings);
 
-// Of epochs by rate, nothing where a rate does not reach the target: the rate with the fewest, and without a gap around
-// it those that reach the target in kReachingWithin times its epochs. Nothing where no rate reaches it.
+// The rate with the fewest epochs. Around it, without a gap, the lowest and the highest that reach the target in
+// kReachingWithin times as many. Nothing where no rate reaches it.
 struct ReachingRates {
   double best = 0, low = 0, high = 0;
 };
-using EpochsByRate = std::map<double, std::optional<double>>;
+using EpochsByRate = std::map<double, std::optional<double>>;  // nothing: it does not reach the target
 std::optional<ReachingRates> reaching_rates(const EpochsByRate& epochs);
 
 struct Rung {
