@@ -63,14 +63,16 @@ OPTIMIZERS = ["sgd", "adamw", "lars", "lamb", "nvlamb", "novograd", "muon"]
 
 def case_levers(place, times, seed):
     """Killed between steps and resumed, each optimizer ends as if it had not been; replicas are compared at each
-    step. So with weights that are rounded by chance, and with images that grow as
-    batches shrink."""
+    step. So with weights that are rounded by chance, by another implementation, and with images that grow as batches
+    shrink."""
     draw = random.Random(seed)
-    settings = [[f"train.optimizer.kind={kind}"] for kind in OPTIMIZERS]
-    settings += [["train.optimizer.kind=adamw", "train.optimizer.implementation=foreach"],
-                 ["train.optimizer.round_weights=stochastic", "train.optimizer.round_state=stochastic"],
-                 ["train.phases.epochs=1,1", "train.phases.short_side=32,64", "train.phases.images_per_rank=4,2",
-                  "train.phases.lr=0.002,0.001"]]
+    beside = {
+        "sgd": ["train.optimizer.round_weights=stochastic", "train.optimizer.round_state=stochastic"],
+        "lars": ["train.phases.epochs=1,1", "train.phases.short_side=32,64", "train.phases.images_per_rank=4,2",
+                 "train.phases.lr=0.002,0.001"],
+        "nvlamb": ["train.optimizer.implementation=foreach"]  # beside lamb as it is
+    }
+    settings = [[f"train.optimizer.kind={kind}", *beside.get(kind, [])] for kind in OPTIMIZERS]
     ends = set()
     for chosen in settings:
         common = [*SMALL, *chosen, "train.check_replicas_every=1", "train.schedule.lr=0.002"]
