@@ -40,7 +40,8 @@ Document ladder_blocks(const result::RunRecord& record) {
     d.push_back(
         Paragraph{"Expected: " + ladder.expectation + " Trainings to " + result::metrics_text(ladder.target, 3) +
                   ". At each batch the rate is searched in powers of two, and the best is repeated from other "
-                  "seeds."});
+                  "seeds." +
+                  (ladder.continues.empty() ? "" : " Run " + ladder.continues + " made the first trainings.")});
     Table t{
         .header = {"batch", "learning rate", "rates that reach the target", "trials", "repeats", "epochs to target"},
         .right = std::vector<bool>(6, true)};

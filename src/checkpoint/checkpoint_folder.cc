@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "data/shard_writer.h"
+#include "settings/fields_json.h"
 
 namespace ttt::train {
 namespace {
@@ -32,14 +33,6 @@ std::int64_t step_of(const fs::path& path) {
   if (std::sscanf(name.c_str(), "step-%lld.h5%n", &step, &end) != 1 || static_cast<std::size_t>(end) != name.size())
     return -1;
   return step;
-}
-
-// Nested settings as "train.schedule.lr" -> value.
-void flatten(const Json& settings, const std::string& prefix, std::map<std::string, Json>& out) {
-  for (const auto& [key, value] : settings.items()) {
-    if (value.is_object()) flatten(value, prefix + key + ".", out);
-    else out[prefix + key] = value;
-  }
 }
 
 bool may_differ(const std::string& key) {
@@ -165,8 +158,7 @@ Earlier find_earlier(const CheckpointConfig& config) {
 }
 
 Json changed_settings(const Json& before, const Json& now, const std::string& checkpoint) {
-  std::map<std::string, Json> old_values, new_values;
-  flatten(before, "", old_values), flatten(now, "", new_values);
+  const std::map<std::string, Json> old_values = result::flat_settings(before), new_values = result::flat_settings(now);
   std::map<std::string, Json> keys = old_values;
   keys.insert(new_values.begin(), new_values.end());
   Json changed = Json::array();

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "measure/rate_search.h"
 #include "measure/trainings.h"
 #include "result/crossing.h"
+#include "result/result_file.h"
+#include "settings/fields_json.h"
 
 namespace ttt::ablations {
 namespace {
@@ -39,7 +42,11 @@ class Climb {
   Expected rung(std::int64_t batch, const Expected& before) {
     RateSearch search(before.rate);
     std::map<double, std::vector<LadderTraining>> made;
+    for (const LadderTraining& t : ladder_.trainings)
+      if (t.batch == batch) made[t.learning_rate].push_back(t);
     for (;;) {
+      // A repeat that fails takes its rate out: the next best one is repeated then.
+      for (const auto& [rate, all] : made) search.add(rate, result::rate_epochs(all));
       const double epochs = search.best_epochs().value_or(before.epochs);
       const double limit = search.best_epochs() ? result::kReachingWithin * epochs : kFirstLimit * epochs;
       const auto training = [&](double rate, std::int64_t seed, bool trial) {
@@ -57,8 +64,6 @@ class Climb {
       }
       if (wave.empty()) break;
       for (const LadderTraining& t : train(wave, epochs)) made[t.learning_rate].push_back(t);
-      // A repeat that fails takes its rate out: the next best one is repeated then.
-      for (const auto& [rate, all] : made) search.add(rate, result::rate_epochs(all));
     }
     return {search.best().value_or(before.rate), kNextBatch * search.best_epochs().value_or(before.epochs)};
   }
@@ -134,10 +139,34 @@ void climb(const Ablation& ablation, const Variant& variant, const train::Recipe
       .expectation = ablation.expectation,
       .variant = variant.name,
       .target = base.workload->target(base.train.targets),
-      .part_images = ablation.batch_ladder.part_images};
+      .part_images = ablation.batch_ladder.part_images,
+      .continues = ladder.continues,
+      .trainings = std::move(ladder.trainings)};
   Climb climb(ablation, variant, base, side_by_side, world, context, say, ladder);
   Expected expected{base.train.schedule.lr, ablation.batch_ladder.epochs};
-  for (const std::int64_t batch : ablation.batch_ladder.batches) expected = climb.rung(batch, expected);
+  std::set<std::int64_t> batches(ablation.batch_ladder.batches.begin(), ablation.batch_ladder.batches.end());
+  for (const LadderTraining& t : ladder.trainings) batches.insert(t.batch);
+  for (const std::int64_t batch : batches) expected = climb.rung(batch, expected);
+}
+
+BatchLadder earlier_ladder(
+    const std::string& file, const Ablation& ablation, const Variant& variant, const train::Recipe& recipe) {
+  if (file.empty()) return {};
+  const result::RunRecord earlier = result::read_result(file);
+  // The ladder and the launch decide these.
+  static const std::set<std::string> decided = {"train.global_batch", "train.images_per_rank", "train.threads"};
+  const auto here = result::flat_settings(result::fields_json(recipe));
+  for (const auto& [key, was] : result::flat_settings(earlier.recipe.settings)) {
+    const auto is = here.find(key);
+    if (is == here.end() || is->second == was || decided.contains(key)) continue;
+    throw UsageError("ablate.continues = '" + file + "': it was made with " + key + " = " + was.dump() +
+                     ", and this run has " + is->second.dump() + ". Give it the same value, or begin anew.");
+  }
+  for (const BatchLadder& l : earlier.batch_ladders)
+    if (l.ablation == ablation.name && l.variant == variant.name)
+      return {.continues = earlier.run_id, .trainings = l.trainings};
+  throw UsageError("ablate.continues = '" + file + "' has no ladder of " + ablation.name + "=" + variant.name +
+                   ". Name the result that it is to go on from.");
 }
 
 }  // namespace ttt::ablations

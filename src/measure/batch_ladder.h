@@ -11,8 +11,14 @@ namespace ttt::ablations {
 // trials are at the rate of the rung before and at twice that. A training is evaluated at every tenth of the expected
 // epochs. It ends at the target, or after result::kReachingWithin times the best trials' epochs. Collective. Throws
 // Interrupted after a signal: what was trained until then is in `ladder`.
+//   ladder: empty, or what an earlier run made of it; its batches are climbed too
 void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::BatchLadder& ladder);
+
+// What the result `file` has of this variant's ladder; an empty ladder for no file. Throws UsageError where it has
+// none, or where a setting that both know has another value there.
+result::BatchLadder earlier_ladder(
+    const std::string& file, const Ablation& ablation, const Variant& variant, const train::Recipe& recipe);
 
 }  // namespace ttt::ablations

@@ -16,6 +16,7 @@ struct RunnerConfig {
   std::int64_t repetitions = 0;
   std::int64_t seeds = 0;
   std::vector<std::int64_t> batches;
+  std::string continues;
   double steps_half_width = 0;
   std::string trainings = "side_by_side";
   bool averaged_weights = true;
@@ -55,15 +56,16 @@ struct RunnerConfig {
         between(1, 1e6));
     v("observed_steps", s.observed_steps,
         "steps after the measurement in which operators are counted; they are not timed", between(1, 1e6));
-    v("repetitions", s.repetitions,
-        "of the whole measurement; 0: as the ablation says (1, but for those that test the measuring)",
-        between(0, 1e4));
+    v("repetitions", s.repetitions, "of the whole measurement; 0: as the ablation says", between(0, 1e4));
     v("seeds", s.seeds,
         "trainings of each variant where convergence is compared, at most; repeats of each batch of a ladder; 0: as "
         "the ablation says",
         between(0, 1e4));
     v("batches", s.batches, "of a ladder of batches: images of a step, ascending; empty: as the ablation says",
         between(1, 1e6));
+    v("continues", s.continues,
+        "result of this ladder of batches, interrupted or of other batches, whose trainings count as made; empty: "
+        "none");
     v("steps_half_width", s.steps_half_width,
         "enough is trained when the 95 % interval of the steps to equal accuracy reaches so far to either side; 0: all "
         "seeds",

@@ -41,6 +41,7 @@ struct BatchLadder {
   std::string ablation, question, expectation, variant;
   Metrics target;
   std::int64_t part_images = 0;  // at most so many go through the model at a time: gradients are accumulated
+  std::string continues;         // run_id of the run that made the first trainings; "": none did
   std::vector<LadderTraining> trainings;
 
   template <class Self, class Visitor> static void fields(Self& l, Visitor&& v) {
@@ -48,6 +49,7 @@ struct BatchLadder {
     v("variant", l.variant, "an optimizer");
     v("target", l.target, "metrics that one evaluation must reach");
     v("part_images", l.part_images, "that go through the model at a time at most", at_least(1));
+    v.optional("continues", l.continues, "run_id of the run that made the first trainings; absent: this one made all");
     v("trainings", l.trainings, "");
   }
 };

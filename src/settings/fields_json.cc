@@ -38,4 +38,17 @@ Json fields_changed(const FieldTable& defaults, const FieldTable& table) {
 
 std::string fields_sha256(const FieldTable& table) { return sha256_hex(dump(fields_json(table), -1)); }
 
+static void flatten(const Json& nested, const std::string& prefix, std::map<std::string, Json>& out) {
+  for (const auto& [key, value] : nested.items()) {
+    if (value.is_object()) flatten(value, prefix + key + ".", out);
+    else out[prefix + key] = value;
+  }
+}
+
+std::map<std::string, Json> flat_settings(const Json& nested) {
+  std::map<std::string, Json> out;
+  flatten(nested, "", out);
+  return out;
+}
+
 }  // namespace ttt::result

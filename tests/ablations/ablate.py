@@ -436,7 +436,20 @@ def ladder(ablate, report, folder, data):
     assert tried == [(p, s) for p in range(-6, 7) for s in (1, 2)], tried
     assert all(t["trial"] and "epochs" not in t and t["limit_epochs"] == 3 and t["batch"] == 16 for t in trials), trials
     shown = sh(report, "ablations", out, "batch_ladder", "--width", "250").stdout
-    assert "Of lars: critical batch not known" in shown and "0 of 0" in shown, shown
+    assert "Of lars: critical batch not known" in shown, shown
+    # Nothing is left to try: all of them were made before.
+    again, continued, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, "--set",
+                                    f"ablate.continues={out}", settings=small)
+    assert again.returncode == 0, again.stderr
+    (same,) = continued["batch_ladders"]
+    assert same["trainings"] == trials and same["continues"] == result["run_id"], (again.stderr, same)
+    assert f"Run {result['run_id']} made the first" in sh(report, "ablations", out, "batch_ladder").stdout
+    for words, name, more in (("has no ladder of batch_ladder=sgd", "sgd", []),
+                              ("with train.target_box_ap = 1", "lars", ["train.target_box_ap=0.5"])):
+        done, _, _ = measure(ablate, folder, 2, f"batch_ladder={name}", "--data", data, "--set",
+                             f"ablate.continues={out}",
+                             settings=[*(s for s in small if not more or "box_ap" not in s), *more])
+        assert done.returncode == 2 and words in done.stderr, done.stderr
     for words, settings in (("do not ascend at 8", ["ablate.batches=[16, 8]"]),
                             ("cannot be shared by 2 ranks in parts of 8", ["ablate.batches=[24]",
                                                                           "ablate.trainings=together"])):
