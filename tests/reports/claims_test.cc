@@ -88,14 +88,15 @@ void plant_telemetry(const Check& check, double value, result::RunRecord& r) {
   r.telemetry = std::move(t);
 }
 
-// Repeats that hardly differ, at two batches whose epochs have the ratio.
+// A trial and repeats that hardly differ, at two batches whose epochs have the ratio.
 void plant_ladder(const Check& check, double ratio, result::RunRecord& r) {
   long long batch = 0, than = 0;
   if (std::sscanf(check.quantity.c_str(), "epochs %lld / %lld", &batch, &than) != 2) throw Error(check.quantity);
   result::BatchLadder ladder{.ablation = check.ablation, .variant = check.variant};
-  for (int seed = 1; seed <= 5; ++seed)
+  for (int seed = 0; seed <= 5; ++seed)
     for (const long long b : {batch, than})
-      ladder.trainings.push_back({.batch = b, .seed = seed, .epochs = (1 + 1e-9 * seed) * (b == batch ? ratio : 1)});
+      ladder.trainings.push_back(
+          {.batch = b, .seed = seed, .trial = seed == 0, .epochs = (1 + 1e-9 * seed) * (b == batch ? ratio : 1)});
   r.batch_ladders.push_back(std::move(ladder));
 }
 
