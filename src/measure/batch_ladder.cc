@@ -165,8 +165,7 @@ BatchLadder earlier_ladder(
   for (const BatchLadder& l : earlier.batch_ladders)
     if (l.ablation == ablation.name && l.variant == variant.name)
       return {.continues = earlier.run_id, .trainings = l.trainings};
-  throw UsageError("ablate.continues = '" + file + "' has no ladder of " + ablation.name + "=" + variant.name +
-                   ". Name the result that it is to go on from.");
+  return {};
 }
 
 }  // namespace ttt::ablations

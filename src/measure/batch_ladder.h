@@ -16,8 +16,8 @@ void climb(const Ablation& ablation, const Variant& variant, const train::Recipe
     const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
     result::BatchLadder& ladder);
 
-// What the result `file` has of this variant's ladder; an empty ladder for no file. Throws UsageError where it has
-// none, or where a setting that both know has another value there.
+// What the result `file` has of this variant's ladder; an empty ladder where it has none, and for no file. Throws
+// UsageError where a setting that both know has another value there.
 result::BatchLadder earlier_ladder(
     const std::string& file, const Ablation& ablation, const Variant& variant, const train::Recipe& recipe);
 

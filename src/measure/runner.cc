@@ -186,6 +186,18 @@ std::string plan_text(const Plan& plan, std::size_t ablations, const AblateRecip
   return result::joined(parts, "; ");
 }
 
+// Throws UsageError where the run would continue ladders of which the result has none.
+static void check_continues(const std::vector<Ablation>& ladders, const AblateRecipe& recipe) {
+  if (recipe.ablate.continues.empty()) return;
+  bool found = false;
+  for (const Ablation& a : ladders)
+    for (const Variant& v : a.variants)
+      found |= !earlier_ladder(recipe.ablate.continues, a, v, recipe).trainings.empty();
+  if (!found)
+    throw UsageError("ablate.continues = '" + recipe.ablate.continues +
+                     "' has no ladder of what is named here. Name the result that it is to go on from.");
+}
+
 // Throws UsageError for batches that do not ascend or that the ranks cannot share.
 static std::vector<Ablation> batch_ladders(
     const std::vector<Ablation>& ablations, const RunnerConfig& config, const comm::World& world) {
@@ -223,6 +235,7 @@ Plan make_plan(const std::vector<Ablation>& ablations, const AblateRecipe& recip
   agree(plan.pairings, *control);
   plan.trainings = trainings(ablations, recipe.ablate.design);
   plan.batch_ladders = batch_ladders(ablations, recipe.ablate, world);
+  check_continues(plan.batch_ladders, recipe);
   plan.budget_s = budget_s(plan.pairings, recipe.ablate);
   plan.text = plan_text(plan, ablations.size(), recipe);
   return plan;

@@ -444,7 +444,7 @@ def ladder(ablate, report, folder, data):
     (same,) = continued["batch_ladders"]
     assert same["trainings"] == trials and same["continues"] == result["run_id"], (again.stderr, same)
     assert f"Run {result['run_id']} made the first" in sh(report, "ablations", out, "batch_ladder").stdout
-    for words, name, more in (("has no ladder of batch_ladder=sgd", "sgd", []),
+    for words, name, more in (("has no ladder of what is named", "sgd", []),
                               ("with train.target_box_ap = 1", "lars", ["train.target_box_ap=0.5"])):
         done, _, _ = measure(ablate, folder, 2, f"batch_ladder={name}", "--data", data, "--set",
                              f"ablate.continues={out}",
