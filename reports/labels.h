@@ -86,7 +86,7 @@ inline constexpr std::string_view kLabels[] = {
     "images/s of the run",
     "step time",
     "operation time",
-    // Sizes of images.
+    // Phases.
     "from step",
     "short side",
     "images a rank",

@@ -55,16 +55,16 @@ Table groups(const TelemetrySeries& t) {
 }
 
 // Medians over the samples; of nonfinite the sum, since one is one too many.
-Table moments(const TelemetrySeries& t) {
+Table reductions(const TelemetrySeries& t) {
   Table out{.header = {"group", "of"}, .right = {false, false}};
-  for (const result::TelemetryMoment& m : t.groups.front().moments)
-    if (m.of == t.groups.front().moments.front().of) out.header.add_data(m.reduction), out.right.push_back(true);
+  for (const result::TelemetryReduction& m : t.groups.front().reductions)
+    if (m.of == t.groups.front().reductions.front().of) out.header.add_data(m.kind), out.right.push_back(true);
   for (const TelemetryGroup& g : t.groups)
-    for (std::size_t i = 0; i < g.moments.size(); ++i) {
-      const result::TelemetryMoment& m = g.moments[i];
-      if (i == 0 || m.of != g.moments[i - 1].of) out.rows.push_back({g.name, m.of});
+    for (std::size_t i = 0; i < g.reductions.size(); ++i) {
+      const result::TelemetryReduction& m = g.reductions[i];
+      if (i == 0 || m.of != g.reductions[i - 1].of) out.rows.push_back({g.name, m.of});
       out.rows.back().push_back(
-          m.reduction == "nonfinite" ? number("%.0f", sum(m.values)) : number("%.4g", median(m.values)));
+          m.kind == "nonfinite" ? number("%.0f", sum(m.values)) : number("%.4g", median(m.values)));
     }
   return out;
 }
@@ -224,9 +224,9 @@ void add_norms_of(const NamedRun& run, Document& d) {
   if (training_s > 0) text += fixed(" (median); all together %.2f %% of training", 100 * cost_s / training_s);
   d.push_back(Paragraph{text + "."});
   d.push_back(groups(t));
-  if (!t.groups.front().moments.empty()) {
-    d.push_back(Heading{run.name + ": moments"});
-    d.push_back(moments(t));
+  if (!t.groups.front().reductions.empty()) {
+    d.push_back(Heading{run.name + ": reductions"});
+    d.push_back(reductions(t));
   }
   Table heads = ratios(t);
   if (!heads.rows.empty()) {

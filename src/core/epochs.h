@@ -18,14 +18,14 @@ class Epochs {
   // Ascending, the first from epoch 0 on; each with at least one step an epoch.
   explicit Epochs(const std::vector<Phase>& phases);
 
-  // After that many epochs; to the nearest.
+  // Steps in so many epochs, to the nearest.
   std::int64_t steps(double epochs) const;
-  // That so many steps make.
+  // Epochs in so many steps.
   double after(std::int64_t steps) const;
-  // Of a step.
+  // The epoch that holds a step.
   std::int64_t epoch_of(std::int64_t step) const;
   std::int64_t steps_before(std::int64_t epoch) const { return steps(static_cast<double>(epoch)); }
-  // Whether the step is the first of an epoch; steps that are done end one.
+  // Whether a step is the first of an epoch.
   bool begins_at(std::int64_t step) const { return steps_before(epoch_of(step)) == step; }
   // Whether so many steps make a multiple of `interval` epochs, to the nearest step. Of a shorter interval every step
   // does.

@@ -51,11 +51,11 @@ void add_telemetry(const TelemetrySample& s, const std::string& where, RunRecord
     if (norms->size() != t.groups.size())
       throw DataError(where + " has norms of " + std::to_string(norms->size()) + " groups, the run " +
                       std::to_string(t.groups.size()) + ". Take the original file.");
-  std::size_t moments = 0;
-  for (const TelemetryGroup& g : t.groups) moments += g.moments.size();
-  if (s.moments.size() != moments)
-    throw DataError(where + " has " + std::to_string(s.moments.size()) + " moments, the run " +
-                    std::to_string(moments) + ". Take the original file.");
+  std::size_t reductions = 0;
+  for (const TelemetryGroup& g : t.groups) reductions += g.reductions.size();
+  if (s.reductions.size() != reductions)
+    throw DataError(where + " has " + std::to_string(s.reductions.size()) + " reductions, the run " +
+                    std::to_string(reductions) + ". Take the original file.");
   t.add(s);
 }
 

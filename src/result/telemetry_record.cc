@@ -4,13 +4,13 @@ namespace ttt::result {
 
 void TelemetrySeries::add(const TelemetrySample& s) {
   step.push_back(s.step), cost_s.push_back(s.cost_s);
-  std::size_t next_moment = 0;
+  std::size_t next_reduction = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     groups[g].gradient_norm.push_back(s.gradient_norm.at(g));
     groups[g].weight_norm.push_back(s.weight_norm.at(g));
     groups[g].update_norm.push_back(s.update_norm.at(g));
     if (!s.weight_gradient.empty()) groups[g].weight_gradient.push_back(s.weight_gradient.at(g));
-    for (TelemetryMoment& m : groups[g].moments) m.values.push_back(s.moments.at(next_moment++));
+    for (TelemetryReduction& m : groups[g].reductions) m.values.push_back(s.reductions.at(next_reduction++));
   }
   if (noise) noise->part_gradient_norm.push_back(s.part_gradient_norm.value());
 }
@@ -19,7 +19,7 @@ TelemetrySeries TelemetrySeries::without_samples() const {
   TelemetrySeries empty{.every_steps = every_steps};
   for (const TelemetryGroup& g : groups) {
     TelemetryGroup& own = empty.groups.emplace_back(TelemetryGroup{.name = g.name, .parameters = g.parameters});
-    for (const TelemetryMoment& m : g.moments) own.moments.push_back({.of = m.of, .reduction = m.reduction});
+    for (const TelemetryReduction& m : g.reductions) own.reductions.push_back({.of = m.of, .kind = m.kind});
   }
   if (noise) empty.noise = {.part_images = noise->part_images, .batch_images = noise->batch_images};
   return empty;
@@ -47,7 +47,7 @@ void TelemetrySeries::check(const TelemetrySeries& t, const std::string& path) {
   for (const TelemetryGroup& g : t.groups) {
     for (const auto* norms : {&g.gradient_norm, &g.weight_norm, &g.update_norm}) whole &= norms->size() == t.size();
     whole &= g.weight_gradient.empty() || g.weight_gradient.size() == t.size();
-    for (const TelemetryMoment& m : g.moments) whole &= m.values.size() == t.size();
+    for (const TelemetryReduction& m : g.reductions) whole &= m.values.size() == t.size();
   }
   if (t.noise) {
     whole &= t.noise->part_gradient_norm.size() == t.size();

@@ -20,8 +20,8 @@ struct TelemetrySample {
   std::vector<double> update_norm;    // of what the update added to the weights
   // Scalar product of the weights before the update and gradient_norm's gradient; of all groups, or empty.
   std::vector<double> weight_gradient = {};
-  // Of each group its TelemetryGroup::moments, one after the other; or empty.
-  std::vector<double> moments = {};
+  // Of each group its TelemetryGroup::reductions, one after the other; or empty.
+  std::vector<double> reductions = {};
   // Of all groups, of the part of the batch that NoiseSeries names. Nothing without it.
   std::optional<double> part_gradient_norm = {};
 
@@ -32,7 +32,7 @@ struct TelemetrySample {
     v("weight_norm", s.weight_norm, "", at_least(0));
     v("update_norm", s.update_norm, "", at_least(0));
     v.optional("weight_gradient", s.weight_gradient, "scalar product of weights before the update and gradient");
-    v.optional("moments", s.moments, "of each group in turn, as its moments name them");
+    v.optional("reductions", s.reductions, "of each group in turn, as its reductions name them");
     v.optional("part_gradient_norm", s.part_gradient_norm, "of a part of the batch, all groups", at_least(0));
   }
 };
@@ -50,13 +50,13 @@ struct NoiseSeries {
 };
 
 // One number of a group besides its norms.
-struct TelemetryMoment {
-  std::string of, reduction;
+struct TelemetryReduction {
+  std::string of, kind;
   std::vector<double> values = {};  // one for each sample
 
   template <class Self, class Visitor> static void fields(Self& m, Visitor&& v) {
     v("of", m.of, "gradient or weight", one_of({"gradient", "weight"}));
-    v("reduction", m.reduction, "as train.telemetry.reductions names it", matching("."));
+    v("kind", m.kind, "as train.telemetry.reductions names it", matching("."));
     v("values", m.values, "one for each sample");
   }
 };
@@ -66,7 +66,7 @@ struct TelemetryGroup {
   std::int64_t parameters = 0;                                  // trainable numbers
   std::vector<double> gradient_norm, weight_norm, update_norm;  // a number for each sample
   std::vector<double> weight_gradient = {};                     // the same, or empty
-  std::vector<TelemetryMoment> moments = {};
+  std::vector<TelemetryReduction> reductions = {};
 
   template <class Self, class Visitor> static void fields(Self& g, Visitor&& v) {
     v("name", g.name, "", matching("."));
@@ -75,7 +75,7 @@ struct TelemetryGroup {
     v("weight_norm", g.weight_norm, "after the step's update", at_least(0));
     v("update_norm", g.update_norm, "of what the update added", at_least(0));
     v.optional("weight_gradient", g.weight_gradient, "scalar product of weights before the update and gradient");
-    v.optional("moments", g.moments, "of gradients and weights, as train.telemetry.reductions asks");
+    v.optional("reductions", g.reductions, "of gradients and weights, as train.telemetry.reductions asks");
   }
 };
 

@@ -93,7 +93,7 @@ void check(const TelemetryConfig& c) {
 Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     : config_(config), sources_(std::move(sources)), groups_(layer_groups(config, sources_.model)),
       update_(sources_.model.parameters(), groups_, sources_.kernels, config_.norms),
-      moments_(sources_.model.parameters(), groups_, config_.reductions),
+      reductions_(sources_.model.parameters(), groups_, config_.reductions),
       writer_(std::filesystem::path(config.folder) / sources_.run_id, sources_.run_id) {
   since_.loss.resize(sources_.model.loss_names().size());
   if (!sources_.recorder) return;
@@ -102,7 +102,7 @@ Telemetry::Telemetry(const TelemetryConfig& config, TelemetrySources sources)
     result::TelemetryGroup& own =
         series.groups.emplace_back(result::TelemetryGroup{.name = g.name, .parameters = g.parameters()});
     for (const char* of : {"gradient", "weight"})
-      for (const std::string& reduction : config_.reductions) own.moments.push_back({.of = of, .reduction = reduction});
+      for (const std::string& reduction : config_.reductions) own.reductions.push_back({.of = of, .kind = reduction});
   }
   if (const StepWithPartNorm* part = sources_.part_norm)
     series.noise = {
@@ -199,7 +199,7 @@ result::TelemetrySample Telemetry::norms(std::int64_t step) const {
   }
   if (config_.weight_split)
     for (const double product : update_.weights_times_gradients()) s.weight_gradient.push_back(product * unscaled);
-  if (!config_.reductions.empty()) s.moments = moments_.take(unscaled);
+  if (!config_.reductions.empty()) s.reductions = reductions_.take(unscaled);
   if (const StepWithPartNorm* part = sources_.part_norm)  // whose ranks are not added yet
     s.part_gradient_norm = std::sqrt(part->squared_norm()) * unscaled * sources_.ranks * part->parts();
   return s;
@@ -214,11 +214,11 @@ void Telemetry::add_norms(const result::TelemetrySample& s, EventMessage& event)
   for (std::size_t g = 0; g < groups_.size(); ++g)
     add(groups_[g].name, s.gradient_norm[g], s.weight_norm[g], s.update_norm[g]);
   add("all", total(s.gradient_norm), total(s.weight_norm), total(s.update_norm));
-  auto moment = s.moments.begin();
+  auto value = s.reductions.begin();
   for (const LayerGroup& g : groups_)
     for (const char* of : {"gradient_", "weight_"})
       for (const std::string& reduction : config_.reductions)
-        if (moment != s.moments.end()) add_scalar(event, of + reduction + "/" + g.name, *moment++);
+        if (value != s.reductions.end()) add_scalar(event, of + reduction + "/" + g.name, *value++);
   if (s.part_gradient_norm) add_scalar(event, "gradient_norm_of_part/all", *s.part_gradient_norm);
 }
 

@@ -13,8 +13,8 @@
 #include "settings/fields.h"
 #include "telemetry/config.h"
 #include "telemetry/event_file.h"
-#include "telemetry/moments.h"
 #include "telemetry/part_norm.h"
+#include "telemetry/reductions.h"
 #include "telemetry/update_norms.h"
 #include "train/listener.h"
 #include "train/loss_scaler.h"
@@ -89,7 +89,7 @@ class Telemetry final : public Listener {
   TelemetrySources sources_;
   std::vector<LayerGroup> groups_;
   UpdateNorms update_;
-  Moments moments_;
+  Reductions reductions_;
   double copy_s_ = 0;  // what keeping the weights took before the step that is sampled
   Since since_;
   double next_pictures_epoch_ = 0;

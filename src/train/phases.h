@@ -1,5 +1,6 @@
-// Phases of a run, each with its own size of images, batch and learning rate. Progressive sizes (fast.ai 2018) begin
-// small, and with larger batches while the images leave the memory for them.
+// Phases of a run, each with its own size of images, batch and learning rate.
+//
+// Progressive sizes (fast.ai 2018) begin with small images. Small images leave memory for large batches.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,7 @@ namespace ttt::train {
 constexpr const char* kForbiddenWait = "called a synchronizing";
 
 StepLoop::StepLoop(const TrainConfig& config, Parts& parts, comm::Communicator& comm, std::int64_t steps_done)
-    : config_(config), parts_(parts), comm_(comm), step_(steps_done),
-      runner_(make_step_runner(config.graphs, parts, comm)),
+    : parts_(parts), comm_(comm), step_(steps_done), runner_(make_step_runner(config.graphs, parts, comm)),
       uploader_(parts.device, parts.memory, *parts.preprocessor, config.copy_stream),
       losses_(parts.device, parts.memory, parts.place) {
   // Phases may be entered more than once: a step, nine spans of its phases, an evaluation, and some to spare.

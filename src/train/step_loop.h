@@ -80,7 +80,6 @@ class StepLoop {
   trace::Lane* lane() { return lane_; }  // of the thread that takes the steps; null where nothing is recorded
 
  private:
-  const TrainConfig& config_;
   Parts& parts_;
   comm::Communicator& comm_;
   std::int64_t step_;

@@ -129,7 +129,7 @@ def case_norms(program, folder):
             weight = after[5][g["name"]]
             by_update = (after[4][g["name"]] - weight) / rate
             lost = np.abs(weight).max() * 2**-24 / rate  # by a weight's rounding, of one number
-            found = {(m["of"], m["reduction"]): m["values"][4] for m in g["moments"]}
+            found = {(m["of"], m["kind"]): m["values"][4] for m in g["reductions"]}
             assert list(found) == [(of, r) for of in ("gradient", "weight") for r in reductions], found
             for r, function in reductions.items():
                 assert np.isclose(found["weight", r], function(weight), rtol=1e-6, atol=1e-12), (g["name"], r, found)

@@ -38,8 +38,8 @@ Ablation ablate_telemetry() {
       .expectation =
           "Two passes over gradients and weights and a copy of the weights in each sampled step, on rank 0, for "
           "which the others wait: some milliseconds, below 1 % at the default interval. Event files are written by a "
-          "thread. Lists of operators pass over memory more often, and a transfer for each tensor waits for a device "
-          "as often.",
+          "thread. Foreach operators pass over memory more often. By tensor, the host waits for a device at each "
+          "transfer.",
       .promise = Promise::kBitwise,
       // What a tenth of the steps costs is small beside what steps differ by; every step costs ten times as much,
       // and its tenth is known the better for it.

@@ -67,10 +67,10 @@ struct ScheduleConfig {
 // read.
 void check(const ScheduleConfig& config);
 
-// From an iteration on: another rate in place of the settings', for another batch.
+// From an iteration on, the base rate times a factor. The batch rule then scales it to the phase's batch.
 struct RatePhase {
   std::int64_t first_iteration = 1;
-  double factor = 1;              // of the base rate
+  double factor = 1;
   std::int64_t global_batch = 0;  // 0: as without phases
 };
 

@@ -10,10 +10,10 @@
 
 namespace ttt::train {
 
-class Moments {
+class Reductions {
  public:
   // store: outlives this. reductions: of train.telemetry.reductions.
-  Moments(model::ParameterStore& store, std::span<const LayerGroup> groups, std::vector<std::string> reductions);
+  Reductions(model::ParameterStore& store, std::span<const LayerGroup> groups, std::vector<std::string> reductions);
 
   // Of each group the reductions of its gradients, times `gradient_scale` > 0, then those of its weights. The host
   // waits for the device, once.

@@ -1,4 +1,4 @@
-#include "telemetry/moments.h"
+#include "telemetry/reductions.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
@@ -35,12 +35,13 @@ at::Tensor reduced(const std::string& reduction, const at::Tensor& x) {
 
 }  // namespace
 
-Moments::Moments(model::ParameterStore& store, std::span<const LayerGroup> groups, std::vector<std::string> reductions)
+Reductions::Reductions(
+    model::ParameterStore& store, std::span<const LayerGroup> groups, std::vector<std::string> reductions)
     : store_(store), reductions_(std::move(reductions)) {
   for (const LayerGroup& g : groups) groups_.push_back(joined(g));
 }
 
-std::vector<at::Tensor> Moments::of_group(const at::Tensor& flat, const LayerGroup& group) const {
+std::vector<at::Tensor> Reductions::of_group(const at::Tensor& flat, const LayerGroup& group) const {
   std::vector<at::Tensor> slices;
   for (const auto& [begin, end] : group.ranges)
     slices.push_back(flat.slice(0, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)));
@@ -53,7 +54,7 @@ std::vector<at::Tensor> Moments::of_group(const at::Tensor& flat, const LayerGro
   return out;
 }
 
-std::vector<double> Moments::take(double gradient_scale) const {
+std::vector<double> Reductions::take(double gradient_scale) const {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> all;
   for (const LayerGroup& group : groups_)
