@@ -45,8 +45,14 @@ class Climb {
     for (const LadderTraining& t : ladder_.trainings)
       if (t.batch == batch) made[t.learning_rate].push_back(t);
     for (;;) {
-      // A repeat that fails takes its rate out: the next best one is repeated then.
-      for (const auto& [rate, all] : made) search.add(rate, result::rate_epochs(all));
+      // A training that fails takes its rate out. So rates take turns, seed by seed: where one has failed, the others
+      // of its rate need not be trained. The next best rate is repeated then.
+      const auto is_known = [&](const std::vector<LadderTraining>& all) {
+        return std::ssize(all) >= plan_.trial_seeds ||
+               !std::ranges::all_of(all, [](const auto& t) { return t.epochs.has_value(); });
+      };
+      for (const auto& [rate, all] : made)
+        if (is_known(all)) search.add(rate, result::rate_epochs(all));
       const double epochs = search.best_epochs().value_or(before.epochs);
       const double limit = search.best_epochs() ? result::kReachingWithin * epochs : kFirstLimit * epochs;
       const auto training = [&](double rate, std::int64_t seed, bool trial) {
@@ -54,9 +60,11 @@ class Climb {
             .batch = batch, .learning_rate = rate, .seed = base_.seed + seed, .trial = trial, .limit_epochs = limit};
       };
       std::vector<LadderTraining> wave;
-      for (const double rate : search.wanted())  // at least one
-        if (wave.empty() || std::ssize(wave) + plan_.trial_seeds <= trainings_.at_a_time())
-          for (std::int64_t s = 0; s < plan_.trial_seeds; ++s) wave.push_back(training(rate, s, true));
+      for (std::int64_t more = 0; more < plan_.trial_seeds; ++more)
+        for (const double rate : search.wanted())
+          if (const std::int64_t seed = std::ssize(made[rate]) + more;
+              seed < plan_.trial_seeds && std::ssize(wave) < trainings_.at_a_time())
+            wave.push_back(training(rate, seed, true));
       if (search.best() && search.best_is_known()) {
         std::int64_t seed = std::ssize(made[*search.best()]);  // its trials have the first
         while (std::ssize(wave) < trainings_.at_a_time() && seed < plan_.trial_seeds + plan_.seeds)

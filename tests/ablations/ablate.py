@@ -422,7 +422,7 @@ def case_ranks(ablate, report, folder, *_):
 
 
 def ladder(ablate, report, folder, data):
-    """A target that nothing reaches: every rate of the range is a trial, and there is nothing to repeat."""
+    """A target that nothing reaches: every rate of the range is one trial, and there is nothing to repeat."""
     small = [
         "model.roi.sample=16", "model.rpn.sample=16", "train.threads=1", "train.target_box_ap=1", "ablate.seeds=2",
         "ablate.peaks_s=0", "ablate.batches=[16]"
@@ -433,7 +433,9 @@ def ladder(ablate, report, folder, data):
     assert row["variant"] == "lars" and row["part_images"] == 8, row
     trials = row["trainings"]
     tried = sorted((math.log2(t["learning_rate"] / 5), t["seed"]) for t in trials)
-    assert tried == [(p, s) for p in range(-6, 7) for s in (1, 2)], tried
+    first, second = ([power for power, seed in tried if seed == s] for s in (1, 2))
+    # The last of 13 rates has two ranks to itself.
+    assert first == list(range(-6, 7)) and second == [-6.0], tried
     assert all(t["trial"] and "epochs" not in t and t["limit_epochs"] == 3 and t["batch"] == 16 for t in trials), trials
     shown = sh(report, "ablations", out, "batch_ladder", "--width", "250").stdout
     assert "Of lars: critical batch not known" in shown, shown
