@@ -83,6 +83,8 @@ precision_settings() {
 speed_settings() {
   mlperf_settings 1e-6
   precision_settings "$2"
+  # As published: so many proposals for each image of the batch.
+  [ "$device" = cpu ] || printf '%s\n' --set model.rpn.post_nms_train="$((1000 * $1))"
   printf '%s\n' --set train.global_batch="$1" --set train.max_steps="$([ "$device" = cuda ] && echo 60 || echo 8)" \
     --set train.graphs="$3"
 }

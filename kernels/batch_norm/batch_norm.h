@@ -1,7 +1,8 @@
 // Batch normalisation in training (Ioffe and Szegedy 2015), fused with the addition of a residual and the ReLU.
 //
-// NHWC float32: x is [rows, channels], rows = N * H * W. Sums run over blocks of 256 rows in float32 and over the
-// blocks in float64, in a fixed order. The statistics are good to float32's last digits for any number of rows.
+// NHWC float32: x is [rows, channels], rows = N * H * W. Sums run over blocks of 256 rows in float32. The blocks' sums
+// are added in float64: every 32nd makes a part, then part by part. The order is fixed, and the statistics are good to
+// float32's last digits for any number of rows.
 //
 // Statistics over several ranks come from the same code with a SumOverRanks. Each rank takes its own mean and spread
 // about that mean. One float64 sum joins them (Chan, Golub and LeVeque 1983). E[x^2] - E[x]^2 in float32 would cancel.
@@ -13,6 +14,8 @@
 #include "kernels/common/operation.h"
 
 namespace ttt::kernels {
+
+inline constexpr int kSumParts = 32;  // in which a device's threads add up the blocks of a channel
 
 struct BatchNormParams {
   std::int64_t rows = 0, channels = 0;

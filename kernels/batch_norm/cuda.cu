@@ -55,29 +55,59 @@ template <bool kSquares> __global__ void __launch_bounds__(kThreads)
   sums[c.at] = sum;
 }
 
-__device__ double total(const BatchNormParams& p, const float* sums, std::int64_t channel) {
-  double sum = 0;
-  for (std::int64_t b = 0; b < (p.rows + kRows - 1) / kRows; ++b)
-    sum += static_cast<double>(sums[b * p.channels + channel]);
-  return sum;
-}
-
 __device__ std::int64_t own_channel() { return static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; }
 
+// A block of kSumParts warps adds up 32 channels: a thread has one channel's every kSumParts-th sum. One thread alone
+// would wait for thousands of loads, one after the other.
+constexpr int kTotalThreads = 32 * kSumParts;
+
+class Totals {
+ public:
+  explicit __device__ Totals(const BatchNormParams& p)
+      : p_(p), lane_(static_cast<int>(threadIdx.x) % 32), part_(static_cast<int>(threadIdx.x) / 32),
+        channel_(static_cast<std::int64_t>(blockIdx.x) * 32 + lane_) {}
+  // The thread that finishes a channel: it alone has the totals.
+  __device__ bool finishes() const { return part_ == 0 && channel_ < p_.channels; }
+  __device__ std::int64_t channel() const { return channel_; }
+  __device__ double of(const float* sums) const {  // by all threads of the block
+    __shared__ double parts[kSumParts][32];
+    double sum = 0;
+    if (channel_ < p_.channels)
+      for (std::int64_t b = part_; b < (p_.rows + kRows - 1) / kRows; b += kSumParts)
+        sum += static_cast<double>(sums[b * p_.channels + channel_]);
+    parts[part_][lane_] = sum;
+    __syncthreads();
+    sum = 0;
+    if (part_ == 0)
+      for (int i = 0; i < kSumParts; ++i) sum += parts[i][lane_];
+    __syncthreads();  // before the next one's
+    return sum;
+  }
+
+ private:
+  const BatchNormParams& p_;
+  int lane_, part_;
+  std::int64_t channel_;
+};
+
 // The first row is the shift: sums of differences keep their digits where the mean is large beside the spread.
-__global__ void __launch_bounds__(kThreads) finish_mean(BatchNormParams p, const float* x, Work w, float* mean) {
-  const std::int64_t c = own_channel();
-  if (c < p.channels)
-    mean[c] = static_cast<float>(static_cast<double>(x[c]) + total(p, w.first, c) / static_cast<double>(p.rows));
+__global__ void __launch_bounds__(kTotalThreads) finish_mean(BatchNormParams p, const float* x, Work w, float* mean) {
+  const Totals totals(p);
+  const double sum = totals.of(w.first);
+  if (!totals.finishes()) return;
+  const std::int64_t c = totals.channel();
+  mean[c] = static_cast<float>(static_cast<double>(x[c]) + sum / static_cast<double>(p.rows));
 }
 
 // This rank's terms of the sums over ranks: about zero, since each rank has a mean of its own.
-__global__ void __launch_bounds__(kThreads) moments_of_rank(BatchNormParams p, const float* mean, Work w) {
-  const std::int64_t c = own_channel();
-  if (c >= p.channels) return;
+__global__ void __launch_bounds__(kTotalThreads) moments_of_rank(BatchNormParams p, const float* mean, Work w) {
+  const Totals totals(p);
+  const double squares = totals.of(w.first);
+  if (!totals.finishes()) return;
+  const std::int64_t c = totals.channel();
   const auto rows = static_cast<double>(p.rows), m = static_cast<double>(mean[c]);
   w.first_sums[c] = rows * m;
-  w.second_sums[c] = total(p, w.first, c) + rows * m * m;
+  w.second_sums[c] = squares + rows * m * m;
   if (c == 0) *w.rows = rows;
 }
 
@@ -90,11 +120,13 @@ __global__ void __launch_bounds__(kThreads) moments_of_all(BatchNormParams p, Wo
 }
 
 // over_ranks: squares and rows of all ranks instead of this one's.
-__global__ void __launch_bounds__(kThreads) finish_variance(BatchNormParams p, bool over_ranks, const float* weight,
-    const float* bias, const float* mean, Work w, float* variance, float* rstd) {
-  const std::int64_t c = own_channel();
-  if (c >= p.channels) return;
-  const double v = over_ranks ? w.second_sums[c] / *w.rows : total(p, w.first, c) / static_cast<double>(p.rows);
+__global__ void __launch_bounds__(kTotalThreads) finish_variance(BatchNormParams p, bool over_ranks,
+    const float* weight, const float* bias, const float* mean, Work w, float* variance, float* rstd) {
+  const Totals totals(p);
+  const double squares = over_ranks ? 0.0 : totals.of(w.first);
+  if (!totals.finishes()) return;
+  const std::int64_t c = totals.channel();
+  const double v = over_ranks ? w.second_sums[c] / *w.rows : squares / static_cast<double>(p.rows);
   variance[c] = static_cast<float>(v);
   const auto r = static_cast<float>(1.0 / sqrt(v + static_cast<double>(p.eps)));
   rstd[c] = r;
@@ -123,11 +155,12 @@ __global__ void __launch_bounds__(kThreads) sum_gradients(BatchNormParams p, con
   w.second[c.at] = sum_x;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kTotalThreads)
     finish_gradients(BatchNormParams p, const float* rstd, Work w, float* grad_weight, float* grad_bias) {
-  const std::int64_t c = own_channel();
-  if (c >= p.channels) return;
-  const double sum = total(p, w.first, c), sum_x = total(p, w.second, c);
+  const Totals totals(p);
+  const double sum = totals.of(w.first), sum_x = totals.of(w.second);
+  if (!totals.finishes()) return;
+  const std::int64_t c = totals.channel();
   grad_bias[c] = static_cast<float>(sum);
   grad_weight[c] = static_cast<float>(sum_x * static_cast<double>(rstd[c]));
   w.first_sums[c] = sum;
@@ -159,6 +192,7 @@ __global__ void __launch_bounds__(kThreads)
 Shape by_rows(const BatchNormParams& p) {
   return {.x = blocks_for(p.rows, kRows), .y = blocks_for(p.channels, kThreads), .threads = kThreads};
 }
+Shape by_totals(const BatchNormParams& p) { return {.x = blocks_for(p.channels, 32), .threads = kTotalThreads}; }
 Shape by_channels(const BatchNormParams& p) { return {.x = blocks_for(p.channels, kThreads), .threads = kThreads}; }
 
 }  // namespace
@@ -170,14 +204,14 @@ void batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const B
   const Work w = work_in(p, Workspace(workspace));
   const bool over_ranks = static_cast<bool>(sum_over_ranks);
   launch("batch_norm_sum", sum_rows<false>, by_rows(p), stream, p, in.x, in.x, w.first);
-  launch("batch_norm_mean", finish_mean, by_channels(p), stream, p, in.x, w, out.mean);
+  launch("batch_norm_mean", finish_mean, by_totals(p), stream, p, in.x, w, out.mean);
   launch("batch_norm_squares", sum_rows<true>, by_rows(p), stream, p, in.x, out.mean, w.first);
   if (over_ranks) {
-    launch("batch_norm_moments_of_rank", moments_of_rank, by_channels(p), stream, p, out.mean, w);
+    launch("batch_norm_moments_of_rank", moments_of_rank, by_totals(p), stream, p, out.mean, w);
     sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
     launch("batch_norm_moments_of_all", moments_of_all, by_channels(p), stream, p, w, out.mean);
   }
-  launch("batch_norm_variance", finish_variance, by_channels(p), stream, p, over_ranks, in.weight, in.bias, out.mean, w,
+  launch("batch_norm_variance", finish_variance, by_totals(p), stream, p, over_ranks, in.weight, in.bias, out.mean, w,
       out.variance, out.rstd);
   scale_offset_relu(p, {in.x, w.a, w.b, in.residual}, out.y, stream);
 }
@@ -187,8 +221,7 @@ void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, co
   const Work w = work_in(p, Workspace(workspace));
   launch("batch_norm_gradient_sums", sum_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, in.mean,
       out.grad_residual, w);
-  launch(
-      "batch_norm_gradients", finish_gradients, by_channels(p), stream, p, in.rstd, w, out.grad_weight, out.grad_bias);
+  launch("batch_norm_gradients", finish_gradients, by_totals(p), stream, p, in.rstd, w, out.grad_weight, out.grad_bias);
   if (sum_over_ranks) sum_over_ranks(w.first_sums, static_cast<std::size_t>(2 * p.channels + 1));
   launch("batch_norm_slopes", slopes, by_channels(p), stream, p, in.weight, in.mean, in.rstd, w);
   launch("batch_norm_apply_gradients", apply_gradients, by_rows(p), stream, p, in.grad_y, in.x, in.y, w, out.grad_x);

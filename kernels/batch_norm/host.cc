@@ -28,9 +28,13 @@ template <class Body> void for_blocks(ThreadPool* pool, std::int64_t rows, Body&
 
 // Column sums over blocks, in float64.
 std::vector<double> total(const std::vector<float>& partial, std::int64_t blocks, std::int64_t channels) {
-  std::vector<double> sum(static_cast<std::size_t>(channels), 0.0);
-  for (std::int64_t b = 0; b < blocks; ++b)
-    for (std::int64_t c = 0; c < channels; ++c) sum[c] += partial[b * channels + c];
+  std::vector<double> sum(static_cast<std::size_t>(channels), 0.0), part(sum.size());
+  for (std::int64_t first = 0; first < std::min<std::int64_t>(kSumParts, blocks); ++first) {
+    std::fill(part.begin(), part.end(), 0.0);
+    for (std::int64_t b = first; b < blocks; b += kSumParts)
+      for (std::int64_t c = 0; c < channels; ++c) part[c] += partial[b * channels + c];
+    for (std::int64_t c = 0; c < channels; ++c) sum[c] += part[c];
+  }
   return sum;
 }
 

@@ -9,12 +9,12 @@
 
 namespace ttt::kernels::cuda {
 
-// kWidth values of one load or store.
+// kWidth values of one load or store. Functions take packs by value: of a reference to memory nvcc loads each value by
+// itself (tests/kernels/machine_code.py sees to the loads).
 template <class T, int kWidth> struct alignas(kWidth * sizeof(T)) Pack { T value[kWidth]; };
 
 // sum += w * v, each rounded once.
-template <class T, int kWidth>
-__device__ inline void add_product(float w, const Pack<T, kWidth>& v, float (&sum)[kWidth]) {
+template <class T, int kWidth> __device__ inline void add_product(float w, Pack<T, kWidth> v, float (&sum)[kWidth]) {
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) sum[k] = fmaf(w, widen(v.value[k]), sum[k]);
 }
@@ -26,7 +26,7 @@ template <class T, int kWidth> __device__ inline Pack<T, kWidth> packed(const fl
   return p;
 }
 
-template <class T, int kWidth> __device__ inline void widen_all(const Pack<T, kWidth>& p, float (&v)[kWidth]) {
+template <class T, int kWidth> __device__ inline void widen_all(Pack<T, kWidth> p, float (&v)[kWidth]) {
 #pragma unroll
   for (int k = 0; k < kWidth; ++k) v[k] = widen(p.value[k]);
 }

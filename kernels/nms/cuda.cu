@@ -31,9 +31,9 @@ __global__ void __launch_bounds__(kTile)
 
 __device__ std::uint64_t lane_word(const std::uint64_t (&own)[kWordsPerLane], int word) {
   std::uint64_t value = 0;
+  // By masks: nvcc would make an index of conditions, and so put the words into local memory.
 #pragma unroll
-  for (int k = 0; k < kWordsPerLane; ++k)
-    if (word / 32 == k) value = own[k];
+  for (int k = 0; k < kWordsPerLane; ++k) value |= own[k] & (word / 32 == k ? ~std::uint64_t{0} : 0);
   return __shfl_sync(kAllLanes, value, word % 32);
 }
 
@@ -46,12 +46,11 @@ __global__ void __launch_bounds__(32) scan_suppressed(
   for (int word = 0; word * 64 < n && kept < most; ++word) {
     const int here = min(64, n - word * 64);
     // Which of these 64 boxes suppress which: two rows in each lane.
-    std::uint64_t among[2] = {0, 0};
-    for (int k = 0; k < 2; ++k)
-      if (lane + 32 * k < here) among[k] = words[(first + word * 64 + lane + 32 * k) * width + word];
+    const std::uint64_t* own = words + (first + word * 64 + lane) * width + word;
+    const std::uint64_t among_low = lane < here ? own[0] : 0, among_high = lane + 32 < here ? own[32 * width] : 0;
     std::uint64_t gone = lane_word(removed, word), survivors = 0;
     for (int b = 0; b < here && kept < most; ++b) {
-      const std::uint64_t row = __shfl_sync(kAllLanes, b < 32 ? among[0] : among[1], b % 32);
+      const std::uint64_t row = __shfl_sync(kAllLanes, b < 32 ? among_low : among_high, b % 32);
       if (gone >> b & 1) continue;
       if (lane == 0) keep[first + kept] = word * 64 + b;
       ++kept;

@@ -44,13 +44,16 @@ __device__ void fill_table(const RoiAlignParams& p, const RoiAxis& y, const RoiA
       begin = p.sampling_ratio > 0 ? 2 * p.sampling_ratio * b : pixel + 4 * b;
       return table.taps + axis * table.capacity + begin;
     };
-    table.count[i] = bin_taps(axis == 0 ? y : x, b, place);
+    RoiAxis own = y;  // a copy by a condition: an address chosen by one would put both into local memory
+    if (axis == 1) own = x;
+    table.count[i] = bin_taps(own, b, place);
     table.begin[i] = begin;
   }
 }
 
-template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) roi_align_forward_kernel(
-    RoiAlignParams p, Features<T> features, const float* rois, const std::int32_t* roi_image, T* out, int capacity) {
+template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
+    roi_align_forward_kernel(__grid_constant__ const RoiAlignParams p, __grid_constant__ const Features<T> features,
+        const float* rois, const std::int32_t* roi_image, T* out, int capacity) {
   using Vector = Pack<T, kWidth>;
   const TapTable table(dynamic_shared<Tap>(), p.pooled, capacity);
   const std::int64_t roi = blockIdx.x;

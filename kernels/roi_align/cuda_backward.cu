@@ -46,7 +46,7 @@ __device__ void bounds(const RoiSpan& s, std::int64_t extent, std::int32_t& firs
 }
 
 __global__ void __launch_bounds__(kThreads)
-    note_rois(RoiAlignParams p, const float* rois, const std::int32_t* roi_image, Notes notes) {
+    note_rois(__grid_constant__ const RoiAlignParams p, const float* rois, const std::int32_t* roi_image, Notes notes) {
   const std::int64_t r = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (r >= p.rois) return;
   const float corners[4] = {rois[4 * r], rois[4 * r + 1], rois[4 * r + 2], rois[4 * r + 3]};
@@ -136,8 +136,9 @@ template <class T, int kWidth> __device__ void add_roi(
   }
 }
 
-template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) roi_align_backward_kernel(
-    RoiAlignParams p, const T* grad_out, const float* rois, Notes notes, Gradients<T> gradients) {
+template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
+    roi_align_backward_kernel(__grid_constant__ const RoiAlignParams p, const T* grad_out, const float* rois,
+        Notes notes, __grid_constant__ const Gradients<T> gradients) {
   using Vector = Pack<T, kWidth>;
   __shared__ std::int32_t hits[kThreads];
   __shared__ int sums[33];

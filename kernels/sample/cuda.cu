@@ -101,9 +101,10 @@ __global__ void __launch_bounds__(kThreads) collect(
   for (int i = 0; i < kPerThread; ++i) {
     const std::int64_t c = first + i * kThreads + threadIdx.x;
     const int kind = c < p.candidates ? kind_of(matched[image * p.candidates + c]) : -1;
-    if (kind < 0 || wanted.count[kind] == 0) continue;
+    // Chosen by a condition: an index would put both arrays into local memory.
+    if (kind < 0 || (kind == 0 ? wanted.count[0] : wanted.count[1]) == 0) continue;
     const std::uint64_t bits = draw.bits(p, image_id[image], c);
-    if (bits <= bound[kind]) offer(d, image, kind, bits, c);
+    if (bits <= (kind == 0 ? bound[0] : bound[1])) offer(d, image, kind, bits, c);
   }
 }
 

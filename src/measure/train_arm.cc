@@ -1,7 +1,9 @@
 #include "measure/train_arm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/error.h"
 
@@ -31,6 +33,7 @@ TrainArm::TrainArm(const Bench& bench, const Variant& variant, const comm::Team&
 
 std::vector<double> TrainArm::block(int steps) {
   std::vector<double> seconds, busy;
+  std::vector<result::StepSample> open;  // steps without losses
   bool finite = true;
   phases_.clear();
   set_process(run_.recipe);  // the other side may have set its own
@@ -43,18 +46,28 @@ std::vector<double> TrainArm::block(int steps) {
   for (int i = 0; i < steps; ++i) {
     const double start_s = now_s();
     for (const auto& listener : listeners_) listener->step_starts({.step = loop_.step()});
-    result::StepSample sample = loop_.next(true);
-    for (const auto& listener : listeners_) listener->step_ended({.step = loop_.step()}, sample);
+    open.push_back(loop_.start(true));
+    // As in a training: on a device a step's losses come while the next one runs, so one step stays open.
+    const bool stays = loop_.late() && i + 1 < steps &&
+                       std::none_of(listeners_.begin(), listeners_.end(),
+                           [&](const auto& listener) { return listener->needs_sync({.step = loop_.step()}); });
+    const auto settled = std::span(open).first(open.size() - (stays ? 1 : 0));
+    for (result::StepSample& sample : settled) {
+      loop_.settle(sample);
+      for (const auto& listener : listeners_) listener->step_ended({.step = sample.step + 1}, sample);
+      losses_.insert(losses_.end(), sample.loss.begin(), sample.loss.end());
+      for (const double loss : sample.loss) finite &= std::isfinite(loss);
+    }
     if (planted_ > 0) {
       const double done_s = now_s();
       wait_until(done_s + planted_ * (done_s - start_s));
     }
+    result::StepSample& sample = open.back();
     loop_.phases().end_step(sample);
     seconds.push_back(sample.step_s);
     busy.push_back(sample.step_s - sample.phase_s[static_cast<std::size_t>(result::Phase::kCommExposed)]);
     phases_.push_back(sample.phase_s);
-    losses_.insert(losses_.end(), sample.loss.begin(), sample.loss.end());
-    for (const double loss : sample.loss) finite &= std::isfinite(loss);
+    open.erase(open.begin(), open.begin() + std::ssize(settled));
   }
   usage_ += Usage::now() - before;
   run_.parts.loader->pause(true);

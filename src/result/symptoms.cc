@@ -183,10 +183,10 @@ class Examination {
     add(set_.is("train.pin_memory", true) && set_.is("train.copy_stream", false), "copies_in_line",
         "Batches are copied by the step's own stream, one after the other.", "Set train.copy_stream=true.",
         "pinned_memory");
-    const bool varies = set_.is("data.padding", "batch");
+    const bool varies = set_.is("data.padding", "batch") || set_.is("model.shapes", "dynamic");
     add(varies && set_.is("train.cudnn_autotune", true), "tuning_of_each_shape",
-        "Every batch has a size of its own, and cuDNN's autotuner times all algorithms for each.",
-        "Set data.padding=two, or train.cudnn_autotune=false.", "cudnn_autotune");
+        "Tensors change size from batch to batch, and cuDNN's autotuner times all algorithms for each size.",
+        "Set data.padding=two and model.shapes=static, or train.cudnn_autotune=false.", "cudnn_autotune");
     add(!varies && set_.is("train.cudnn_autotune", false), "no_autotune",
         "Batches have one or two sizes, and cuDNN's autotuner is off.", "Set train.cudnn_autotune=true.",
         "cudnn_autotune");

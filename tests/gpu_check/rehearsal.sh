@@ -63,7 +63,8 @@ grep -q 'no time for 2 fp32 none: exit code 4' "$folder/none/speed.log" || fail 
 # The settings that a GPU's parts are run with: keys that exist, and what they come to.
 "$source/scripts/gpu_check" --device cuda --build "$build" --out "$folder/settings" --inner settings \
   > "$folder/settings.log" || { cat "$folder/settings.log"; fail "the GPU's settings"; }
-for wanted in 'global_batch = 12' 'precision = "bf16"' 'graphs = "full"' 'warmup_steps = 50' 'freeze_at = 0' \
+for wanted in 'global_batch = 12' 'post_nms_train = 12000' \
+  'precision = "bf16"' 'graphs = "full"' 'warmup_steps = 50' 'freeze_at = 0' \
   'images_per_rank = 4' 'builds = 8' 'strict_sync = true' \
   'precision = "fp16"' 'initial = 1024.0' 'cudnn_autotune = false'; do
   grep -q "^$wanted" "$folder/settings.log" || fail "the GPU's settings lack $wanted"

@@ -7,10 +7,13 @@
 #include <ATen/ops/tensor.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "core/rng.h"
@@ -146,6 +149,42 @@ TEST(DeviceStep, TheClassicalStepAsks) {
   config.shapes = "dynamic";
   const auto reads = steps_on(test::fake_device(), config, 3).reads;
   EXPECT_EQ(reads, (std::map<std::string, std::int64_t>{{"nonzero", 2}}));
+}
+
+// Plans that are searched for after the first of three batches, which differ in their objects and detections.
+std::vector<std::string> later_searches(const std::string& shapes, bool training) {
+  const at::Device device = test::fake_device();
+  model::ModelConfig config = small_model();
+  config.shapes = shapes;
+  // Neither the sample nor the detections are full, whatever the images show.
+  config.roi.sample_positive = 1, config.roi.match_iou = 0.2, config.roi.score_threshold = 0.25;
+  config.roi.detections = 60, config.rpn.post_nms_test = 20;
+  model::MaskRcnn net(config, test::ops_on(device), 5, device, nullptr);
+  train::EagerStep step(net, {}, nullptr);
+  result::PhaseClock clock;
+  test::reset_convolution_keys();
+  std::set<std::string> warm;
+  for (std::int32_t i = 0; i < 3; ++i) {
+    model::DeviceBatch batch = test::small_batch(device, {.noise = static_cast<std::uint64_t>(i), .larger = i});
+    batch.draw = model::draw_key(9, i).to(device);
+    if (training) step.forward_backward(batch, clock);
+    else net.predict(batch);
+    if (i == 0) warm = test::convolution_keys();
+  }
+  const std::set<std::string> all = test::convolution_keys();
+  EXPECT_FALSE(warm.empty());
+  std::vector<std::string> later;
+  std::set_difference(all.begin(), all.end(), warm.begin(), warm.end(), std::back_inserter(later));
+  return later;
+}
+
+// Where cuDNN tunes, a new shape costs seconds. Over the positives, or the detections, alone every batch has one.
+TEST(DeviceStep, SearchesForNoPlanAgain) {
+  for (const bool training : {true, false}) {
+    SCOPED_TRACE(training);
+    EXPECT_EQ(later_searches("static", training), std::vector<std::string>{});
+    EXPECT_FALSE(later_searches("dynamic", training).empty());
+  }
 }
 
 TEST(DeviceStep, HasTheHostsBits) {

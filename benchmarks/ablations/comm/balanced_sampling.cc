@@ -54,7 +54,10 @@ void deal_by_cost(Components& c) {
   });
 }
 
-void over_positives(train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }
+// Without cuDNN's search, which each new number of positives would cause.
+void over_positives(train::Recipe& r) {
+  r.model.as<model::ModelConfig>().shapes = "dynamic", r.train.cudnn_autotune = false;
+}
 
 }  // namespace
 

@@ -17,6 +17,11 @@ Ablation ablate_freed_memory() {
               else return_freed_memory(8 << 20);
             }};
   };
+  const auto shapes = [](const char* name, const char* kind) {
+    return Setting{.name = name, .change = [kind](train::Recipe& r) {
+                     r.model.as<model::ModelConfig>().shapes = kind, r.train.cudnn_autotune = false;
+                   }};
+  };
   return {.name = "freed_memory",
       .question = "What is it worth that memory freed in a step stays with the process?",
       .claim = "none known",
@@ -28,10 +33,7 @@ Ablation ablate_freed_memory() {
       .variants = {sizes("returned", false), sizes("kept", true)},
       // The filled-up rows of fixed shapes are the larger tensors, beyond the size of which each has a mapping of
       // its own.
-      .settings = {{.name = "shapes of the positives",
-                       .change = [](train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "dynamic"; }},
-          {.name = "fixed shapes",
-              .change = [](train::Recipe& r) { r.model.as<model::ModelConfig>().shapes = "static"; }}},
+      .settings = {shapes("shapes of the positives", "dynamic"), shapes("fixed shapes", "static")},
       .settle_steps = 1,  // the heap is the process's: the first step still has what the other side left
       .unsupported = [](const Capabilities& here) {
         return here.malloc_can_be_set

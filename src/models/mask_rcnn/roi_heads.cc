@@ -244,8 +244,11 @@ at::Tensor RoiHeads::masks(const Pyramid& features, const DeviceBatch&, const De
   const at::Tensor on = first_rows(d.count, d.boxes.size(1));
   const at::Tensor keep = on.flatten().nonzero().flatten();
   if (keep.size(0) == 0) return d.boxes.new_zeros({0, kMaskSize, kMaskSize});
-  return at::sigmoid(mask_head(features, d.boxes.reshape({-1, 4}).index_select(0, keep),
-      image_of_rows(on).flatten().index_select(0, keep), d.label.flatten().index_select(0, keep).to(at::kLong)));
+  const at::Tensor boxes = d.boxes.reshape({-1, 4}), image = image_of_rows(on).flatten(), label = d.label.flatten();
+  const bool all = config_.shapes == "static";
+  const auto row = [&](const at::Tensor& t) { return all ? t : t.index_select(0, keep); };
+  const at::Tensor logits = mask_head(features, row(boxes), row(image), row(label).to(at::kLong));
+  return at::sigmoid(all ? logits.index_select(0, keep) : logits);
 }
 
 }  // namespace ttt::model

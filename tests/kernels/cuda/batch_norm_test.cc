@@ -31,6 +31,9 @@ class Norm : public FusedTest, public testing::WithParamInterface<std::tuple<std
 INSTANTIATE_TEST_SUITE_P(Shapes, Norm,
     testing::Combine(
         testing::Values(1, 255, 257, 600), testing::Values(1, 19, 64, 130), testing::Bool(), testing::Bool()));
+// More blocks of rows than parts of a sum.
+INSTANTIATE_TEST_SUITE_P(ManyRows, Norm,
+    testing::Combine(testing::Values(8500), testing::Values(3), testing::Values(true), testing::Values(false)));
 
 TEST_P(Norm, BothPasses_SameBits) {
   const std::int64_t n = p.rows * p.channels, c = p.channels;

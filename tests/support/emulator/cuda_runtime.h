@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __grid_constant__
 // All static shared memory lies in one section, so that it can be poisoned before each block; blocks run one at a time.
 #define __shared__ static __attribute__((section("ttt_shared")))
 // The functions below act for the hardware: their own accesses are not the kernel's.

@@ -55,6 +55,7 @@ struct Thread {
   State state = State::kReady;
   uint3 index;
   Moment moment;
+  std::int64_t accesses = 0;
   std::source_location where;
   unsigned mask = 0;
   bool warp_barrier = false;
@@ -71,6 +72,7 @@ struct Machine {
   const void* main_stack = nullptr;
   std::size_t main_stack_size = 0;
   const std::function<void()>* body = nullptr;
+  std::int64_t most_accesses = 0;
   std::string error;
   Schedule schedule;
   ttt::Stream random{0};
@@ -273,6 +275,7 @@ void run_block(const Launch& launch, std::uint32_t block) {
     t.state = State::kReady;
     t.index = {n % launch.block.x, n / launch.block.x % launch.block.y, n / launch.block.x / launch.block.y};
     t.moment = {machine.launches, block, 0, 0, static_cast<std::uint16_t>(i), false};
+    t.accesses = 0;
   }
   run_threads();
   if (machine.error.empty()) return;
@@ -372,5 +375,7 @@ void fail(const std::string& what) {
 void* dynamic_shared() { return machine.dynamic ? machine.dynamic->data() : nullptr; }
 bool in_kernel() { return machine.current != nullptr; }
 Moment now() { return machine.current->moment; }
+void count_access() { machine.most_accesses = std::max(machine.most_accesses, ++machine.current->accesses); }
+std::int64_t take_most_accesses() { return std::exchange(machine.most_accesses, 0); }
 
 }  // namespace emulation

@@ -53,6 +53,10 @@ void set_schedule(const Schedule& schedule);
 // takes most of a kernel's time: tests of many whole steps do without. Bounds are always checked.
 void check_order(bool on);
 
+// The most accesses of memory that one thread made within a launch, since the last call. One after the other they are
+// what a kernel waits for at least. Not counted where the address sanitizer checks accesses: 0.
+std::int64_t take_most_accesses();
+
 // While `into` is set, launches are recorded there and not executed; null: they are executed.
 void record_launches(std::vector<Launch>* into);
 bool recording();
@@ -85,5 +89,6 @@ struct Moment {
 };
 bool in_kernel();
 Moment now();
+void count_access();  // by the running thread
 
 }  // namespace emulation

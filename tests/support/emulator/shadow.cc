@@ -151,6 +151,7 @@ void write(Region& region, const unsigned char* p, const Moment& now) {
     fail(std::string("it ") + does + std::to_string(size) + " bytes outside every buffer, behind " +
          (region ? region->name : near));
   }
+  count_access();
   if (!memory.check_order) return;
   Moment moment = now();
   moment.atomic = atomic;
