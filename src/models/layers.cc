@@ -1,5 +1,6 @@
 #include "models/layers.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/rsqrt.h>
@@ -18,8 +19,8 @@ at::Tensor Conv::operator()(const at::Tensor& x) const {
   return at::conv2d(x, weight_->value, bias_ ? bias_->value : at::Tensor(), stride_, padding_);
 }
 
-at::Tensor Conv::scaled(const at::Tensor& x, const at::Tensor& scale) const {
-  return at::conv2d(x, weight_->value * scale.view({-1, 1, 1, 1}), {}, stride_, padding_);
+at::Tensor Conv::by(const at::Tensor& x, const at::Tensor& weight) const {
+  return at::conv2d(x, weight, {}, stride_, padding_);
 }
 
 ConvNorm::ConvNorm(ParameterStore& store, const std::string& conv_name, const std::string& norm_name,
@@ -57,9 +58,36 @@ at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, c
   return relu ? y.relu_() : y;
 }
 
-at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
+ConvNorm::Affine ConvNorm::affine() const {
   const at::Tensor scale = weight_->value * at::rsqrt(var_->value + eps_);
-  return ops_->bias_relu(conv_.scaled(x, scale), bias_->value - mean_->value * scale, residual, relu);
+  return {.scale = scale, .offset = bias_->value - mean_->value * scale};
+}
+
+at::Tensor ConvNorm::scaled_weight(const at::Tensor& scale) const { return conv_.weight() * scale.view({-1, 1, 1, 1}); }
+
+// Computed where a tensor has changed, which is at the start of a run: five operators fewer for each norm and step. A
+// new value takes the place of the old one in memory, where a captured graph reads it.
+const ConvNorm::Frozen& ConvNorm::frozen() const {
+  const bool trains = conv_.weight().requires_grad();
+  std::uint32_t version = 1;
+  for (const Parameter* p : {weight_, bias_, mean_, var_}) version += p->value._version();
+  if (!trains) version += conv_.weight()._version();
+  if (version == frozen_.version) return frozen_;
+  const at::NoGradGuard no_grad;
+  const Affine now = affine();
+  const auto keep = [](at::Tensor& kept, const at::Tensor& value) {
+    kept.defined() ? kept.copy_(value) : kept = value;
+  };
+  keep(frozen_.scale, now.scale), keep(frozen_.offset, now.offset);
+  if (!trains) keep(frozen_.weight, scaled_weight(now.scale));
+  frozen_.version = version;
+  return frozen_;
+}
+
+at::Tensor ConvNorm::fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {
+  const Frozen now = norm_ == "frozen" ? frozen() : Frozen{affine()};
+  const at::Tensor weight = now.weight.defined() ? now.weight : scaled_weight(now.scale);
+  return ops_->bias_relu(conv_.by(x, weight), now.offset, residual, relu);
 }
 
 at::Tensor ConvNorm::batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const {

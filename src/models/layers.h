@@ -24,8 +24,8 @@ class Conv {
   Conv(ParameterStore& store, const std::string& name, const ConvShape& shape, const Init& init, bool bias,
       bool trainable = true);
   at::Tensor operator()(const at::Tensor& x) const;  // [N, in, H, W] -> [N, out, H', W']
-  // With the weight scaled per output channel, and without a bias.
-  at::Tensor scaled(const at::Tensor& x, const at::Tensor& scale) const;
+  // By another weight of the same shape, and without a bias.
+  at::Tensor by(const at::Tensor& x, const at::Tensor& weight) const;
   const at::Tensor& weight() const { return weight_->value; }
   const at::Tensor& bias() const { return bias_->value; }
 
@@ -55,6 +55,17 @@ class ConvNorm {
   at::Tensor operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual = {}) const;
 
  private:
+  // y = x * scale + offset
+  struct Affine {
+    at::Tensor scale, offset;
+  };
+  struct Frozen : Affine {
+    at::Tensor weight;          // the convolution's, scaled; undefined where it is trained
+    std::uint32_t version = 0;  // of what they were computed from
+  };
+  Affine affine() const;
+  at::Tensor scaled_weight(const at::Tensor& scale) const;
+  const Frozen& frozen() const;
   at::Tensor fixed_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const;
   at::Tensor batch_statistics(const at::Tensor& x, bool relu, const at::Tensor& residual) const;
   void update_running(const at::Tensor& mean, const at::Tensor& biased_variance, double count) const;
@@ -66,6 +77,7 @@ class ConvNorm {
   std::int64_t groups_ = 1;
   comm::Communicator* sync_ = nullptr;
   const DetectionOps* ops_ = nullptr;
+  mutable Frozen frozen_;
 };
 
 }  // namespace ttt::model
