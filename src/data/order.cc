@@ -33,6 +33,8 @@ std::int64_t Permutation::operator()(std::int64_t i) const {
 
 namespace {
 
+bool is_portrait(const ImageInfo& info) { return info.height >= info.width; }
+
 void check_shares(std::int64_t batch, int ranks) {
   if (batch < 1 || batch % ranks != 0)
     throw UsageError("The global batch of " + std::to_string(batch) + " images cannot be shared by " +
@@ -48,8 +50,8 @@ TrainOrder::TrainOrder(const ShardSet& set, const DataSettings& data, const Orde
   for (std::int64_t i = 0; i < images_; ++i) {
     const ImageInfo info = set.image(i);
     id_.push_back(info.id);
-    if (data.group_by_aspect) group_.push_back(info.height >= info.width);
-    ++sizes[data.group_by_aspect && info.height >= info.width];
+    if (data.group_by_aspect) group_.push_back(is_portrait(info));
+    ++sizes[data.group_by_aspect && is_portrait(info)];
   }
   std::vector<Epochs::Phase> phases;
   std::int64_t before = 0;
@@ -133,18 +135,27 @@ std::shared_ptr<const std::vector<std::int64_t>> TrainOrder::grouped_epoch(std::
   return kept_[epoch % 2] = order;
 }
 
-EvalOrder::EvalOrder(const ShardSet& set, const OrderSettings& order) : images_(set.size()), order_(order) {
+EvalOrder::EvalOrder(const ShardSet& set, const DataSettings& data, const OrderSettings& order) : order_(order) {
   check_shares(order.global_batch, order.ranks);
-  batches_ = (images_ + order.global_batch - 1) / order.global_batch;
+  const auto append = [&](const auto& belongs) {
+    for (std::int64_t i = 0; i < set.size(); ++i)
+      if (belongs(set.image(i))) images_.push_back(i);
+    while (std::ssize(images_) % order.global_batch != 0) images_.push_back(-1);
+  };
+  if (data.padding == "two") {
+    append([](const ImageInfo& info) { return !is_portrait(info); });
+    append([](const ImageInfo& info) { return is_portrait(info); });
+  } else {
+    append([](const ImageInfo&) { return true; });
+  }
 }
 
 BatchPlan EvalOrder::at(std::int64_t batch) const {
   BatchPlan plan{.batch = batch};
   const std::int64_t n = most_per_rank();
-  for (std::int64_t k = 0; k < n; ++k) {
-    const std::int64_t i = batch * order_.global_batch + order_.rank * n + k;
-    plan.samples.push_back({.image = i < images_ ? i : -1});
-  }
+  for (std::int64_t k = 0; k < n; ++k)
+    plan.samples.push_back(
+        {.image = images_[static_cast<std::size_t>(batch * order_.global_batch + order_.rank * n + k)]});
   return plan;
 }
 

@@ -92,17 +92,19 @@ class TrainOrder : public BatchOrder {
   mutable std::shared_ptr<const std::vector<std::int64_t>> kept_[2];
 };
 
-// Evaluation: every image exactly once over all ranks, in the set's order, never flipped. All ranks have the same
-// number of batches; the last are filled up with samples of image -1.
+// Evaluation: every image exactly once over all ranks, in the set's order, never flipped. Where batches have two sizes
+// (DataSettings::padding), the landscape images come first: a batch of both kinds would be padded to a square, with 1.7
+// times the pixels. All ranks have the same number of batches; the last of a kind is filled up with samples of image
+// -1.
 class EvalOrder : public BatchOrder {
  public:
-  EvalOrder(const ShardSet& set, const OrderSettings& order);
-  std::int64_t batches() const override { return batches_; }
+  EvalOrder(const ShardSet& set, const DataSettings& data, const OrderSettings& order);
+  std::int64_t batches() const override { return std::ssize(images_) / order_.global_batch; }
   std::int64_t most_per_rank() const override { return order_.global_batch / order_.ranks; }
   BatchPlan at(std::int64_t batch) const override;
 
  private:
-  std::int64_t images_, batches_;
+  std::vector<std::int64_t> images_;  // whole batches
   OrderSettings order_;
 };
 

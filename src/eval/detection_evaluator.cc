@@ -23,7 +23,7 @@ DetectionEvaluator::DetectionEvaluator(const EvaluationInputs& inputs)
 
 std::vector<coco::Detection> DetectionEvaluator::detect() {
   comm::Communicator& comm = inputs_.comm;
-  const auto order = std::make_shared<data::EvalOrder>(inputs_.images,
+  const auto order = std::make_shared<data::EvalOrder>(inputs_.images, inputs_.data,
       data::OrderSettings{.global_batch = inputs_.batch * comm.size(), .rank = comm.rank(), .ranks = comm.size()});
   data::Loader loader(inputs_.images, inputs_.data, order, {.targets = false});
   std::vector<coco::Detection> mine;

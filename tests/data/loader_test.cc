@@ -200,7 +200,7 @@ TEST_F(LoaderTest, Evaluation_EveryImageOnceWithoutTargets) {
   int fillers = 0;
   for (int rank = 0; rank < 2; ++rank) {
     Loader loader(*set_, s,
-        std::make_shared<EvalOrder>(*set_, OrderSettings{.global_batch = 8, .rank = rank, .ranks = 2}),
+        std::make_shared<EvalOrder>(*set_, s, OrderSettings{.global_batch = 8, .rank = rank, .ranks = 2}),
         {.targets = false});
     int batches = 0;
     while (const HostBatch* h = loader.next()) {
@@ -272,7 +272,7 @@ TEST_F(LoaderTest, CorruptJpeg_NamedAtItsBatch) {
   for (const std::int64_t workers : {0, 1, 4}) {
     DataSettings s = tiny_settings();
     s.workers = workers;
-    Loader loader(set, s, std::make_shared<EvalOrder>(set, OrderSettings{.global_batch = 1}));
+    Loader loader(set, s, std::make_shared<EvalOrder>(set, s, OrderSettings{.global_batch = 1}));
     EXPECT_NE(loader.next(), nullptr);
     for (int again = 0; again < 2; ++again) {
       const std::string message = message_of<DataError>([&] { loader.next(); });

@@ -207,11 +207,12 @@ TEST(EvalOrder, AllRanks_EveryImageOnce) {
   for (const int ranks : {1, 2, 5}) {
     std::vector<std::int64_t> seen;
     std::int64_t fillers = 0;
-    const std::int64_t batches = EvalOrder(*mixed.set, {.global_batch = 10, .rank = 0, .ranks = ranks}).batches();
+    const std::int64_t batches = EvalOrder(*mixed.set, {}, {.global_batch = 10, .rank = 0, .ranks = ranks}).batches();
     EXPECT_EQ(batches, 11);
     for (std::int64_t b = 0; b < batches; ++b)
       for (int r = 0; r < ranks; ++r)
-        for (const Sample& s : EvalOrder(*mixed.set, {.global_batch = 10, .rank = r, .ranks = ranks}).at(b).samples) {
+        for (const Sample& s :
+            EvalOrder(*mixed.set, {}, {.global_batch = 10, .rank = r, .ranks = ranks}).at(b).samples) {
           EXPECT_FALSE(s.flip);
           if (s.image < 0) ++fillers;
           else seen.push_back(s.image);
@@ -219,6 +220,29 @@ TEST(EvalOrder, AllRanks_EveryImageOnce) {
     EXPECT_EQ(fillers, 9);
     ASSERT_EQ(seen.size(), 101u);
     for (std::int64_t i = 0; i < 101; ++i) EXPECT_EQ(seen[i], i);
+  }
+}
+
+TEST(EvalOrder, TwoSizes_OneOrientationABatch) {
+  const MixedSet mixed;
+  DataSettings data;
+  data.padding = "two";
+  for (const int ranks : {1, 2, 5}) {
+    std::set<std::int64_t> seen;
+    const std::int64_t batches = EvalOrder(*mixed.set, data, {.global_batch = 10, .rank = 0, .ranks = ranks}).batches();
+    EXPECT_EQ(batches, 7 + 4);  // of 67 landscape and 34 portrait images
+    for (std::int64_t b = 0; b < batches; ++b) {
+      std::set<bool> kinds;
+      for (int r = 0; r < ranks; ++r)
+        for (const Sample& s :
+            EvalOrder(*mixed.set, data, {.global_batch = 10, .rank = r, .ranks = ranks}).at(b).samples)
+          if (s.image >= 0) {
+            EXPECT_TRUE(seen.insert(s.image).second);
+            kinds.insert(mixed.set->image(s.image).height >= mixed.set->image(s.image).width);
+          }
+      EXPECT_EQ(kinds.size(), 1u);
+    }
+    EXPECT_EQ(seen.size(), 101u);
   }
 }
 

@@ -33,7 +33,7 @@ std::vector<HostBatch> take(const ShardSet& set, DataSettings s, const char* tra
   const OrderSettings how{.seed = 7, .global_batch = 4};
   const std::shared_ptr<const BatchOrder> order =
       training ? std::shared_ptr<const BatchOrder>(std::make_shared<TrainOrder>(set, s, how))
-               : std::make_shared<EvalOrder>(set, how);
+               : std::make_shared<EvalOrder>(set, s, how);
   Loader loader(set, s, order, {.targets = training});
   std::vector<HostBatch> out;
   for (int i = 0; i < 5; ++i)

@@ -58,7 +58,7 @@ class Top1 final : public eval::Evaluator {
     const at::NoGradGuard no_grad;
     comm::Communicator& comm = in_.comm;
     data::Loader loader(in_.images, in_.data,
-        std::make_shared<data::EvalOrder>(in_.images,
+        std::make_shared<data::EvalOrder>(in_.images, in_.data,
             data::OrderSettings{.global_batch = in_.batch * comm.size(), .rank = comm.rank(), .ranks = comm.size()}));
     double counts[2] = {0, 0};  // right answers, images
     while (const data::HostBatch* host = loader.next()) {
