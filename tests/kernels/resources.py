@@ -18,8 +18,8 @@ USED = re.compile(r"Used (\d+) registers")
 SHARED = re.compile(r"(\d+) bytes smem")
 # Launch bounds, where they are not 256.
 THREADS = {"select_anchors": 1024, "finish_sample": 1024, "finish_mean": 1024, "finish_variance": 1024,
-           "finish_gradients": 1024, "moments_of_rank": 1024,
-           "suppress_pairs": 64, "scan_suppressed": 32, "set_count": 1}
+           "finish_gradients": 1024, "moments_of_rank": 1024, "patches_forward_kernel": 288,
+           "patches_backward_kernel": 288, "suppress_pairs": 64, "scan_suppressed": 32, "set_count": 1}
 
 
 def short(mangled):

@@ -21,6 +21,7 @@
 #include "kernels/nms/nms.h"
 #include "kernels/nonfinite/nonfinite.h"
 #include "kernels/paste/paste.h"
+#include "kernels/patches/patches.h"
 #include "kernels/preprocess/preprocess.h"
 #include "kernels/proposals/proposals.h"
 #include "kernels/roi_align/roi_align.h"
@@ -144,6 +145,21 @@ template <class T> void roi_align_launches(const RoiAlignParams& p) {
   cuda::roi_align_backward<T>(p, nullptr, nullptr, nullptr, gradients, nullptr, nullptr);
 }
 
+// The sampled anchors of a batch.
+template <class T> void patch_launches(const Recipe& r, data::Size size, std::int64_t images) {
+  PatchParams p;
+  p.levels = 5, p.images = images, p.channels = r.model.backbone.fpn_channels,
+  p.kinds = std::ssize(r.model.rpn.anchor_ratios), p.rows = r.model.rpn.sample;
+  for (int l = 0; l < p.levels; ++l) {
+    const std::int64_t stride = std::int64_t{4} << l;
+    p.height[l] = (size.height + stride - 1) / stride, p.width[l] = (size.width + stride - 1) / stride;
+  }
+  const T* features[5] = {};
+  T* gradients[5] = {};
+  cuda::patches_forward<T>(p, features, {}, nullptr, nullptr);
+  cuda::patches_backward<T>(p, nullptr, {}, gradients, nullptr);
+}
+
 void norm_launches(const BatchNormParams& p) {
   const SumOverRanks over_ranks = [](double*, std::size_t) {};
   for (const SumOverRanks& sum : {SumOverRanks{}, over_ranks}) {  // norm = batch and sync
@@ -184,6 +200,7 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, data::Size size, std
       const RoiAlignParams p = roi_align_of(r, size, rows, images, pooled);
       roi_align_launches<float>(p), roi_align_launches<Bfloat16>(p), roi_align_launches<Float16>(p);
     }
+  patch_launches<float>(r, size, images), patch_launches<Bfloat16>(r, size, images);
   for (const BatchNormParams& p : norms_of(r, size, images)) norm_launches(p);
   const MaskTargetParams masks{
       .rois = static_cast<std::int64_t>(std::ceil(static_cast<double>(images * roi.sample) * roi.sample_positive)),
@@ -237,7 +254,7 @@ TEST(Shapes, EveryLaunchOfRecipes_FitsDevices) {
         SCOPED_TRACE(
             testing::Message() << name << ", " << images << " images of " << size.height << " x " << size.width);
         const std::vector<emulation::Launch> all = launches_of(r, size, images);
-        ASSERT_EQ(all.size(), 281u);
+        ASSERT_EQ(all.size(), 285u);
         for (const emulation::Launch& l : all)
           for (const Device& d : kDevices) {
             ASSERT_TRUE(l.grid.x <= d.grid_x && l.grid.y <= d.grid_yz && l.grid.z <= d.grid_yz) << d.capability;

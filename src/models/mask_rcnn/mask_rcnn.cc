@@ -89,7 +89,7 @@ std::vector<at::Tensor> MaskRcnn::training_losses(
     anchors = rpn_.sample(rpn, batch);
     rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
   }
-  const auto [objectness, rpn_box] = rpn_.losses(rpn, batch, anchors, share_);
+  const auto [objectness, rpn_box] = rpn_.losses(features, rpn, batch, anchors, share_);
   const auto [classifier, box] = heads_.box_losses(features, batch, rois, share_);
   if (trace) *trace = {.anchors = anchors, .rois = rois};
   return {objectness, rpn_box, classifier, box, heads_.mask_loss(features, batch, rois, share_)};

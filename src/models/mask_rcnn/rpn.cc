@@ -2,9 +2,7 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
-#include <ATen/ops/conv2d.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/stack.h>
 
 #include "core/rng.h"
@@ -19,20 +17,35 @@ Rpn::Rpn(ParameterStore& store, const ModelConfig& config, const DetectionOps& o
   deltas_ = Conv(store, "rpn.head.bbox_pred", {c, 4 * a, 1, 1}, normal(0.01), true);
 }
 
+AnchorHead Rpn::head() const {
+  const std::int64_t used = 5 * kinds(), c = conv_.weight().size(0), filled = (used + 7) / 8 * 8 - used;
+  const at::Tensor none = conv_.weight().new_zeros({filled, c});
+  const auto matrix = [&](const at::Tensor& weight) { return weight.reshape({-1, c}); };
+  return {.kernel = conv_.weight(),
+      .kernel_bias = conv_.bias(),
+      .weight = at::cat({matrix(logits_.weight()), matrix(deltas_.weight()), none}),
+      .bias = at::cat({logits_.bias(), deltas_.bias(), conv_.bias().new_zeros({filled})}),
+      .kinds = kinds()};
+}
+
 RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const {
-  // Logits and deltas as one 1x1 convolution: [a + 4a] channels.
-  const at::Tensor weight = at::cat({logits_.weight(), deltas_.weight()}),
-                   bias = at::cat({logits_.bias(), deltas_.bias()});
-  const std::int64_t n = features[0].size(0), a = static_cast<std::int64_t>(config_.rpn.anchor_ratios.size());
-  std::vector<at::Tensor> levels;
-  for (const at::Tensor& f : features) {
-    const at::Tensor y = at::conv2d(conv_(f).relu_(), weight, bias);
-    levels.push_back(y.permute({0, 2, 3, 1}).reshape({n, -1, 5 * a}));
-  }
-  const at::Tensor all = at::cat(levels, 1).to(at::kFloat);  // [N, positions, 5a]
-  return {.logits = all.narrow(2, 0, a).reshape({n, -1}),
+  const AnchorHead own = head();
+  const at::Tensor all = ops_.all_outputs(own, features);  // [N, pixels, outputs]
+  const std::int64_t n = all.size(0), a = kinds();
+  return {.head = own,
+      .all = all,
+      .logits = all.narrow(2, 0, a).reshape({n, -1}),
       .deltas = all.narrow(2, a, 4 * a).reshape({n, -1, 4}),
       .anchors = anchors(features, image_height, image_width)};
+}
+
+Rpn::Chosen Rpn::chosen(const Pyramid& features, const RpnOutput& out, const Sampled& s) const {
+  const std::int64_t n = s.index.size(0), size = s.index.size(1), a = kinds();
+  const at::Tensor y = ops_.chosen_outputs(out.head, features, out.all, s.index, s.total);
+  const at::Tensor kind = s.index.remainder(a).to(at::kLong).unsqueeze(-1);  // [N, S, 1]
+  const at::Tensor deltas = y.narrow(2, a, 4 * a).reshape({n, size, a, 4});
+  return {.logits = y.narrow(2, 0, a).gather(2, kind).squeeze(2),
+      .deltas = deltas.gather(2, kind.unsqueeze(-1).expand({-1, -1, 1, 4})).squeeze(2)};
 }
 
 std::shared_ptr<const AnchorGrid> Rpn::anchors(
@@ -76,26 +89,25 @@ Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) 
   return s;
 }
 
-std::array<at::Tensor, 2> Rpn::losses(
-    const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& s, const ShareCount& share) const {
+std::array<at::Tensor, 2> Rpn::losses(const Pyramid& features, const RpnOutput& out, const DeviceBatch& batch,
+    const TrainingSample& s, const ShareCount& share) const {
   const std::int64_t size = config_.rpn.sample;
   const at::Tensor row = at::arange(size, s.sampled.total.options()).unsqueeze(0);      // [1, S]
   const at::Tensor positive = (row < s.sampled.positives.unsqueeze(1)).to(at::kFloat);  // [N, S]
   const at::Tensor counted = (row < s.sampled.total.unsqueeze(1)).to(at::kFloat);
   const at::Tensor count = share(s.sampled.total.sum().to(at::kFloat)).clamp_min(1);
-  const at::Tensor index = s.sampled.index.to(at::kLong);
-  const at::Tensor objectness =
-      bce_sum(out.logits.gather(1, index), positive, counted, config_.rpn.label_smoothing) / count;
+  const Chosen own = chosen(features, out, s.sampled);
+  const at::Tensor objectness = bce_sum(own.logits, positive, counted, config_.rpn.label_smoothing) / count;
 
   // Only the first positives can have a box loss: a fixed number of rows.
   const std::int64_t cap = static_cast<std::int64_t>(static_cast<double>(size) * config_.rpn.sample_positive);
-  const at::Tensor first = index.narrow(1, 0, cap), on = positive.narrow(1, 0, cap);
+  const at::Tensor first = s.sampled.index.narrow(1, 0, cap).to(at::kLong), on = positive.narrow(1, 0, cap);
   const at::Tensor anchor = out.anchors->boxes.index_select(0, first.flatten());    // [N * cap, 4]
   const at::Tensor object = s.matched.to(at::kLong).gather(1, first).clamp_min(0);  // [N, cap]
   const at::Tensor gt = batch.gt_box.gather(1, object.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4});
   // Fillers regress from an anchor onto itself: finite, and 0 by weight.
   const at::Tensor target = gt.where(on.reshape({-1, 1}) > 0, anchor).contiguous();
-  const BoxRows rows{.deltas = out.deltas.gather(1, first.unsqueeze(-1).expand({-1, -1, 4})).reshape({-1, 4}),
+  const BoxRows rows{.deltas = own.deltas.narrow(1, 0, cap).reshape({-1, 4}),
       .target_deltas = ops_.encode_boxes(coder(), target, anchor),
       .reference = anchor,
       .target = target,

@@ -20,6 +20,8 @@ struct AnchorGrid {
 };
 
 struct RpnOutput {
+  AnchorHead head;
+  at::Tensor all;     // DetectionOps::all_outputs
   at::Tensor logits;  // [N, A]
   at::Tensor deltas;  // [N, A, 4]
   std::shared_ptr<const AnchorGrid> anchors;
@@ -35,14 +37,23 @@ class Rpn {
     Sampled sampled;
   };
   TrainingSample sample(const RpnOutput& out, const DeviceBatch& batch) const;
-  // {objectness, box}
-  std::array<at::Tensor, 2> losses(
-      const RpnOutput& out, const DeviceBatch& batch, const TrainingSample& sample, const ShareCount& share) const;
+  // {objectness, box}, by which the head is trained.
+  std::array<at::Tensor, 2> losses(const Pyramid& features, const RpnOutput& out, const DeviceBatch& batch,
+      const TrainingSample& sample, const ShareCount& share) const;
   Proposals proposals(const RpnOutput& out, const at::Tensor& image_size, bool training) const;
 
  private:
   std::shared_ptr<const AnchorGrid> anchors(
       const Pyramid& features, std::int64_t image_height, std::int64_t image_width) const;
+  struct Chosen {
+    at::Tensor logits;  // [N, S]
+    at::Tensor deltas;  // [N, S, 4]
+  };
+  Chosen chosen(const Pyramid& features, const RpnOutput& out, const Sampled& sampled) const;
+  // Outputs are the logits, then the deltas of all kinds, filled up to a multiple of eight, for which there are matrix
+  // units.
+  AnchorHead head() const;
+  std::int64_t kinds() const { return static_cast<std::int64_t>(config_.rpn.anchor_ratios.size()); }
   kernels::BoxCoderParams coder() const;
   at::Tensor visible(const AnchorGrid& anchors, const at::Tensor& image_size) const;
 

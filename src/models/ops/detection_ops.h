@@ -2,7 +2,7 @@
 // entry exchanges a kernel. host_ops() runs the reference implementations on CPU tensors.
 //
 // Shapes and semantics are those of kernels/<op>/<op>.h. All tensors are contiguous; float32 and int32 (image ids
-// int64). Only batch_norm, bias_relu and roi_align (with respect to the features) have gradients.
+// int64). Only batch_norm, bias_relu, chosen_outputs and roi_align (with respect to the features) have gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -53,6 +53,13 @@ struct Normalised {
   std::int64_t rows = 0;      // N * H * W behind them, of all ranks where they are synchronised
 };
 
+// A convolution of 3 x 3, ReLU and a layer for each pixel, whose outputs are those of `kinds` anchors.
+struct AnchorHead {
+  at::Tensor kernel, kernel_bias;  // [C, C, 3, 3] channels last, [C]
+  at::Tensor weight, bias;         // [outputs, C], [outputs]
+  std::int64_t kinds = 1;
+};
+
 struct DetectionOps {
   std::string name;
   // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where `relu`, in
@@ -72,6 +79,16 @@ struct DetectionOps {
   std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois,
       const at::Tensor& roi_image)>
       roi_align;
+  // The head of a region proposal network for every pixel. Its gradient is that of chosen_outputs.
+  // in:  features P2 .. P6, as above
+  // out: [N, pixels, outputs] float32
+  std::function<at::Tensor(const AnchorHead&, const std::array<at::Tensor, 5>& features)> all_outputs;
+  // Its outputs for the pixels of chosen anchors, with a gradient for features and weights.
+  // in:  all: what all_outputs gave; index [N, rows] int32 of anchors; count [N] int32, later rows are fillers
+  // out: [N, rows, outputs] float32
+  std::function<at::Tensor(const AnchorHead&, const std::array<at::Tensor, 5>& features, const at::Tensor& all,
+      const at::Tensor& index, const at::Tensor& count)>
+      chosen_outputs;
   // out: matched [N, A] int32
   std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count,
       const at::Tensor& candidates, const at::Tensor& visible)>

@@ -22,11 +22,13 @@ class DeviceKernels {
       : device_(device), current_stream_(std::move(current_stream)) {}
   at::Device device() const { return device_; }
 
-  static constexpr bool kRoiAligns16Bit = true;
+  static constexpr bool kGathers16Bit = true;
   void roi_align_forward(const auto&... a) const { cuda::roi_align_forward(a..., stream()); }
   void roi_align_backward(const auto& p, const auto&... a) const {
     cuda::roi_align_backward(p, a..., scratch(cuda::roi_align_backward_workspace(p)).mutable_data_ptr(), stream());
   }
+  void patches_forward(const auto&... a) const { cuda::patches_forward(a..., stream()); }
+  void patches_backward(const auto&... a) const { cuda::patches_backward(a..., stream()); }
   void scale_offset_relu(const auto&... a) const { cuda::scale_offset_relu(a..., stream()); }
   std::int64_t batch_norm_forward(const auto& p, const auto& in, const auto& out, comm::Communicator* sync) const {
     const at::Tensor workspace = scratch(cuda::batch_norm_workspace(p));

@@ -15,9 +15,11 @@ class HostKernels {
   explicit HostKernels(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
   at::Device device() const { return at::kCPU; }
 
-  static constexpr bool kRoiAligns16Bit = false;
+  static constexpr bool kGathers16Bit = false;
   void roi_align_forward(const auto&... a) const { host::roi_align_forward(a..., pool_.get()); }
   void roi_align_backward(const auto&... a) const { host::roi_align_backward(a..., pool_.get()); }
+  void patches_forward(const auto&... a) const { host::patches_forward(a..., pool_.get()); }
+  void patches_backward(const auto&... a) const { host::patches_backward(a..., pool_.get()); }
   void scale_offset_relu(const auto&... a) const { host::scale_offset_relu(a..., pool_.get()); }
   std::int64_t batch_norm_forward(const auto& p, const auto& in, const auto& out, comm::Communicator* sync) const {
     return host::batch_norm_forward(p, in, out, pool_.get(), sum_over(sync));

@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/threshold_backward.h>
 #include <ATen/ops/zeros.h>
@@ -16,6 +17,7 @@
 
 #include "comm/communicator.h"
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/patches/patches.h"
 #include "kernels/roi_align/roi_align.h"
 
 namespace ttt::model {
@@ -40,6 +42,12 @@ inline at::Tensor nhwc(const at::Tensor& feature) { return feature.permute({0, 2
 // flag. It lasts to the end of the scope.
 #define TTT_ANNOUNCE(name, ...) RECORD_FUNCTION("ttt::" name, std::vector<c10::IValue>({__VA_ARGS__}))
 
+// The same for kernels that gather from features.
+template <class Kernels, class F> void with_taken_type(at::ScalarType type, F&& f) {
+  if constexpr (Kernels::kGathers16Bit) with_float_type(type, f);
+  else f(float{});
+}
+
 template <class Kernels> class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
@@ -48,7 +56,7 @@ template <class Kernels> class RoiAlignFunction : public torch::autograd::Functi
     const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
     TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
-    with_taken_type(p2.scalar_type(), [&]<class T>(T) {
+    with_taken_type<Kernels>(p2.scalar_type(), [&]<class T>(T) {
       std::array<const T*, 4> pointers;
       for (int l = 0; l < 4; ++l) pointers[l] = values<T>(maps[l]);
       kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), mutable_values<T>(out));
@@ -70,7 +78,7 @@ template <class Kernels> class RoiAlignFunction : public torch::autograd::Functi
     for (int l = 0; l < 4; ++l)
       maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
     TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
-    with_taken_type(grad.scalar_type(), [&]<class T>(T) {
+    with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
       std::array<T*, 4> pointers;
       for (int l = 0; l < 4; ++l) pointers[l] = mutable_values<T>(maps[l]);
       reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
@@ -80,11 +88,50 @@ template <class Kernels> class RoiAlignFunction : public torch::autograd::Functi
     for (int l = 0; l < 4; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
     return out;
   }
+};
 
- private:
-  template <class F> static void with_taken_type(at::ScalarType type, F&& f) {
-    if constexpr (Kernels::kRoiAligns16Bit) with_float_type(type, f);
-    else f(float{});
+template <class Kernels> class PatchFunction : public torch::autograd::Function<PatchFunction<Kernels>> {
+ public:
+  static constexpr int kLevels = 5;
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
+      const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& p6, const at::Tensor& index,
+      const at::Tensor& count, const kernels::PatchParams& params, const Kernels* kernels) {
+    const std::array<at::Tensor, kLevels> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5), nhwc(p6)};
+    at::Tensor out = at::empty({params.images * params.rows, 9 * params.channels}, p2.options());
+    TTT_ANNOUNCE("patches_forward", maps[0], maps[1], maps[2], maps[3], maps[4], index, out);
+    with_taken_type<Kernels>(p2.scalar_type(), [&]<class T>(T) {
+      std::array<const T*, kLevels> pointers;
+      for (int l = 0; l < kLevels; ++l) pointers[l] = values<T>(maps[l]);
+      kernels->patches_forward(
+          params, pointers.data(), kernels::PatchRows{ints(index), ints(count)}, mutable_values<T>(out));
+    });
+    context->save_for_backward({index, count});
+    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+    context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    kernels::PatchParams params;
+    const std::string bytes = context->saved_data["params"].toStringRef();
+    std::memcpy(&params, bytes.data(), sizeof params);
+    const auto saved = context->get_saved_variables();
+    const at::Tensor grad = grads[0].contiguous();
+    std::array<at::Tensor, kLevels> maps;
+    for (int l = 0; l < kLevels; ++l)
+      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
+    TTT_ANNOUNCE("patches_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3], maps[4]);
+    with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
+      std::array<T*, kLevels> pointers;
+      for (int l = 0; l < kLevels; ++l) pointers[l] = mutable_values<T>(maps[l]);
+      reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
+          ->patches_backward(
+              params, values<T>(grad), kernels::PatchRows{ints(saved[0]), ints(saved[1])}, pointers.data());
+    });
+    torch::autograd::variable_list out(9);
+    for (int l = 0; l < kLevels; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
+    return out;
   }
 };
 

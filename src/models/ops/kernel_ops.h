@@ -3,12 +3,13 @@
 //
 // `Kernels` has the operations of kernels/ as members, with their arguments up to pool, workspace and stream. Besides:
 //   device()                   of its tensors
-//   kRoiAligns16Bit            whether roi_align_* take 16-bit features; else they are widened first
+//   kGathers16Bit              whether roi_align_* and patches_* take 16-bit features; else they are widened first
 //   batch_norm_*(..., sync)    take a Communicator, null for one rank
 //   encode_masks(...)          takes tensors: its memory depends on their contents
 #pragma once
 
 #include "core/error.h"
+#include "models/ops/dense_outputs.h"
 #include "models/ops/detection_ops.h"
 #include "models/ops/kernel_functions.h"
 
@@ -38,10 +39,30 @@ template <class Kernels> class KernelOps {
   at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois,
       const at::Tensor& roi_image) const {
     in_of<float>(rois, "rois"), in_of<std::int32_t>(roi_image, "roi_image");
-    const auto taken = Kernels::kRoiAligns16Bit && has_float_type(f[0].scalar_type()) ? f[0].scalar_type() : at::kFloat;
-    const auto level = [&](int i) { return f[i].to(taken); };
+    const auto level = [&](int i) { return f[i].to(taken_type(f[0])); };
     return RoiAlignFunction<Kernels>::apply(level(0), level(1), level(2), level(3), rois, roi_image, p, &kernels_)
         .to(f[0].scalar_type());
+  }
+
+  // Without a gradient: the loss hangs on a hundredth of the anchors.
+  at::Tensor all_outputs(const AnchorHead& head, const std::array<at::Tensor, 5>& features) const {
+    const at::NoGradGuard no_grad;
+    return dense_outputs(head, features);
+  }
+
+  at::Tensor chosen_outputs(const AnchorHead& head, const std::array<at::Tensor, 5>& f, const at::Tensor&,
+      const at::Tensor& index, const at::Tensor& count) const {
+    in_of<std::int32_t>(index, "index"), in_of<std::int32_t>(count, "count");
+    kernels::PatchParams p;
+    p.levels = 5, p.images = index.size(0), p.channels = f[0].size(1), p.kinds = head.kinds, p.rows = index.size(1);
+    for (int l = 0; l < p.levels; ++l) p.height[l] = f[l].size(2), p.width[l] = f[l].size(3);
+    const auto level = [&](int i) { return f[i].to(taken_type(f[0])); };
+    const at::Tensor patches =
+        PatchFunction<Kernels>::apply(level(0), level(1), level(2), level(3), level(4), index, count, p, &kernels_);
+    // The kernel lies as [out, 3, 3, in] in memory, which is a patch's order.
+    const at::Tensor matrix = head.kernel.permute({0, 2, 3, 1}).reshape({head.kernel.size(0), -1});
+    const at::Tensor hidden = at::linear(patches.to(f[0].scalar_type()), matrix, head.kernel_bias).relu_();
+    return at::linear(hidden, head.weight, head.bias).to(at::kFloat).view({p.images, p.rows, -1});
   }
 
   at::Tensor bias_relu(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu) const {
@@ -174,6 +195,10 @@ template <class Kernels> class KernelOps {
   }
 
  private:
+  // Of features, by the kernels that gather from them.
+  static at::ScalarType taken_type(const at::Tensor& t) {
+    return Kernels::kGathers16Bit && has_float_type(t.scalar_type()) ? t.scalar_type() : at::kFloat;
+  }
   // The memory of `t`, whose type, device and layout are checked: a kernel reads raw memory.
   template <class T> const T* in_of(const at::Tensor& t, const char* what) const {
     constexpr at::ScalarType kType = c10::CppTypeToScalarType<T>::value;
@@ -204,6 +229,8 @@ template <class Kernels> DetectionOps kernel_ops(const std::string& name, Kernel
       .batch_norm = bound(&Ops::batch_norm),
       .bias_relu = bound(&Ops::bias_relu),
       .roi_align = bound(&Ops::roi_align),
+      .all_outputs = bound(&Ops::all_outputs),
+      .chosen_outputs = bound(&Ops::chosen_outputs),
       .match = bound(&Ops::match),
       .sample = bound(&Ops::sample),
       .encode_boxes = bound(&Ops::encode_boxes),

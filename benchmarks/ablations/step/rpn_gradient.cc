@@ -1,0 +1,37 @@
+#include "measure/ablation.h"
+#include "models/ops/dense_outputs.h"
+
+namespace ttt::ablations {
+namespace {
+
+// The classical head: computed for every anchor with a gradient, of which the loss then takes the sampled ones.
+at::Tensor of_all(const model::AnchorHead& head, const std::array<at::Tensor, 5>&, const at::Tensor& all,
+    const at::Tensor& index, const at::Tensor&) {
+  const at::Tensor pixel = index.floor_divide(head.kinds).to(at::kLong).unsqueeze(-1);
+  return all.gather(1, pixel.expand({-1, -1, all.size(2)}));
+}
+
+void use_dense_gradient(Components& c) {
+  c.ops.replace("rpn_gradient", [](Run& run) {
+    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
+    ops->name += ", the RPN's gradient for every anchor";
+    ops->all_outputs = model::dense_outputs, ops->chosen_outputs = of_all;
+    return ops;
+  });
+}
+
+}  // namespace
+
+Ablation ablate_rpn_gradient() {
+  return {.name = "rpn_gradient",
+      .question = "What does it bring to compute the RPN's gradient for the sampled anchors alone?",
+      .claim = "none known",
+      .expectation =
+          "The loss is of 256 of some 200,000 anchors, and the gradient of all others is zero. The classical step "
+          "computes it all the same: a seventh of the step's operations at 800 x 1344 pixels.",
+      .promise = Promise::kClose,
+      .rtol = 1e-3,  // a product instead of a convolution: sums in another order, then two updates
+      .variants = {{.name = "every anchor", .components = use_dense_gradient}, {.name = "sampled anchors"}}};
+}
+
+}  // namespace ttt::ablations
