@@ -1,4 +1,4 @@
-// What all ablations keep to.
+// Rules that all ablations keep.
 #include <gtest/gtest.h>
 
 #include "eval/mask_rcnn.h"
@@ -8,7 +8,7 @@
 namespace ttt::ablations {
 namespace {
 
-// With cuDNN's search each new size is timed anew, in seconds: a difference of shapes would not be seen beside it.
+// With cuDNN's search each new size is timed anew: the comparison would be of searches.
 TEST(Ablations, ShapesThatVary_NoSearch) {
   int vary = 0;
   for (const Ablation& a : all_ablations()) {

@@ -4,8 +4,9 @@ FOLDER holds the objects and beside each the report that cmake/ptxas_resources k
 that a multiprocessor holds of it (of its static needs alone), global loads and stores as "bits x instructions", generic
 accesses and accesses of local memory. Always checked: a kernel over packs (vector.h) loads and stores whole packs and
 no single 16-bit value; no kernel has more generic or local accesses than the table says (none, where it has no such
-row). Compared row by row where the compiler is the table's; with another one the exit code is 77, where all else holds.
---write makes the table anew. CUOBJDUMP: by default the one in the package triton, which torch's wheel brings.
+row); a multiprocessor holds a block of it. Compared row by row where the compiler is the table's; with another one the
+exit code is 77, where all else holds. --write makes the table anew. CUOBJDUMP: by default the one in the package
+triton, which torch's wheel brings.
 
 Limits of a multiprocessor: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """
@@ -105,7 +106,7 @@ def table(codes, known, version):
     return lines
 
 
-def wrong(codes, kept):
+def wrong(codes, known, kept):
     rows = [line.split("\t") for line in kept if not line.startswith("#")]
     allowed = {(kernel, int(arch)): (int(generic), int(local)) for kernel, arch, _, _, _, generic, local in rows}
     for key, c in sorted(codes.items()):
@@ -114,6 +115,9 @@ def wrong(codes, kept):
         for what, have, most in zip(("generic", "local"), (c.generic, c.local), allowed.get(key, (0, 0))):
             if have > most:
                 yield f"{name}: {have} {what} accesses, {most} in the table"
+        registers, _, _, shared = known[key]
+        if resident_warps(arch, c.threads, registers, shared) == 0:
+            yield f"{name}: {registers} registers x {c.threads} threads do not fit a multiprocessor"
         packed = PACKED.search(kernel)
         if not packed or packed[2] == "1":
             continue
@@ -140,11 +144,12 @@ def main():
     if not codes:
         print(f"nothing beside the objects in {folder}: build ttt_kernels_cuda")
         return 1
-    ours = table(codes, resources.read(folder), version)
+    known = resources.read(folder)
+    ours = table(codes, known, version)
     if write:
         path.write_text("\n".join(ours) + "\n")
     kept = path.read_text().splitlines()
-    return resources.judged(ours, kept, list(wrong(codes, kept)),
+    return resources.judged(ours, kept, list(wrong(codes, known, kept)),
                             "packs are loaded and stored whole; generic and local accesses are those of the table")
 
 

@@ -33,14 +33,14 @@ TABLE = ("# nvcc 13.0\n# kernel\tsm\twarps\tloads\tstores\tgeneric\tlocal\n"
          "scale<Bfloat16, 8>\t90\t48\t128x1 32x1\t128x1\t0\t0\n")
 
 
-def judged(sass, version, table=TABLE, resources=RESOURCES):
+def judged(sass, version, table=TABLE, resources=RESOURCES, elf=ELF):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder)
         (path / "a.cu.o.resources").write_text(resources)
         (path / "table").write_text(table)
         cuobjdump = path / "cuobjdump"
         cuobjdump.write_text(
-            f"#!/bin/sh\ncase $1 in -sass) cat <<'END'\n{sass}END\n;; *) cat <<'END'\n{ELF}END\nesac\n")
+            f"#!/bin/sh\ncase $1 in -sass) cat <<'END'\n{sass}END\n;; *) cat <<'END'\n{elf}END\nesac\n")
         cuobjdump.chmod(0o755)
         done = subprocess.run([sys.executable, MACHINE_CODE, folder, folder + "/table", version, cuobjdump],
                               capture_output=True, text=True)
@@ -59,7 +59,11 @@ def main():
     stored = SASS.replace("STG.E.128", "STG.E.U16")
     generic = SASS.replace("LDG.E R8", "LD.E R8")
     spilled = SASS.replace("LDS.U16", "LDL.U16")
+    hungry = RESOURCES.replace("Used 40", "Used 255")
+    large = ELF.replace("0x100", "0x400")
     for version in ("13.0", "13.1"):
+        expect(1, "scale<Bfloat16, 8> sm_90: 255 registers x 1024 threads do not fit", SASS, version, resources=hungry,
+               elf=large)
         expect(1, "scale<Bfloat16, 8> sm_90: no loads of whole packs", split, version)
         expect(1, "scale<Bfloat16, 8> sm_90: 1 loads of 16 bits beside packs of 128", split, version)
         expect(1, "scale<Bfloat16, 8> sm_90: no stores of whole packs", stored, version)

@@ -2,10 +2,9 @@
 
 FOLDER holds the objects and beside each the report that cmake/ptxas_resources kept. A row: kernel, architecture,
 registers of a thread, bytes of a thread's stack, bytes spilled, static shared memory of a block [byte]. Always checked:
-no kernel spills more bytes than the table says (none, where it has no such row), and the registers of a whole block fit
-a multiprocessor's 65536 at the launch bounds. Compared row by row where the compiler is the table's; another version of
-nvcc may allocate otherwise, and then, where all else holds, the exit code is 77 and the last line says what was not
-compared. --write makes the table anew.
+no kernel spills more bytes than the table says (none, where it has no such row). Compared row by row where the compiler
+is the table's; another version of nvcc may allocate otherwise, and then, where all else holds, the exit code is 77 and
+the last line says what was not compared. --write makes the table anew.
 """
 
 import pathlib
@@ -16,10 +15,6 @@ KERNEL = re.compile(r"Compiling entry function '(\S+)' for 'sm_(\d+)'")
 MEMORY = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers")
 SHARED = re.compile(r"(\d+) bytes smem")
-# Launch bounds, where they are not 256.
-THREADS = {"select_anchors": 1024, "finish_sample": 1024, "finish_mean": 1024, "finish_variance": 1024,
-           "finish_gradients": 1024, "moments_of_rank": 1024, "patches_forward_kernel": 288,
-           "patches_backward_kernel": 288, "suppress_pairs": 64, "scan_suppressed": 32, "set_count": 1}
 
 
 def short(mangled):
@@ -65,12 +60,9 @@ def spilled(lines):
 
 
 def wrong(rows, known):
-    for (kernel, arch), (registers, _, spill, _) in sorted(rows.items()):
+    for (kernel, arch), (_, _, spill, _) in sorted(rows.items()):
         if spill > known.get((kernel, arch), 0):
             yield f"{kernel} sm_{arch}: {spill} bytes are spilled, {known.get((kernel, arch), 0)} in the table"
-        threads = THREADS.get(kernel.split("<")[0], 256)
-        if -(-registers // 8) * 8 * threads > 65536:
-            yield f"{kernel} sm_{arch}: {registers} registers x {threads} threads do not fit a multiprocessor"
 
 
 def judged(ours, kept, failures, holds):
@@ -104,7 +96,7 @@ def main():
         path.write_text("\n".join(ours) + "\n")
     kept = path.read_text().splitlines()
     return judged(ours, kept, list(wrong(rows, spilled(kept))),
-                  "no kernel spills more than the table says, and all registers of a block fit")
+                  "no kernel spills more than the table says")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #include "core/rng.h"
 #include "eval/postprocess.h"
 #include "health/watchdog.h"
+#include "tests/support/fake_device/convolution_keys.h"
 #include "tests/support/fake_device/fake_device.h"
 #include "tests/support/fake_device/small_step.h"
 #include "train/device_batch.h"
@@ -178,7 +179,7 @@ std::vector<std::string> later_searches(const std::string& shapes, bool training
   return later;
 }
 
-// Where cuDNN tunes, a new shape costs seconds. Over the positives, or the detections, alone every batch has one.
+// Over the positives, or the detections, alone every batch has shapes of its own.
 TEST(DeviceStep, SearchesForNoPlanAgain) {
   for (const bool training : {true, false}) {
     SCOPED_TRACE(training);

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "benchmarks/ablations/shapes.h"
 #include "measure/ablation.h"
-#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
@@ -54,10 +54,7 @@ void deal_by_cost(Components& c) {
   });
 }
 
-// Without cuDNN's search, which each new number of positives would cause.
-void over_positives(train::Recipe& r) {
-  r.model.as<model::ModelConfig>().shapes = "dynamic", r.train.cudnn_autotune = false;
-}
+void over_positives(train::Recipe& r) { set_shapes(r, "dynamic"); }
 
 }  // namespace
 

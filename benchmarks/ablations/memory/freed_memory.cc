@@ -1,6 +1,6 @@
+#include "benchmarks/ablations/shapes.h"
 #include "core/allocator.h"
 #include "measure/ablation.h"
-#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 
@@ -18,9 +18,7 @@ Ablation ablate_freed_memory() {
             }};
   };
   const auto shapes = [](const char* name, const char* kind) {
-    return Setting{.name = name, .change = [kind](train::Recipe& r) {
-                     r.model.as<model::ModelConfig>().shapes = kind, r.train.cudnn_autotune = false;
-                   }};
+    return Setting{.name = name, .change = [kind](train::Recipe& r) { set_shapes(r, kind); }};
   };
   return {.name = "freed_memory",
       .question = "What is it worth that memory freed in a step stays with the process?",

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "benchmarks/ablations/shapes.h"
 #include "core/rng.h"
 #include "core/text.h"
 #include "measure/ablation.h"
-#include "models/mask_rcnn/config.h"
 
 namespace ttt::ablations {
 namespace {
@@ -65,13 +65,8 @@ void use_classical_sampler(Components& c) {
   });
 }
 
-// Without cuDNN's search. Over the positives each step has another number of rows, and each new number is a search. It
-// costs hundreds of times what is to be measured.
-void with_shapes(train::Recipe& r, const char* shapes) {
-  r.model.as<model::ModelConfig>().shapes = shapes, r.train.cudnn_autotune = false;
-}
-void fixed(train::Recipe& r) { with_shapes(r, "static"); }
-void over_positives(train::Recipe& r) { with_shapes(r, "dynamic"); }
+void fixed(train::Recipe& r) { set_shapes(r, "static"); }
+void over_positives(train::Recipe& r) { set_shapes(r, "dynamic"); }
 Setting images(std::int64_t n) {
   return {.name = result::counted(n, "image") + " a rank",
       .change = [n](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = n; }};

@@ -48,90 +48,106 @@ template <class Kernels, class F> void with_taken_type(at::ScalarType type, F&& 
   else f(float{});
 }
 
+// What the backward pass of such a kernel needs besides tensors.
+template <class Params, class Kernels>
+void keep(torch::autograd::AutogradContext* context, const Params& params, const Kernels* kernels) {
+  context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
+  context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+}
+template <class Params> Params kept_params(torch::autograd::AutogradContext* context) {
+  Params params;
+  std::memcpy(&params, context->saved_data["params"].toStringRef().data(), sizeof params);
+  return params;
+}
+template <class Kernels> const Kernels* kept_kernels(torch::autograd::AutogradContext* context) {
+  return reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt());
+}
+
+// A pyramid's maps in NHWC memory.
+template <std::size_t kLevels> using Maps = std::array<at::Tensor, kLevels>;
+template <class T, std::size_t kLevels> std::array<T*, kLevels> pointers_to(const Maps<kLevels>& maps) {
+  std::array<T*, kLevels> all;
+  for (std::size_t l = 0; l < kLevels; ++l) {
+    if constexpr (std::is_const_v<T>) all[l] = values<std::remove_const_t<T>>(maps[l]);
+    else all[l] = mutable_values<T>(maps[l]);
+  }
+  return all;
+}
+template <std::size_t kLevels, class Params>
+Maps<kLevels> zero_maps(const Params& p, const at::TensorOptions& options) {
+  Maps<kLevels> maps;
+  for (std::size_t l = 0; l < kLevels; ++l)
+    maps[l] = at::zeros({p.images, p.height[l], p.width[l], p.channels}, options);
+  return maps;
+}
+// As gradients of the first arguments, of `arguments` in all.
+template <std::size_t kLevels> torch::autograd::variable_list gradients(const Maps<kLevels>& maps, int arguments) {
+  torch::autograd::variable_list out(static_cast<std::size_t>(arguments));
+  for (std::size_t l = 0; l < kLevels; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
+  return out;
+}
+
 template <class Kernels> class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
       const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& rois, const at::Tensor& roi_image,
       const kernels::RoiAlignParams& params, const Kernels* kernels) {
-    const std::array<at::Tensor, 4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
+    const Maps<4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
     TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
     with_taken_type<Kernels>(p2.scalar_type(), [&]<class T>(T) {
-      std::array<const T*, 4> pointers;
-      for (int l = 0; l < 4; ++l) pointers[l] = values<T>(maps[l]);
-      kernels->roi_align_forward(params, pointers.data(), floats(rois), ints(roi_image), mutable_values<T>(out));
+      kernels->roi_align_forward(
+          params, pointers_to<const T>(maps).data(), floats(rois), ints(roi_image), mutable_values<T>(out));
     });
     context->save_for_backward({rois, roi_image});
-    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
-    context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+    keep(context, params, kernels);
     return out.permute({0, 3, 1, 2});
   }
 
   static torch::autograd::variable_list backward(
       torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
-    kernels::RoiAlignParams params;
-    const std::string bytes = context->saved_data["params"].toStringRef();
-    std::memcpy(&params, bytes.data(), sizeof params);
+    const auto params = kept_params<kernels::RoiAlignParams>(context);
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = nhwc(grads[0]);
-    std::array<at::Tensor, 4> maps;
-    for (int l = 0; l < 4; ++l)
-      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
+    const auto maps = zero_maps<4>(params, grad.options());
     TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
     with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
-      std::array<T*, 4> pointers;
-      for (int l = 0; l < 4; ++l) pointers[l] = mutable_values<T>(maps[l]);
-      reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
-          ->roi_align_backward(params, values<T>(grad), floats(saved[0]), ints(saved[1]), pointers.data());
+      kept_kernels<Kernels>(context)->roi_align_backward(
+          params, values<T>(grad), floats(saved[0]), ints(saved[1]), pointers_to<T>(maps).data());
     });
-    torch::autograd::variable_list out(8);
-    for (int l = 0; l < 4; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
-    return out;
+    return gradients(maps, 8);
   }
 };
 
 template <class Kernels> class PatchFunction : public torch::autograd::Function<PatchFunction<Kernels>> {
  public:
-  static constexpr int kLevels = 5;
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
       const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& p6, const at::Tensor& index,
       const at::Tensor& count, const kernels::PatchParams& params, const Kernels* kernels) {
-    const std::array<at::Tensor, kLevels> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5), nhwc(p6)};
+    const Maps<5> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5), nhwc(p6)};
     at::Tensor out = at::empty({params.images * params.rows, 9 * params.channels}, p2.options());
     TTT_ANNOUNCE("patches_forward", maps[0], maps[1], maps[2], maps[3], maps[4], index, out);
     with_taken_type<Kernels>(p2.scalar_type(), [&]<class T>(T) {
-      std::array<const T*, kLevels> pointers;
-      for (int l = 0; l < kLevels; ++l) pointers[l] = values<T>(maps[l]);
-      kernels->patches_forward(
-          params, pointers.data(), kernels::PatchRows{ints(index), ints(count)}, mutable_values<T>(out));
+      kernels->patches_forward(params, pointers_to<const T>(maps).data(), kernels::PatchRows{ints(index), ints(count)},
+          mutable_values<T>(out));
     });
     context->save_for_backward({index, count});
-    context->saved_data["kernels"] = reinterpret_cast<std::int64_t>(kernels);
-    context->saved_data["params"] = std::string(reinterpret_cast<const char*>(&params), sizeof params);
+    keep(context, params, kernels);
     return out;
   }
 
   static torch::autograd::variable_list backward(
       torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
-    kernels::PatchParams params;
-    const std::string bytes = context->saved_data["params"].toStringRef();
-    std::memcpy(&params, bytes.data(), sizeof params);
+    const auto params = kept_params<kernels::PatchParams>(context);
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = grads[0].contiguous();
-    std::array<at::Tensor, kLevels> maps;
-    for (int l = 0; l < kLevels; ++l)
-      maps[l] = at::zeros({params.images, params.height[l], params.width[l], params.channels}, grad.options());
+    const auto maps = zero_maps<5>(params, grad.options());
     TTT_ANNOUNCE("patches_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3], maps[4]);
     with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
-      std::array<T*, kLevels> pointers;
-      for (int l = 0; l < kLevels; ++l) pointers[l] = mutable_values<T>(maps[l]);
-      reinterpret_cast<const Kernels*>(context->saved_data["kernels"].toInt())
-          ->patches_backward(
-              params, values<T>(grad), kernels::PatchRows{ints(saved[0]), ints(saved[1])}, pointers.data());
+      kept_kernels<Kernels>(context)->patches_backward(
+          params, values<T>(grad), kernels::PatchRows{ints(saved[0]), ints(saved[1])}, pointers_to<T>(maps).data());
     });
-    torch::autograd::variable_list out(9);
-    for (int l = 0; l < kLevels; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
-    return out;
+    return gradients(maps, 9);
   }
 };
 

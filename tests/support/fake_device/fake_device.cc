@@ -23,6 +23,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "tests/support/fake_device/convolution_keys.h"
 #include "tests/support/fake_device/recorder.h"
 #include "tests/support/fake_device/unordered_sums.h"
 
@@ -204,27 +205,6 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
   return at::_local_scalar_dense(on_cpu(self));
 }
 
-struct Searches {
-  std::mutex mutex;
-  std::set<std::string> keys;
-};
-Searches& searches() {
-  static Searches all;
-  return all;
-}
-
-void note_convolution(const std::string& pass, std::initializer_list<at::Tensor> tensors, c10::IntArrayRef stride,
-    c10::IntArrayRef padding, c10::IntArrayRef dilation, std::int64_t groups) {
-  std::ostringstream key;
-  key << pass;
-  // A CUDA allocation begins at a multiple of 512 bytes.
-  for (const at::Tensor& t : tensors)
-    key << ' ' << t.sizes() << t.strides() << t.scalar_type() << '+' << t.storage_offset() * t.itemsize() % 32;
-  key << " by " << stride << padding << dilation << groups;
-  const std::lock_guard lock(searches().mutex);
-  searches().keys.insert(key.str());
-}
-
 at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std::optional<at::Tensor>& bias,
     c10::IntArrayRef stride, c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
     c10::IntArrayRef output_padding, std::int64_t groups) {
@@ -384,16 +364,6 @@ cuda::GraphDevice& fake_graphs() {
 at::Device fake_device() { return {kType, 0}; }
 
 std::pmr::memory_resource* locked_memory() { return &locked(); }
-
-std::set<std::string> convolution_keys() {
-  const std::lock_guard lock(searches().mutex);
-  return searches().keys;
-}
-
-void reset_convolution_keys() {
-  const std::lock_guard lock(searches().mutex);
-  searches().keys.clear();
-}
 
 std::map<std::string, std::int64_t> waits() {
   const std::lock_guard lock(noted().mutex);

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <map>
 #include <memory_resource>
-#include <set>
 #include <string>
 
 #include "cuda/graphs.h"
@@ -27,11 +26,6 @@ void set_busy(bool busy);
 
 // Memory of the host from and to which the device copies without the host waiting.
 std::pmr::memory_resource* locked_memory();
-
-// The keys of convolutions and their gradients since the last reset: shapes, strides, types, and addresses modulo 32
-// bytes. ATen/native/cudnn/Conv_v8.cpp keeps a plan for each. Where cuDNN tunes, each new key costs seconds.
-std::set<std::string> convolution_keys();
-void reset_convolution_keys();
 
 // By operation, since the last reset_waits().
 std::map<std::string, std::int64_t> waits();
