@@ -9,6 +9,7 @@ namespace ttt::kernels::cuda {
 namespace {
 
 constexpr int kTile = 64, kWordsPerLane = kMostBoxes / 64 / 32;
+constexpr int kAhead = 8;  // rows of the matrix whose loads a lane has open
 
 __global__ void __launch_bounds__(kTile)
     suppress_pairs(NmsLists in, float threshold, float extra, std::uint64_t* words) {
@@ -43,11 +44,18 @@ __global__ void __launch_bounds__(32) scan_suppressed(
   const int lane = static_cast<int>(threadIdx.x), n = min(in.count[list], in.capacity);
   std::uint64_t removed[kWordsPerLane] = {};  // lane w % 32 holds word w of the list
   int kept = 0;
+  // Which of 64 boxes suppress which of the same: two rows in each lane, loaded while the 64 before are looked at.
+  std::uint64_t next_low = 0, next_high = 0;
+  const auto look_ahead = [&](int word) {
+    const std::uint64_t* own = words + (first + word * 64 + lane) * width + word;
+    next_low = word * 64 + lane < n ? own[0] : 0;
+    next_high = word * 64 + lane + 32 < n ? own[32 * width] : 0;
+  };
+  look_ahead(0);
   for (int word = 0; word * 64 < n && kept < most; ++word) {
     const int here = min(64, n - word * 64);
-    // Which of these 64 boxes suppress which: two rows in each lane.
-    const std::uint64_t* own = words + (first + word * 64 + lane) * width + word;
-    const std::uint64_t among_low = lane < here ? own[0] : 0, among_high = lane + 32 < here ? own[32 * width] : 0;
+    const std::uint64_t among_low = next_low, among_high = next_high;
+    look_ahead(word + 1);
     std::uint64_t gone = lane_word(removed, word), survivors = 0;
     for (int b = 0; b < here && kept < most; ++b) {
       const std::uint64_t row = __shfl_sync(kAllLanes, b < 32 ? among_low : among_high, b % 32);
@@ -57,13 +65,24 @@ __global__ void __launch_bounds__(32) scan_suppressed(
       survivors |= std::uint64_t{1} << b;
       gone |= row;
     }
-    for (std::uint64_t left = survivors; left != 0; left &= left - 1) {
-      const std::uint64_t* row = words + (first + word * 64 + __ffsll(static_cast<long long>(left)) - 1) * width;
+    for (std::uint64_t left = survivors; left != 0;) {
+      std::uint64_t loaded[kAhead][kWordsPerLane];
+      int box = 0;
 #pragma unroll
-      for (int k = 0; k < kWordsPerLane; ++k) {
-        const int w = lane + 32 * k;
-        if (w > word && w * 64 < n) removed[k] |= row[w];
+      for (int i = 0; i < kAhead; ++i) {
+        if (left != 0) box = __ffsll(static_cast<long long>(left)) - 1;  // else the last one again, which adds nothing
+        left &= left - 1;
+        const std::uint64_t* row = words + (first + word * 64 + box) * width;
+#pragma unroll
+        for (int k = 0; k < kWordsPerLane; ++k) {
+          const int w = lane + 32 * k;
+          loaded[i][k] = w > word && w * 64 < n ? row[w] : 0;
+        }
       }
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i)
+#pragma unroll
+        for (int k = 0; k < kWordsPerLane; ++k) removed[k] |= loaded[i][k];
     }
   }
   if (lane == 0) kept_out[list] = kept;

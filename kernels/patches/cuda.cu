@@ -72,6 +72,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) patch
   for (int first = 0; first < vectors; first += 32) {
     const int v = first + lane;
     float sum[kWidth] = {};
+    if (v < vectors) widen_all(dst[v], sum);
     for (int base = own / 32 * 32; base < count; base += 32) {
       const int i = base + lane, tap = i >= own && i < count ? tap_at(centre[i], at) : -1;
       for (unsigned hits = __ballot_sync(kAllLanes, tap >= 0); hits != 0; hits &= hits - 1) {

@@ -25,8 +25,8 @@ struct PatchRows {
 //   out: patches [N * rows, 3, 3, C]; zero beyond the edge of a level, and in fillers
 // Backward
 //   in:  grad [N * rows, 3, 3, C]
-//   out: grad_features[l] [N, H_l, W_l, C]: written where a patch reads; the caller zeroes them
-// A pixel's gradients are added in the order of rows, in float32.
+//   out: grad_features[l] [N, H_l, W_l, C], to which it adds: the caller zeroes them
+// A pixel's gradients are added to what it has in the order of rows, in float32.
 namespace host {
 void patches_forward(const PatchParams& p, const float* const* features, const PatchRows& rows, float* patches,
     ThreadPool* pool = nullptr);

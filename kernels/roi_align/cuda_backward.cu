@@ -15,6 +15,7 @@ constexpr int kTile = 4, kLanes = 64,
               kThreads = kTile * kLanes;  // a thread: one row of the tile, one vector of channels
 constexpr int kWide = 4;
 constexpr int kMaxPooled = 32;
+constexpr int kAtOnce = 8;  // RoIs whose weights a block computes between two barriers
 
 template <class T> struct Gradients { T* level[kMaxLevels]; };
 
@@ -98,9 +99,14 @@ struct TileWeights {
   unsigned present[2][kMaxPooled];  // bit k: the bin reads row or column k
 };
 
-__device__ void fill_weights(const RoiAlignParams& p, const float* corners, const Tile& tile, TileWeights& w) {
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * p.pooled; i += kThreads) {
-    const int is_x = i / p.pooled, b = i % p.pooled, origin = is_x ? tile.x : tile.y;
+// Of `count` RoIs, a thread for each axis and bin of each.
+__device__ void fill_weights(const RoiAlignParams& p, const float* rois, const std::int32_t* chosen, int count,
+    const Tile& tile, TileWeights* of_roi) {
+  for (int i = static_cast<int>(threadIdx.x); i < count * 2 * p.pooled; i += kThreads) {
+    const int b = i % p.pooled, is_x = i / p.pooled % 2, origin = is_x ? tile.x : tile.y, which = i / p.pooled / 2;
+    const float* roi = rois + std::int64_t{4} * chosen[which];
+    const float corners[4] = {roi[0], roi[1], roi[2], roi[3]};
+    TileWeights& w = of_roi[which];
     RoiAxis axis;
     roi_axis(roi_span(p, tile.level, is_x ? corners : corners + 1), p.pooled, p.sampling_ratio,
         is_x ? p.width[tile.level] : p.height[tile.level], axis);
@@ -142,7 +148,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
   using Vector = Pack<T, kWidth>;
   __shared__ std::int32_t hits[kThreads];
   __shared__ int sums[33];
-  __shared__ TileWeights weights;
+  __shared__ TileWeights weights[kAtOnce];
   const Tile tile(p, blockIdx.x);
   const int row = static_cast<int>(threadIdx.x) / kLanes, vectors = static_cast<int>(p.channels / kWidth);
   const int channel = static_cast<int>(blockIdx.y) * kLanes + static_cast<int>(threadIdx.x) % kLanes;
@@ -164,14 +170,15 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
       for (int k = 0; k < kTile; ++k)
         if (k < columns) widen_all(dst[static_cast<std::int64_t>(k) * vectors], sum[k]);
     begun = begun || count > 0;
-    for (int h = 0; h < count; ++h) {
-      const std::int64_t roi = hits[h];
-      const float corners[4] = {rois[4 * roi], rois[4 * roi + 1], rois[4 * roi + 2], rois[4 * roi + 3]};
-      fill_weights(p, corners, tile, weights);
+    for (int first = 0; first < count; first += kAtOnce) {
+      const int here = min(kAtOnce, count - first);
+      fill_weights(p, rois, hits + first, here, tile, weights);
       __syncthreads();
-      if (works)
-        add_roi(p.pooled, reinterpret_cast<const Vector*>(grad_out) + roi * p.pooled * p.pooled * vectors + channel,
-            vectors, row, weights, sum);
+      for (int h = 0; h < here && works; ++h)
+        add_roi(p.pooled,
+            reinterpret_cast<const Vector*>(grad_out) + std::int64_t{hits[first + h]} * p.pooled * p.pooled * vectors +
+                channel,
+            vectors, row, weights[h], sum);
       __syncthreads();
     }
   }

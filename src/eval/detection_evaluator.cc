@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "data/loader.h"
+#include "eval/batch_feed.h"
 #include "eval/mask_rcnn.h"
 
 namespace ttt::eval {
@@ -25,10 +26,11 @@ std::vector<coco::Detection> DetectionEvaluator::detect() {
   comm::Communicator& comm = inputs_.comm;
   const auto order = std::make_shared<data::EvalOrder>(inputs_.images, inputs_.data,
       data::OrderSettings{.global_batch = inputs_.batch * comm.size(), .rank = comm.rank(), .ranks = comm.size()});
-  data::Loader loader(inputs_.images, inputs_.data, order, {.targets = false});
+  data::Loader loader(inputs_.images, inputs_.data, order, {.targets = false, .memory = inputs_.memory});
+  BatchFeed feed(loader, inputs_.device, model::Preprocessor(inputs_.data, model_.ops(), inputs_.device));
   std::vector<coco::Detection> mine;
-  while (const data::HostBatch* host = loader.next()) {
-    std::vector<coco::Detection> found = detector_(model_, *host);
+  while (const FedBatch* batch = feed.next()) {
+    std::vector<coco::Detection> found = detector_(model_, *batch);
     std::move(found.begin(), found.end(), std::back_inserter(mine));
     if (inputs_.batches_done) ++*inputs_.batches_done;
   }

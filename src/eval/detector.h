@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/host_batch.h"
 #include "data/jpeg.h"
 #include "data/settings.h"
+#include "eval/batch_feed.h"
 #include "eval/coco/detection.h"
 #include "eval/postprocess.h"
 #include "models/mask_rcnn/mask_rcnn.h"
@@ -20,7 +20,7 @@ struct Detector {
   data::DataSettings data;  // of the batches
 
   // Of all images of a batch, image by image, each with falling score.
-  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::HostBatch& batch) const;
+  std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const FedBatch& batch) const;
   // Of one image by itself; image id 0. Throws UsageError where it does not fit the settings' padded size; `name`
   // begins the sentence.
   std::vector<coco::Detection> operator()(const model::MaskRcnn& model, const data::RgbImage& image,

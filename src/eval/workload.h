@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,8 @@ struct EvaluationInputs {
   comm::Communicator& comm;
   int threads = 1;
   at::Device device{at::kCPU};
+  // of the host's batches, from which the device copies without the host waiting
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
   // grows with each batch that was predicted, for other threads to see; null: none asks
   std::atomic<std::int64_t>* batches_done = nullptr;
 };

@@ -204,7 +204,8 @@ eval::EvaluationInputs Run::evaluation_inputs(const data::ShardSet& images) cons
       .batch = recipe.train.eval_batch,
       .comm = *control,
       .threads = pool->threads(),
-      .device = parts.device};
+      .device = parts.device,
+      .memory = accelerator.memory};
 }
 
 data::OrderSettings Run::order_settings() const {

@@ -2,8 +2,6 @@
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/stack.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <utility>
 
@@ -26,20 +24,11 @@ class DeviceWait {
   std::int32_t before_;
 };
 
-c10::Stream current_stream(const at::Device& device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device);
-}
-
 }  // namespace
 
 Uploader::Uploader(
     const at::Device& device, std::pmr::memory_resource* memory, model::Preprocessor preprocessor, bool own_stream)
-    : device_(device), preprocess_(std::move(preprocessor)), packed_(2, memory) {
-  if (device.is_cpu()) return;
-  stream_ =
-      own_stream ? c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device) : current_stream(device);
-  copied_.emplace(device.type());
-}
+    : preprocess_(std::move(preprocessor)), stream_(device, own_stream), packed_(2, memory) {}
 
 void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
   Packed& packed = packed_[static_cast<std::size_t>(started_++ % 2)];
@@ -48,31 +37,21 @@ void Uploader::start(const data::HostBatch& host, const StepNumbers& n) {
       .rates = {
           .lr = n.lr, .gradient_scale = n.gradient_scale, .tensor = at::from_blob(packed.rates, {2}, at::kFloat)}};
   inputs_->batch.draw = at::from_blob(packed.draw, {2}, at::kLong);
-  if (!stream_) return preprocess_(inputs_->batch);
-  const c10::StreamGuard guard(*stream_);
-  const auto copy = [&](at::Tensor& t, bool = false) { t = t.to(device_, t.scalar_type(), /*non_blocking=*/true); };
-  if (model::RawImages& raw = inputs_->batch.raw; raw.defined()) {
-    for (at::Tensor* t : raw.tensors()) copy(*t);
-    copy(inputs_->batch.image_size);
-    preprocess_(inputs_->batch);
-  }
-  inputs_->for_each_tensor(copy);
-  copied_->record(*stream_);
+  stream_.start([&](const auto& copy) {
+    if (model::RawImages& raw = inputs_->batch.raw; raw.defined()) {
+      for (at::Tensor* t : raw.tensors()) copy(*t);
+      copy(inputs_->batch.image_size);
+      preprocess_(inputs_->batch);
+    }
+    inputs_->for_each_tensor([&](at::Tensor& t, bool) { copy(t); });
+  });
 }
 
 StepInputs Uploader::take() {
   StepInputs inputs = std::move(*std::exchange(inputs_, std::nullopt));
-  if (stream_) {
-    const c10::Stream current = current_stream(device_);
-    copied_->block(current);
-    // memory of the one stream, used by the other
-    inputs.for_each_tensor([&](at::Tensor& t, bool) { t.record_stream(current); });
-  }
+  stream_.join();
+  inputs.for_each_tensor([&](at::Tensor& t, bool) { stream_.hand_over(t); });
   return inputs;
-}
-
-void Uploader::wait() {
-  if (copied_) copied_->synchronize();
 }
 
 void LossQueue::push(const std::vector<at::Tensor>& losses) {
@@ -83,7 +62,7 @@ void LossQueue::push(const std::vector<at::Tensor>& losses) {
   host.copy_(f.device, /*non_blocking=*/true);
   if (device_.is_cpu()) return;
   f.arrived.emplace(device_.type());
-  f.arrived->record(current_stream(device_));
+  f.arrived->record(model::current_stream(device_));
 }
 
 std::vector<double> LossQueue::pop() {

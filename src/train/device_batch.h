@@ -2,7 +2,6 @@
 #pragma once
 
 #include <c10/core/Event.h>
-#include <c10/core/Stream.h>
 
 #include <deque>
 #include <functional>
@@ -12,6 +11,7 @@
 #include "comm/heartbeat.h"
 #include "data/host_batch.h"
 #include "models/batch.h"
+#include "models/copy_stream.h"
 #include "models/preprocessor.h"
 #include "train/optimizers/optimizer.h"
 
@@ -43,24 +43,21 @@ class Uploader {
   Uploader(
       const at::Device& device, std::pmr::memory_resource* memory, model::Preprocessor preprocessor, bool own_stream);
 
-  // Starts the copies, which wait() awaits; a destructor does not: memory that a device copies from is never unmapped.
-  // The host batch must stay as it is until wait() has returned; on a CPU, where the tensors share its memory, until
-  // the step has ended.
+  // Starts the copies, which wait() awaits. The host batch must stay as it is until wait() has returned; on a CPU,
+  // where the tensors share its memory, until the step has ended.
   void start(const data::HostBatch& host, const StepNumbers& numbers);
   // What was started; later work of the current stream follows the copies.
   StepInputs take();
   // The host waits for the copies: where they were started a step ago, they are done.
-  void wait();
+  void wait() { stream_.wait(); }
 
  private:
   struct Packed {
     std::int64_t draw[2];
     float rates[2];
   };
-  at::Device device_;
   model::Preprocessor preprocess_;
-  std::optional<c10::Stream> stream_;  // none on a CPU, as the next
-  std::optional<c10::Event> copied_;
+  model::CopyStream stream_;
   // of this step and of the next in turn: on a CPU an update reads them when the next batch is there already
   std::pmr::vector<Packed> packed_;
   std::int64_t started_ = 0;

@@ -16,6 +16,7 @@
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/box_coder/box_coder.h"
 #include "kernels/detections/detections.h"
+#include "kernels/mask_logits/mask_logits.h"
 #include "kernels/mask_targets/mask_targets.h"
 #include "kernels/match/match.h"
 #include "kernels/nms/nms.h"
@@ -160,6 +161,13 @@ template <class T> void patch_launches(const Recipe& r, data::Size size, std::in
   cuda::patches_backward<T>(p, nullptr, {}, gradients, nullptr);
 }
 
+// Of the positives of a training's batch, or of the detections of an evaluation's.
+template <class T> void mask_logit_launches(const Recipe& r, std::int64_t rows) {
+  const MaskLogitsParams p{.rows = rows, .channels = r.model.roi.mask_channels, .classes = classes_of(r)};
+  cuda::mask_logits_forward<T>(p, {}, nullptr, nullptr, nullptr);
+  cuda::mask_logits_backward<T>(p, {}, nullptr, {}, nullptr, nullptr);
+}
+
 void norm_launches(const BatchNormParams& p) {
   const SumOverRanks over_ranks = [](double*, std::size_t) {};
   for (const SumOverRanks& sum : {SumOverRanks{}, over_ranks}) {  // norm = batch and sync
@@ -201,6 +209,8 @@ std::vector<emulation::Launch> launches_of(const Recipe& r, data::Size size, std
       roi_align_launches<float>(p), roi_align_launches<Bfloat16>(p), roi_align_launches<Float16>(p);
     }
   patch_launches<float>(r, size, images), patch_launches<Bfloat16>(r, size, images);
+  for (const std::int64_t rows : {images * roi.sample, images * roi.detections})
+    mask_logit_launches<float>(r, rows), mask_logit_launches<Bfloat16>(r, rows);
   for (const BatchNormParams& p : norms_of(r, size, images)) norm_launches(p);
   const MaskTargetParams masks{
       .rois = static_cast<std::int64_t>(std::ceil(static_cast<double>(images * roi.sample) * roi.sample_positive)),
@@ -254,7 +264,7 @@ TEST(Shapes, EveryLaunchOfRecipes_FitsDevices) {
         SCOPED_TRACE(
             testing::Message() << name << ", " << images << " images of " << size.height << " x " << size.width);
         const std::vector<emulation::Launch> all = launches_of(r, size, images);
-        ASSERT_EQ(all.size(), 285u);
+        ASSERT_EQ(all.size(), 301u);
         for (const emulation::Launch& l : all)
           for (const Device& d : kDevices) {
             ASSERT_TRUE(l.grid.x <= d.grid_x && l.grid.y <= d.grid_yz && l.grid.z <= d.grid_yz) << d.capability;

@@ -1,6 +1,7 @@
 // ttt_maskrcnn on the fake device (fake_device.h), its kernels executed by tests/emulation.
 // tests/train/device_run.py compares what comes out with a run on the CPU. In the result: built.waits, how often the
 // training steps made the host wait, by operation; the first, which makes the anchors, does not count.
+// built.evaluation_waits: the same of evaluations, up to the last batch's predictions.
 #include "embedded_recipes.h"
 #include "eval/mask_rcnn.h"
 #include "run/train_program.h"
@@ -28,8 +29,12 @@ class Waits final : public train::Listener {
  public:
   void step_starts(const train::Position&) override { close(), open_ = true; }
   void evaluation_started(const train::Position&) override { close(); }
+  void evaluation_predicted(const train::Position&, bool) override {
+    for (const auto& [what, n] : test::waits()) of_evaluations[what] += n;
+    test::reset_waits();
+  }
   void run_ended(const train::Ending&) override { close(); }
-  std::map<std::string, std::int64_t> all;
+  std::map<std::string, std::int64_t> all, of_evaluations;
 
  private:
   void close() {
@@ -54,5 +59,7 @@ int main(int argc, char** argv) {
           .recipes = embedded_recipes(),
           .open = open_fake,
           .listeners = {&waits},
-          .record = [&](result::RunRecord& r) { r.built["waits"] = waits.all; }});
+          .record = [&](result::RunRecord& r) {
+            r.built["waits"] = waits.all, r.built["evaluation_waits"] = waits.of_evaluations;
+          }});
 }

@@ -17,7 +17,8 @@ class Evaluation {
           .batch = in.batch,
           .comm = *alone_,
           .threads = in.threads,
-          .device = in.device});
+          .device = in.device,
+          .memory = in.memory});
   }
   void step() {
     result::Metrics metrics;

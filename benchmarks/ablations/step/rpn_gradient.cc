@@ -5,8 +5,8 @@ namespace ttt::ablations {
 namespace {
 
 // The classical head: computed for every anchor with a gradient, of which the loss then takes the sampled ones.
-at::Tensor of_all(const model::AnchorHead& head, const std::array<at::Tensor, 5>&, const at::Tensor& all,
-    const at::Tensor& index, const at::Tensor&) {
+at::Tensor of_all(const model::AnchorHead& head, const model::Features&, const at::Tensor& all, const at::Tensor& index,
+    const at::Tensor&) {
   const at::Tensor pixel = index.floor_divide(head.kinds).to(at::kLong).unsqueeze(-1);
   return all.gather(1, pixel.expand({-1, -1, all.size(2)}));
 }

@@ -89,17 +89,18 @@ std::vector<at::Tensor> MaskRcnn::training_losses(
     anchors = rpn_.sample(rpn, batch);
     rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
   }
-  const auto [objectness, rpn_box] = rpn_.losses(features, rpn, batch, anchors, share_);
-  const auto [classifier, box] = heads_.box_losses(features, batch, rois, share_);
+  const Features shared = ops_.share(features);
+  const auto [objectness, rpn_box] = rpn_.losses(shared, rpn, batch, anchors, share_);
+  const auto [classifier, box] = heads_.box_losses(shared, batch, rois, share_);
   if (trace) *trace = {.anchors = anchors, .rois = rois};
-  return {objectness, rpn_box, classifier, box, heads_.mask_loss(features, batch, rois, share_)};
+  return {objectness, rpn_box, classifier, box, heads_.mask_loss(shared, batch, rois, share_)};
 }
 
 Prediction MaskRcnn::predict(const DeviceBatch& batch) const {
   at::NoGradGuard no_grad;
   const Autocast mixed(device_, config_.precision);
-  const Pyramid features = backbone_(batch.images, false);
-  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  const Features features{.map = backbone_(batch.images, false)};
+  const RpnOutput rpn = rpn_(features.map, batch.images.size(2), batch.images.size(3));
   Prediction p;
   p.detected = heads_.detect(features, rpn_.proposals(rpn, batch.image_size, false), batch);
   p.masks = heads_.masks(features, batch, p.detected);

@@ -1,8 +1,6 @@
 #include "models/mask_rcnn/roi_heads.h"
 
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/arange.h>
-#include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
@@ -10,7 +8,6 @@
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "core/rng.h"
 #include "models/mask_rcnn/box_losses/box_loss.h"
@@ -81,13 +78,13 @@ kernels::BoxCoderParams RoiHeads::coder() const {
 }
 
 at::Tensor RoiHeads::pooled(
-    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const {
+    const Features& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const {
   kernels::RoiAlignParams p;
   p.levels = 4, p.pooled = size, p.sampling_ratio = 2, p.aligned = false, p.legacy_area = config_.legacy_boxes;
   p.images = features[0].size(0), p.channels = features[0].size(1), p.rois = rois.size(0);
   for (int l = 0; l < 4; ++l)
     p.height[l] = features[l].size(2), p.width[l] = features[l].size(3), p.scale[l] = 1.0f / static_cast<float>(4 << l);
-  return ops_.roi_align(p, {features[0], features[1], features[2], features[3]}, rois, roi_image);
+  return ops_.roi_align(p, features, rois, roi_image);
 }
 
 RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch) const {
@@ -115,7 +112,7 @@ RoiSample RoiHeads::sample(const Proposals& proposals, const DeviceBatch& batch)
 }
 
 RoiHeads::BoxOutput RoiHeads::box_head(
-    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image) const {
+    const Features& features, const at::Tensor& rois, const at::Tensor& roi_image) const {
   const std::int64_t r = rois.size(0), h = config_.roi.box_hidden;
   // Pooled features and fc6 lie as [.., 7, 7, C] in memory: both views are free.
   const at::Tensor x = pooled(features, rois, roi_image, kBoxPool).permute({0, 2, 3, 1}).reshape({r, -1});
@@ -126,7 +123,7 @@ RoiHeads::BoxOutput RoiHeads::box_head(
 }
 
 std::array<at::Tensor, 2> RoiHeads::box_losses(
-    const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
+    const Features& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
   const std::int64_t size = s.rois.size(1);
   const at::Tensor counted = first_rows(s.total, size), positive = first_rows(s.positives, size);
   const at::Tensor rois = s.rois.reshape({-1, 4});
@@ -175,37 +172,24 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
       .weight = all.weight.index_select(0, keep)};
 }
 
-// Picked by a product with ones and zeros. An index_select's bits (but in tf32, and where another class's weights are
-// not finite), and a gradient that a matrix product sums in a fixed order. An index_select's is added row by row with
-// atomics on a GPU, where rows of one class meet in any order.
-std::array<at::Tensor, 2> RoiHeads::mask_predictors(const at::Tensor& label) const {
-  const c10::impl::ExcludeDispatchKeyGuard float32(c10::autocast_dispatch_keyset);
-  // [m, classes]
-  const at::Tensor own = (label.unsqueeze(1) == at::arange(config_.classes, label.options())).to(at::kFloat);
-  return {own.mm(mask_logits_->value.view({config_.classes, -1})), own.mm(mask_logits_bias_->value.unsqueeze(1))};
-}
-
 at::Tensor RoiHeads::mask_head(
-    const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
+    const Features& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
   at::Tensor x = pooled(features, rois, roi_image, kMaskPool);
   for (const Conv& conv : mask_convs_) x = conv(x).relu_();
-  const std::int64_t m = x.size(0), in = x.size(1), c = config_.roi.mask_channels;
+  const std::int64_t in = x.size(1), c = config_.roi.mask_channels;
   // A transposed 2x2 convolution of stride 2 is one matrix product: each input pixel gives its own 2x2 block.
   // Rows are [m, 14, 14] pixels, columns [2, 2, c].
-  const at::Tensor block = at::addmm(deconv_bias_->value.repeat({4}), x.permute({0, 2, 3, 1}).reshape({-1, in}),
-      deconv_->value.permute({0, 2, 3, 1}).reshape({in, 4 * c}))
-                               .relu_();
-  // Only the row's own class enters the loss or the result, so only its map is computed: [m, 784, c] x [m, c, 1].
-  const auto [weight, bias] = mask_predictors(label);
-  return (at::bmm(block.view({m, kMaskSize * kMaskSize, c}), weight.unsqueeze(-1)) + bias.unsqueeze(-1))
-      .to(at::kFloat)
-      .view({m, kMaskPool, kMaskPool, 2, 2})
-      .permute({0, 1, 3, 2, 4})
-      .reshape({m, kMaskSize, kMaskSize});
+  const at::Tensor block =
+      at::mm(x.permute({0, 2, 3, 1}).reshape({-1, in}), deconv_->value.permute({0, 2, 3, 1}).reshape({in, 4 * c}));
+  // Only the row's own class enters the loss or the result, so only its map is computed.
+  return ops_.mask_logits({.bias = deconv_bias_->value,
+                              .weight = mask_logits_->value.view({config_.classes, c}),
+                              .weight_bias = mask_logits_bias_->value},
+      block.view({x.size(0), kMaskPool, kMaskPool, 2, 2, c}), label.to(at::kInt));
 }
 
 at::Tensor RoiHeads::mask_loss(
-    const Pyramid& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
+    const Features& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
   const at::Tensor count = share(s.positives.sum().to(at::kFloat)).clamp_min(1) * (kMaskSize * kMaskSize);
   const MaskRows rows = mask_rows(batch, s);
   if (rows.rois.size(0) == 0) {
@@ -225,7 +209,7 @@ at::Tensor RoiHeads::mask_loss(
   return bce_sum(logits, target, rows.weight.view({-1, 1, 1})) / count;
 }
 
-Detected RoiHeads::detect(const Pyramid& features, const Proposals& proposals, const DeviceBatch& batch) const {
+Detected RoiHeads::detect(const Features& features, const Proposals& proposals, const DeviceBatch& batch) const {
   const std::int64_t n = proposals.boxes.size(0), rows = proposals.boxes.size(1), k = config_.classes;
   const BoxOutput out =
       box_head(features, proposals.boxes.reshape({-1, 4}), image_of_rows(first_rows(proposals.count, rows)).flatten());
@@ -240,7 +224,7 @@ Detected RoiHeads::detect(const Pyramid& features, const Proposals& proposals, c
       out.deltas.view({n, rows, k, 4}).contiguous(), proposals.boxes, proposals.count, batch.image_size);
 }
 
-at::Tensor RoiHeads::masks(const Pyramid& features, const DeviceBatch&, const Detected& d) const {
+at::Tensor RoiHeads::masks(const Features& features, const DeviceBatch&, const Detected& d) const {
   const at::Tensor on = first_rows(d.count, d.boxes.size(1));
   const at::Tensor keep = on.flatten().nonzero().flatten();
   if (keep.size(0) == 0) return d.boxes.new_zeros({0, kMaskSize, kMaskSize});

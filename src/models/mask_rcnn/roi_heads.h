@@ -24,13 +24,13 @@ class RoiHeads {
   RoiSample sample(const Proposals& proposals, const DeviceBatch& batch) const;
   // {classifier, box}
   std::array<at::Tensor, 2> box_losses(
-      const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
+      const Features& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
   at::Tensor mask_loss(
-      const Pyramid& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
+      const Features& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
 
-  Detected detect(const Pyramid& features, const Proposals& proposals, const DeviceBatch& batch) const;
+  Detected detect(const Features& features, const Proposals& proposals, const DeviceBatch& batch) const;
   // Probabilities [M, 28, 28] of the detections in order of image and rank, where M is their number over all images.
-  at::Tensor masks(const Pyramid& features, const DeviceBatch& batch, const Detected& detected) const;
+  at::Tensor masks(const Features& features, const DeviceBatch& batch, const Detected& detected) const;
 
  private:
   struct BoxOutput {
@@ -44,14 +44,12 @@ class RoiHeads {
     at::Tensor object;  // [M] int32 index over the batch, negative: a filler
     at::Tensor weight;  // [M] float
   };
-  BoxOutput box_head(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image) const;
+  BoxOutput box_head(const Features& features, const at::Tensor& rois, const at::Tensor& roi_image) const;
   MaskRows mask_rows(const DeviceBatch& batch, const RoiSample& sample) const;
   // The map of each row's own class only: logits [M, 28, 28].
   at::Tensor mask_head(
-      const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const;
-  // {[M, mask_channels], [M, 1]} float: of each row's class, what makes its logits.
-  std::array<at::Tensor, 2> mask_predictors(const at::Tensor& label) const;
-  at::Tensor pooled(const Pyramid& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const;
+      const Features& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const;
+  at::Tensor pooled(const Features& features, const at::Tensor& rois, const at::Tensor& roi_image, int size) const;
   kernels::BoxCoderParams coder() const;
 
   const ModelConfig& config_;

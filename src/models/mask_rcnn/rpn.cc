@@ -39,7 +39,7 @@ RpnOutput Rpn::operator()(const Pyramid& features, std::int64_t image_height, st
       .anchors = anchors(features, image_height, image_width)};
 }
 
-Rpn::Chosen Rpn::chosen(const Pyramid& features, const RpnOutput& out, const Sampled& s) const {
+Rpn::Chosen Rpn::chosen(const Features& features, const RpnOutput& out, const Sampled& s) const {
   const std::int64_t n = s.index.size(0), size = s.index.size(1), a = kinds();
   const at::Tensor y = ops_.chosen_outputs(out.head, features, out.all, s.index, s.total);
   const at::Tensor kind = s.index.remainder(a).to(at::kLong).unsqueeze(-1);  // [N, S, 1]
@@ -89,7 +89,7 @@ Rpn::TrainingSample Rpn::sample(const RpnOutput& out, const DeviceBatch& batch) 
   return s;
 }
 
-std::array<at::Tensor, 2> Rpn::losses(const Pyramid& features, const RpnOutput& out, const DeviceBatch& batch,
+std::array<at::Tensor, 2> Rpn::losses(const Features& features, const RpnOutput& out, const DeviceBatch& batch,
     const TrainingSample& s, const ShareCount& share) const {
   const std::int64_t size = config_.rpn.sample;
   const at::Tensor row = at::arange(size, s.sampled.total.options()).unsqueeze(0);      // [1, S]

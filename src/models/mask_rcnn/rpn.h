@@ -38,7 +38,7 @@ class Rpn {
   };
   TrainingSample sample(const RpnOutput& out, const DeviceBatch& batch) const;
   // {objectness, box}, by which the head is trained.
-  std::array<at::Tensor, 2> losses(const Pyramid& features, const RpnOutput& out, const DeviceBatch& batch,
+  std::array<at::Tensor, 2> losses(const Features& features, const RpnOutput& out, const DeviceBatch& batch,
       const TrainingSample& sample, const ShareCount& share) const;
   Proposals proposals(const RpnOutput& out, const at::Tensor& image_size, bool training) const;
 
@@ -49,7 +49,7 @@ class Rpn {
     at::Tensor logits;  // [N, S]
     at::Tensor deltas;  // [N, S, 4]
   };
-  Chosen chosen(const Pyramid& features, const RpnOutput& out, const Sampled& sampled) const;
+  Chosen chosen(const Features& features, const RpnOutput& out, const Sampled& sampled) const;
   // Outputs are the logits, then the deltas of all kinds, filled up to a multiple of eight, for which there are matrix
   // units.
   AnchorHead head() const;

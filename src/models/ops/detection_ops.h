@@ -2,7 +2,8 @@
 // entry exchanges a kernel. host_ops() runs the reference implementations on CPU tensors.
 //
 // Shapes and semantics are those of kernels/<op>/<op>.h. All tensors are contiguous; float32 and int32 (image ids
-// int64). Only batch_norm, bias_relu, chosen_outputs and roi_align (with respect to the features) have gradients.
+// int64). Only batch_norm, bias_relu, chosen_outputs, mask_logits and roi_align (with respect to the features) have
+// gradients.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,6 +26,7 @@
 #include "kernels/roi_align/roi_align.h"
 #include "kernels/sample/sample.h"
 #include "models/batch.h"
+#include "models/ops/feature_gradient.h"
 
 namespace ttt::model {
 
@@ -60,6 +62,12 @@ struct AnchorHead {
   std::int64_t kinds = 1;
 };
 
+// The end of the mask head: a transposed convolution's bias, ReLU, and a 1 x 1 convolution with a map for each class.
+struct MaskPredictor {
+  at::Tensor bias;                 // [C] of the transposed convolution
+  at::Tensor weight, weight_bias;  // [classes, C], [classes]
+};
+
 struct DetectionOps {
   std::string name;
   // Batch normalisation by the batch's own statistics, plus `residual` (undefined: none), then ReLU where `relu`, in
@@ -74,10 +82,14 @@ struct DetectionOps {
   // in: x [N, C, H, W] channels last, bfloat16 and float16 too; bias [C] float32, without gradient
   std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)>
       bias_relu;
-  // in:  features P2 .. P5, each [N, C, H, W] channels last, bfloat16 and float16 too; rois [R, 4]; roi_image [R] int32
+  // The same features, for operations whose gradients are added up in one place. Backward passes of these operations
+  // run before that of this one, each once.
+  // in: P2 .. P6, each [N, C, H, W] channels last, bfloat16 and float16 too
+  std::function<Features(const std::array<at::Tensor, 5>&)> share;
+  // in:  features, of which P2 .. P5 are read; rois [R, 4]; roi_image [R] int32
   // out: [R, C, pooled, pooled] channels last, of the features' type
-  std::function<at::Tensor(const kernels::RoiAlignParams&, const std::array<at::Tensor, 4>&, const at::Tensor& rois,
-      const at::Tensor& roi_image)>
+  std::function<at::Tensor(
+      const kernels::RoiAlignParams&, const Features&, const at::Tensor& rois, const at::Tensor& roi_image)>
       roi_align;
   // The head of a region proposal network for every pixel. Its gradient is that of chosen_outputs.
   // in:  features P2 .. P6, as above
@@ -86,9 +98,13 @@ struct DetectionOps {
   // Its outputs for the pixels of chosen anchors, with a gradient for features and weights.
   // in:  all: what all_outputs gave; index [N, rows] int32 of anchors; count [N] int32, later rows are fillers
   // out: [N, rows, outputs] float32
-  std::function<at::Tensor(const AnchorHead&, const std::array<at::Tensor, 5>& features, const at::Tensor& all,
-      const at::Tensor& index, const at::Tensor& count)>
+  std::function<at::Tensor(
+      const AnchorHead&, const Features&, const at::Tensor& all, const at::Tensor& index, const at::Tensor& count)>
       chosen_outputs;
+  // The map of each row's own class, with gradients for blocks, bias, weight and weight_bias.
+  // in:  blocks [M, P, P, 2, 2, C] the transposed convolution's product, without its bias; label [M] int32
+  // out: logits [M, 2 P, 2 P] float32
+  std::function<at::Tensor(const MaskPredictor&, const at::Tensor& blocks, const at::Tensor& label)> mask_logits;
   // out: matched [N, A] int32
   std::function<at::Tensor(const kernels::MatchParams&, const at::Tensor& gt, const at::Tensor& gt_count,
       const at::Tensor& candidates, const at::Tensor& visible)>

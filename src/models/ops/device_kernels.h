@@ -29,6 +29,10 @@ class DeviceKernels {
   }
   void patches_forward(const auto&... a) const { cuda::patches_forward(a..., stream()); }
   void patches_backward(const auto&... a) const { cuda::patches_backward(a..., stream()); }
+  void mask_logits_forward(const auto&... a) const { cuda::mask_logits_forward(a..., stream()); }
+  void mask_logits_backward(const auto& p, const auto&... a) const {
+    cuda::mask_logits_backward(p, a..., scratch(cuda::mask_logits_backward_workspace(p)).mutable_data_ptr(), stream());
+  }
   void scale_offset_relu(const auto&... a) const { cuda::scale_offset_relu(a..., stream()); }
   std::int64_t batch_norm_forward(const auto& p, const auto& in, const auto& out, comm::Communicator* sync) const {
     const at::Tensor workspace = scratch(cuda::batch_norm_workspace(p));

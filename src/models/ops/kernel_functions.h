@@ -14,11 +14,14 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cstring>
+#include <utility>
 
 #include "comm/communicator.h"
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/mask_logits/mask_logits.h"
 #include "kernels/patches/patches.h"
 #include "kernels/roi_align/roi_align.h"
+#include "models/ops/feature_gradient.h"
 
 namespace ttt::model {
 
@@ -73,25 +76,75 @@ template <class T, std::size_t kLevels> std::array<T*, kLevels> pointers_to(cons
   }
   return all;
 }
-template <std::size_t kLevels, class Params>
-Maps<kLevels> zero_maps(const Params& p, const at::TensorOptions& options) {
-  Maps<kLevels> maps;
-  for (std::size_t l = 0; l < kLevels; ++l)
-    maps[l] = at::zeros({p.images, p.height[l], p.width[l], p.channels}, options);
-  return maps;
-}
-// As gradients of the first arguments, of `arguments` in all.
-template <std::size_t kLevels> torch::autograd::variable_list gradients(const Maps<kLevels>& maps, int arguments) {
-  torch::autograd::variable_list out(static_cast<std::size_t>(arguments));
-  for (std::size_t l = 0; l < kLevels; ++l) out[l] = maps[l].permute({0, 3, 1, 2});
-  return out;
-}
+
+// Where a backward pass adds the gradients of a pyramid's first kLevels maps: maps of its own, or those that it shares.
+template <std::size_t kLevels> class GradientMaps {
+ public:
+  template <class Params>
+  GradientMaps(torch::autograd::AutogradContext* context, const Params& p, const at::TensorOptions& options) {
+    if (const auto& kept = context->saved_data["gradient"]; !kept.isNone())
+      shared_ = c10::static_intrusive_pointer_cast<FeatureGradient>(kept.toCapsule());
+    for (std::size_t l = 0; l < kLevels; ++l) {
+      at::Tensor& map = shared_ ? shared_->map[l] : maps_[l];
+      if (!map.defined()) map = at::zeros({p.images, p.height[l], p.width[l], p.channels}, options);
+      maps_[l] = map;
+    }
+  }
+  static void keep(torch::autograd::AutogradContext* context, const c10::intrusive_ptr<FeatureGradient>& shared) {
+    context->saved_data["gradient"] = shared ? c10::IValue::make_capsule(shared) : c10::IValue();
+  }
+  const Maps<kLevels>& maps() const { return maps_; }
+  // Gradients of the first arguments, of `arguments` in all.
+  torch::autograd::variable_list of(int arguments) const {
+    torch::autograd::variable_list out(static_cast<std::size_t>(arguments));
+    if (shared_) return out;  // SharedFunction has them
+    for (std::size_t l = 0; l < kLevels; ++l) out[l] = maps_[l].permute({0, 3, 1, 2});
+    return out;
+  }
+
+ private:
+  c10::intrusive_ptr<FeatureGradient> shared_;
+  Maps<kLevels> maps_;
+};
+
+// DetectionOps::share. Its backward pass comes after those of all readers, and takes what they have added.
+class SharedFunction : public torch::autograd::Function<SharedFunction> {
+ public:
+  static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const at::Tensor& p2,
+      const at::Tensor& p3, const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& p6, at::ScalarType type,
+      const c10::intrusive_ptr<FeatureGradient>& gradient) {
+    context->set_materialize_grads(false);
+    context->saved_data["type"] = p2.scalar_type();
+    GradientMaps<5>::keep(context, gradient);
+    torch::autograd::variable_list out;
+    for (const at::Tensor* p : {&p2, &p3, &p4, &p5, &p6}) out.push_back(p->to(type));
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    const auto type = context->saved_data["type"].toScalarType();
+    const auto gradient =
+        c10::static_intrusive_pointer_cast<FeatureGradient>(context->saved_data["gradient"].toCapsule());
+    grads.resize(7);
+    for (std::size_t l = 0; l < 5; ++l) {
+      const at::Tensor added = std::exchange(gradient->map[l], at::Tensor());
+      if (added.defined()) {
+        const at::Tensor own = added.permute({0, 3, 1, 2});
+        grads[l] = grads[l].defined() ? grads[l].add(own) : own;
+      }
+      if (grads[l].defined()) grads[l] = grads[l].to(type);
+    }
+    return grads;
+  }
+};
 
 template <class Kernels> class RoiAlignFunction : public torch::autograd::Function<RoiAlignFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
       const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& rois, const at::Tensor& roi_image,
-      const kernels::RoiAlignParams& params, const Kernels* kernels) {
+      const kernels::RoiAlignParams& params, const Kernels* kernels,
+      const c10::intrusive_ptr<FeatureGradient>& gradient) {
     const Maps<4> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5)};
     at::Tensor out = at::empty({params.rois, params.pooled, params.pooled, params.channels}, p2.options());
     TTT_ANNOUNCE("roi_align_forward", maps[0], maps[1], maps[2], maps[3], rois, out);
@@ -101,6 +154,7 @@ template <class Kernels> class RoiAlignFunction : public torch::autograd::Functi
     });
     context->save_for_backward({rois, roi_image});
     keep(context, params, kernels);
+    GradientMaps<4>::keep(context, gradient);
     return out.permute({0, 3, 1, 2});
   }
 
@@ -109,13 +163,14 @@ template <class Kernels> class RoiAlignFunction : public torch::autograd::Functi
     const auto params = kept_params<kernels::RoiAlignParams>(context);
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = nhwc(grads[0]);
-    const auto maps = zero_maps<4>(params, grad.options());
+    const GradientMaps<4> out(context, params, grad.options());
+    const Maps<4>& maps = out.maps();
     TTT_ANNOUNCE("roi_align_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3]);
     with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
       kept_kernels<Kernels>(context)->roi_align_backward(
           params, values<T>(grad), floats(saved[0]), ints(saved[1]), pointers_to<T>(maps).data());
     });
-    return gradients(maps, 8);
+    return out.of(9);
   }
 };
 
@@ -123,7 +178,8 @@ template <class Kernels> class PatchFunction : public torch::autograd::Function<
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& p2, const at::Tensor& p3,
       const at::Tensor& p4, const at::Tensor& p5, const at::Tensor& p6, const at::Tensor& index,
-      const at::Tensor& count, const kernels::PatchParams& params, const Kernels* kernels) {
+      const at::Tensor& count, const kernels::PatchParams& params, const Kernels* kernels,
+      const c10::intrusive_ptr<FeatureGradient>& gradient) {
     const Maps<5> maps = {nhwc(p2), nhwc(p3), nhwc(p4), nhwc(p5), nhwc(p6)};
     at::Tensor out = at::empty({params.images * params.rows, 9 * params.channels}, p2.options());
     TTT_ANNOUNCE("patches_forward", maps[0], maps[1], maps[2], maps[3], maps[4], index, out);
@@ -133,6 +189,7 @@ template <class Kernels> class PatchFunction : public torch::autograd::Function<
     });
     context->save_for_backward({index, count});
     keep(context, params, kernels);
+    GradientMaps<5>::keep(context, gradient);
     return out;
   }
 
@@ -141,13 +198,56 @@ template <class Kernels> class PatchFunction : public torch::autograd::Function<
     const auto params = kept_params<kernels::PatchParams>(context);
     const auto saved = context->get_saved_variables();
     const at::Tensor grad = grads[0].contiguous();
-    const auto maps = zero_maps<5>(params, grad.options());
+    const GradientMaps<5> out(context, params, grad.options());
+    const Maps<5>& maps = out.maps();
     TTT_ANNOUNCE("patches_backward", grad, saved[0], maps[0], maps[1], maps[2], maps[3], maps[4]);
     with_taken_type<Kernels>(grad.scalar_type(), [&]<class T>(T) {
       kept_kernels<Kernels>(context)->patches_backward(
           params, values<T>(grad), kernels::PatchRows{ints(saved[0]), ints(saved[1])}, pointers_to<T>(maps).data());
     });
-    return gradients(maps, 9);
+    return out.of(10);
+  }
+};
+
+template <class Kernels> class MaskLogitsFunction : public torch::autograd::Function<MaskLogitsFunction<Kernels>> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& blocks, const at::Tensor& bias,
+      const at::Tensor& weight, const at::Tensor& weight_bias, const at::Tensor& label,
+      const kernels::MaskLogitsParams& params, const Kernels* kernels) {
+    at::Tensor out = at::empty({params.rows, 2 * params.pooled, 2 * params.pooled}, bias.options());
+    TTT_ANNOUNCE("mask_logits_forward", blocks, weight, out);
+    with_taken_type<Kernels>(blocks.scalar_type(), [&]<class T>(T) {
+      kernels->mask_logits_forward(
+          params, in_of<T>(blocks, bias, weight, label), floats(weight_bias), mutable_values<float>(out));
+    });
+    context->save_for_backward({blocks, bias, weight, label});
+    keep(context, params, kernels);
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(
+      torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
+    const auto params = kept_params<kernels::MaskLogitsParams>(context);
+    const auto saved = context->get_saved_variables();
+    const at::Tensor &blocks = saved[0], &bias = saved[1], &weight = saved[2], &label = saved[3];
+    const at::Tensor grad = grads[0].contiguous();
+    at::Tensor grad_blocks = at::empty_like(blocks), grad_bias = at::empty_like(bias),
+               grad_weight = at::empty_like(weight), grad_weight_bias = at::empty({params.classes}, bias.options());
+    TTT_ANNOUNCE("mask_logits_backward", grad, blocks, weight, grad_blocks, grad_weight);
+    with_taken_type<Kernels>(blocks.scalar_type(), [&]<class T>(T) {
+      kept_kernels<Kernels>(context)->mask_logits_backward(params, in_of<T>(blocks, bias, weight, label), floats(grad),
+          kernels::MaskLogitsGrad<T>{mutable_values<T>(grad_blocks), mutable_values<float>(grad_bias),
+              mutable_values<float>(grad_weight), mutable_values<float>(grad_weight_bias)});
+    });
+    torch::autograd::variable_list out = {grad_blocks, grad_bias, grad_weight, grad_weight_bias};
+    out.resize(7);
+    return out;
+  }
+
+ private:
+  template <class T> static kernels::MaskLogitsIn<T> in_of(
+      const at::Tensor& blocks, const at::Tensor& bias, const at::Tensor& weight, const at::Tensor& label) {
+    return {values<T>(blocks), ints(label), floats(bias), floats(weight)};
   }
 };
 

@@ -3,7 +3,8 @@
 //
 // `Kernels` has the operations of kernels/ as members, with their arguments up to pool, workspace and stream. Besides:
 //   device()                   of its tensors
-//   kGathers16Bit              whether roi_align_* and patches_* take 16-bit features; else they are widened first
+//   kGathers16Bit              whether roi_align_*, patches_* and mask_logits_* take 16-bit features; else they are
+//                              widened first
 //   batch_norm_*(..., sync)    take a Communicator, null for one rank
 //   encode_masks(...)          takes tensors: its memory depends on their contents
 #pragma once
@@ -36,11 +37,18 @@ template <class Kernels> class KernelOps {
         .rows = out[3].template const_data_ptr<std::int64_t>()[0]};
   }
 
-  at::Tensor roi_align(const kernels::RoiAlignParams& p, const std::array<at::Tensor, 4>& f, const at::Tensor& rois,
-      const at::Tensor& roi_image) const {
+  Features share(const std::array<at::Tensor, 5>& f) const {
+    const auto gradient = c10::make_intrusive<FeatureGradient>();
+    const auto own = SharedFunction::apply(f[0], f[1], f[2], f[3], f[4], taken_type(f[0]), gradient);
+    return {.map = {own[0], own[1], own[2], own[3], own[4]}, .gradient = gradient};
+  }
+
+  at::Tensor roi_align(
+      const kernels::RoiAlignParams& p, const Features& f, const at::Tensor& rois, const at::Tensor& roi_image) const {
     in_of<float>(rois, "rois"), in_of<std::int32_t>(roi_image, "roi_image");
     const auto level = [&](int i) { return f[i].to(taken_type(f[0])); };
-    return RoiAlignFunction<Kernels>::apply(level(0), level(1), level(2), level(3), rois, roi_image, p, &kernels_)
+    return RoiAlignFunction<Kernels>::apply(
+        level(0), level(1), level(2), level(3), rois, roi_image, p, &kernels_, f.gradient)
         .to(f[0].scalar_type());
   }
 
@@ -50,19 +58,30 @@ template <class Kernels> class KernelOps {
     return dense_outputs(head, features);
   }
 
-  at::Tensor chosen_outputs(const AnchorHead& head, const std::array<at::Tensor, 5>& f, const at::Tensor&,
-      const at::Tensor& index, const at::Tensor& count) const {
+  at::Tensor chosen_outputs(const AnchorHead& head, const Features& f, const at::Tensor&, const at::Tensor& index,
+      const at::Tensor& count) const {
     in_of<std::int32_t>(index, "index"), in_of<std::int32_t>(count, "count");
     kernels::PatchParams p;
     p.levels = 5, p.images = index.size(0), p.channels = f[0].size(1), p.kinds = head.kinds, p.rows = index.size(1);
     for (int l = 0; l < p.levels; ++l) p.height[l] = f[l].size(2), p.width[l] = f[l].size(3);
     const auto level = [&](int i) { return f[i].to(taken_type(f[0])); };
-    const at::Tensor patches =
-        PatchFunction<Kernels>::apply(level(0), level(1), level(2), level(3), level(4), index, count, p, &kernels_);
+    const at::Tensor patches = PatchFunction<Kernels>::apply(
+        level(0), level(1), level(2), level(3), level(4), index, count, p, &kernels_, f.gradient);
     // The kernel lies as [out, 3, 3, in] in memory, which is a patch's order.
     const at::Tensor matrix = head.kernel.permute({0, 2, 3, 1}).reshape({head.kernel.size(0), -1});
     const at::Tensor hidden = at::linear(patches.to(f[0].scalar_type()), matrix, head.kernel_bias).relu_();
     return at::linear(hidden, head.weight, head.bias).to(at::kFloat).view({p.images, p.rows, -1});
+  }
+
+  at::Tensor mask_logits(const MaskPredictor& head, const at::Tensor& blocks, const at::Tensor& label) const {
+    in_of<float>(head.bias, "bias"), in_of<float>(head.weight, "weight");
+    in_of<float>(head.weight_bias, "weight_bias"), in_of<std::int32_t>(label, "label");
+    const kernels::MaskLogitsParams p{.rows = blocks.size(0),
+        .channels = blocks.size(5),
+        .classes = head.weight.size(0),
+        .pooled = static_cast<int>(blocks.size(1))};
+    return MaskLogitsFunction<Kernels>::apply(
+        blocks.to(taken_type(blocks)).contiguous(), head.bias, head.weight, head.weight_bias, label, p, &kernels_);
   }
 
   at::Tensor bias_relu(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu) const {
@@ -228,9 +247,11 @@ template <class Kernels> DetectionOps kernel_ops(const std::string& name, Kernel
   return {.name = name,
       .batch_norm = bound(&Ops::batch_norm),
       .bias_relu = bound(&Ops::bias_relu),
+      .share = bound(&Ops::share),
       .roi_align = bound(&Ops::roi_align),
       .all_outputs = bound(&Ops::all_outputs),
       .chosen_outputs = bound(&Ops::chosen_outputs),
+      .mask_logits = bound(&Ops::mask_logits),
       .match = bound(&Ops::match),
       .sample = bound(&Ops::sample),
       .encode_boxes = bound(&Ops::encode_boxes),
