@@ -46,6 +46,13 @@ template <class T> struct ScaleOffsetIn {
   const T* residual;            // [rows, channels] or null
 };
 
+// Of scale_offset_relu without a scale. y: its result; null where not p.relu.
+template <class T> struct OffsetGradIn { const T *grad_y, *y; };
+template <class T> struct OffsetGradOut {
+  T* grad_x;           // the residual's gradient too; null where not p.relu: it is grad_y
+  float* grad_offset;  // [channels], overwritten
+};
+
 // Adds the values of all ranks in place, the same sums on every rank; called once a pass by the caller's thread. On a
 // device the values are in its memory, and the sum is ordered on the same stream. Empty: one rank.
 using SumOverRanks = std::function<void(double* values, std::size_t count)>;
@@ -53,7 +60,9 @@ using SumOverRanks = std::function<void(double* values, std::size_t count)>;
 // Forward:  y = relu(weight * (x - mean) * rstd + bias + residual). On the host it returns the number of rows behind
 // the statistics, those of all ranks. scale_offset_relu: y = [max 0](x * scale + offset [+ residual]), a normalisation
 // with fixed statistics or its rest after folding into a convolution. p.eps is not read; y may be x. T: float, Bfloat16
-// or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once.
+// or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once. offset_gradient: its
+// gradients without a scale. Sums over 256 rows are those of eight times 32 rows.
+inline constexpr int kSumRows = 256, kSumGroups = 8;
 namespace host {
 std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
     ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
@@ -61,6 +70,8 @@ void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, co
     ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});
 template <class T>
 void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, ThreadPool* pool = nullptr);
+template <class T> void offset_gradient(
+    const BatchNormParams& p, const OffsetGradIn<T>& in, const OffsetGradOut<T>& out, ThreadPool* pool = nullptr);
 }  // namespace host
 namespace cuda {
 std::size_t batch_norm_workspace(const BatchNormParams& p);  // for either pass
@@ -70,6 +81,9 @@ void batch_norm_backward(const BatchNormParams& p, const BatchNormGradIn& in, co
     void* workspace, cudaStream_t stream, const SumOverRanks& sum_over_ranks = {});
 template <class T>
 void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* y, cudaStream_t stream);
+std::size_t offset_gradient_workspace(const BatchNormParams& p);
+template <class T> void offset_gradient(const BatchNormParams& p, const OffsetGradIn<T>& in,
+    const OffsetGradOut<T>& out, void* workspace, cudaStream_t stream);
 }  // namespace cuda
 
 }  // namespace ttt::kernels

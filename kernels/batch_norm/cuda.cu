@@ -2,12 +2,13 @@
 // reads are coalesced, and every sum has the reference implementation's order. Memory-bound: forward reads x three
 // times, backward reads three arrays twice.
 #include "kernels/batch_norm/batch_norm.h"
+#include "kernels/batch_norm/totals.h"
 #include "kernels/common/launch.h"
 
 namespace ttt::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128, kRows = 256;
+constexpr int kThreads = 128, kRows = kSumRows;
 
 struct Work {
   float *first, *second;  // [blocks of rows, channels] sums
@@ -56,39 +57,6 @@ template <bool kSquares> __global__ void __launch_bounds__(kThreads)
 }
 
 __device__ std::int64_t own_channel() { return static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; }
-
-// A block of kSumParts warps adds up 32 channels: a thread has one channel's every kSumParts-th sum. One thread alone
-// would wait for thousands of loads, one after the other.
-constexpr int kTotalThreads = 32 * kSumParts;
-
-class Totals {
- public:
-  explicit __device__ Totals(const BatchNormParams& p)
-      : p_(p), lane_(static_cast<int>(threadIdx.x) % 32), part_(static_cast<int>(threadIdx.x) / 32),
-        channel_(static_cast<std::int64_t>(blockIdx.x) * 32 + lane_) {}
-  // The thread that finishes a channel: it alone has the totals.
-  __device__ bool finishes() const { return part_ == 0 && channel_ < p_.channels; }
-  __device__ std::int64_t channel() const { return channel_; }
-  __device__ double of(const float* sums) const {  // by all threads of the block
-    __shared__ double parts[kSumParts][32];
-    double sum = 0;
-    if (channel_ < p_.channels)
-      for (std::int64_t b = part_; b < (p_.rows + kRows - 1) / kRows; b += kSumParts)
-        sum += static_cast<double>(sums[b * p_.channels + channel_]);
-    parts[part_][lane_] = sum;
-    __syncthreads();
-    sum = 0;
-    if (part_ == 0)
-      for (int i = 0; i < kSumParts; ++i) sum += parts[i][lane_];
-    __syncthreads();  // before the next one's
-    return sum;
-  }
-
- private:
-  const BatchNormParams& p_;
-  int lane_, part_;
-  std::int64_t channel_;
-};
 
 // The first row is the shift: sums of differences keep their digits where the mean is large beside the spread.
 __global__ void __launch_bounds__(kTotalThreads) finish_mean(BatchNormParams p, const float* x, Work w, float* mean) {
@@ -192,7 +160,6 @@ __global__ void __launch_bounds__(kThreads)
 Shape by_rows(const BatchNormParams& p) {
   return {.x = blocks_for(p.rows, kRows), .y = blocks_for(p.channels, kThreads), .threads = kThreads};
 }
-Shape by_totals(const BatchNormParams& p) { return {.x = blocks_for(p.channels, 32), .threads = kTotalThreads}; }
 Shape by_channels(const BatchNormParams& p) { return {.x = blocks_for(p.channels, kThreads), .threads = kThreads}; }
 
 }  // namespace

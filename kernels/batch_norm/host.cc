@@ -16,7 +16,7 @@ namespace {
 
 // Rows summed in float32 before float64 takes over: a relative error of 2^-24 * sqrt(256). Fixed, so that the bits do
 // not depend on threads.
-constexpr std::int64_t kBlock = 256;
+constexpr std::int64_t kBlock = kSumRows;
 
 std::int64_t blocks_of(std::int64_t rows) { return (rows + kBlock - 1) / kBlock; }
 
@@ -144,6 +144,38 @@ void scale_offset_relu(const BatchNormParams& p, const ScaleOffsetIn<T>& in, T* 
   });
 }
 
+template <class T> void offset_gradient(
+    const BatchNormParams& p, const OffsetGradIn<T>& in, const OffsetGradOut<T>& out, ThreadPool* pool) {
+  constexpr std::int64_t kGroup = kSumRows / kSumGroups;
+  const std::int64_t blocks = blocks_of(p.rows), c = p.channels;
+  const auto add = TTT_PICK(best_isa(), bn::offset_gradient);
+  std::vector<float> partial(static_cast<std::size_t>(blocks * c));
+  for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t first, std::int64_t n) {
+    std::vector<float> grad, y, masked;  // widened
+    for (std::int64_t r = first; r < first + n; r += kGroup) {
+      const std::int64_t rows = std::min(kGroup, first + n - r), at = r * c;
+      if constexpr (std::is_same_v<T, float>) {
+        add(rows, c, in.grad_y + at, p.relu ? in.y + at : nullptr, p.relu ? out.grad_x + at : nullptr, &partial[b * c]);
+      } else {
+        grad.clear(), y.clear(), masked.resize(static_cast<std::size_t>(p.relu ? rows * c : 0));
+        for (std::int64_t i = at; i < at + rows * c; ++i) grad.push_back(widen(in.grad_y[i]));
+        for (std::int64_t i = at; p.relu && i < at + rows * c; ++i) y.push_back(widen(in.y[i]));
+        add(rows, c, grad.data(), p.relu ? y.data() : nullptr, p.relu ? masked.data() : nullptr, &partial[b * c]);
+        for (std::size_t i = 0; i < masked.size(); ++i)
+          out.grad_x[at + static_cast<std::int64_t>(i)] = narrow<T>(masked[i]);
+      }
+    }
+  });
+  const std::vector<double> sums = total(partial, blocks, c);
+  for (std::int64_t i = 0; i < c; ++i) out.grad_offset[i] = static_cast<float>(sums[i]);
+}
+
+template void offset_gradient(
+    const BatchNormParams&, const OffsetGradIn<float>&, const OffsetGradOut<float>&, ThreadPool*);
+template void offset_gradient(
+    const BatchNormParams&, const OffsetGradIn<Bfloat16>&, const OffsetGradOut<Bfloat16>&, ThreadPool*);
+template void offset_gradient(
+    const BatchNormParams&, const OffsetGradIn<Float16>&, const OffsetGradOut<Float16>&, ThreadPool*);
 template void scale_offset_relu(const BatchNormParams&, const ScaleOffsetIn<float>&, float*, ThreadPool*);
 template void scale_offset_relu(const BatchNormParams&, const ScaleOffsetIn<Bfloat16>&, Bfloat16*, ThreadPool*);
 template void scale_offset_relu(const BatchNormParams&, const ScaleOffsetIn<Float16>&, Float16*, ThreadPool*);

@@ -14,8 +14,8 @@ struct OpCost {
   std::int64_t float_bytes = 0;
   std::int64_t other_bytes = 0;  // of all other tensors
   bool matrix() const { return flops > 0; }
-  // A kernel of ours, but for the one that does what a convolution's own last pass over its result could do.
-  bool own() const { return name.starts_with("ttt::") && name != "ttt::bias_relu"; }
+  // A kernel of ours, but for those that do what a convolution's own last pass over its result could do.
+  bool own() const { return name.starts_with("ttt::") && !name.starts_with("ttt::bias_relu"); }
 };
 
 // Records the outermost operators on this thread from construction to destruction, in their order, and the kernels of

@@ -15,8 +15,10 @@ Conv::Conv(
   if (bias) bias_ = store.add(name + ".bias", {s.out}, constant(0), Layout::kPlain, trainable);
 }
 
-at::Tensor Conv::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_->value, bias_ ? bias_->value : at::Tensor(), stride_, padding_);
+at::Tensor Conv::operator()(const at::Tensor& x) const { return by(x, weight_->value); }
+
+at::Tensor Conv::biased(const DetectionOps& ops, const at::Tensor& x, bool relu, const at::Tensor& residual) const {
+  return ops.bias_relu((*this)(x), bias_->value, residual, relu);
 }
 
 at::Tensor Conv::by(const at::Tensor& x, const at::Tensor& weight) const {

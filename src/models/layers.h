@@ -23,8 +23,10 @@ class Conv {
   Conv() = default;
   Conv(ParameterStore& store, const std::string& name, const ConvShape& shape, const Init& init, bool bias,
       bool trainable = true);
-  at::Tensor operator()(const at::Tensor& x) const;  // [N, in, H, W] -> [N, out, H', W']
-  // By another weight of the same shape, and without a bias.
+  at::Tensor operator()(const at::Tensor& x) const;  // [N, in, H, W] -> [N, out, H', W'], without a bias
+  // With bias, plus `residual` where defined, then ReLU where asked for, in one pass behind the convolution.
+  at::Tensor biased(const DetectionOps& ops, const at::Tensor& x, bool relu, const at::Tensor& residual = {}) const;
+  // By another weight of the same shape.
   at::Tensor by(const at::Tensor& x, const at::Tensor& weight) const;
   const at::Tensor& weight() const { return weight_->value; }
   const at::Tensor& bias() const { return bias_->value; }

@@ -133,6 +133,28 @@ TEST(BatchNorm, LargeMeanSmallSpread_KeepsDigits) {
   }
 }
 
+// Gradients of y = [max 0](x + offset): of rows that fill no block and no group, and of channels that fill no vector.
+TEST(OffsetGradient, AllTails_EqualFormulas) {
+  ThreadPool pool(2);
+  for (const std::int64_t rows : {1, 31, 33, 257, 700})
+    for (const std::int64_t channels : {1, 17, 64})
+      for (const bool relu : {false, true}) {
+        Stream s = stream(1300 + static_cast<std::uint64_t>(rows + channels));
+        const std::vector<float> grad = uniform(s, rows * channels, -1, 1), y = uniform(s, rows * channels, -1, 1);
+        std::vector<float> grad_x(grad.size(), kNan), grad_offset(static_cast<std::size_t>(channels), kNan);
+        host::offset_gradient<float>({.rows = rows, .channels = channels, .relu = relu},
+            {grad.data(), relu ? y.data() : nullptr}, {relu ? grad_x.data() : nullptr, grad_offset.data()}, &pool);
+        std::vector<double> want(static_cast<std::size_t>(channels), 0.0);
+        for (std::size_t i = 0; i < grad.size(); ++i) {
+          const float through = relu && y[i] <= 0 ? 0 : grad[i];
+          want[i % want.size()] += through;
+          if (relu) ASSERT_EQ(grad_x[i], through) << i;
+        }
+        // float32 over 32 rows, then over 8 of these sums, each below 32
+        for (std::size_t c = 0; c < want.size(); ++c) ASSERT_NEAR(grad_offset[c], want[c], 6e-8 * 32 * 40) << c;
+      }
+}
+
 TEST(BatchNorm, AnyThreads_SameBits) {
   const Case k{.rows = 3001, .channels = 40, .relu = true, .residual = true};
   const Inputs in = make(k, 601);

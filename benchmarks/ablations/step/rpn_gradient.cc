@@ -15,7 +15,11 @@ void use_dense_gradient(Components& c) {
   c.ops.replace("rpn_gradient", [](Run& run) {
     auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
     ops->name += ", the RPN's gradient for every anchor";
-    ops->all_outputs = model::dense_outputs, ops->chosen_outputs = of_all;
+    ops->all_outputs = [bias_relu = ops->bias_relu](const auto& head, const auto& features) {
+      return model::dense_outputs(
+          head, features, [&](const at::Tensor& x, const at::Tensor& bias) { return bias_relu(x, bias, {}, true); });
+    };
+    ops->chosen_outputs = of_all;
     return ops;
   });
 }

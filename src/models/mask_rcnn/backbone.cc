@@ -1,7 +1,6 @@
 #include "models/mask_rcnn/backbone.h"
 
 #include <ATen/ops/max_pool2d.h>
-#include <ATen/ops/relu.h>
 #include <ATen/ops/upsample_nearest2d.h>
 
 #include "core/error.h"
@@ -36,7 +35,7 @@ at::Tensor ResidualBlock::operator()(const at::Tensor& x, bool training) const {
   return path_.back()(y, training, true, shortcut_.empty() ? x : shortcut_[0](x, training, false));
 }
 
-Backbone::Backbone(ParameterStore& store, const NormContext& context) {
+Backbone::Backbone(ParameterStore& store, const NormContext& context) : ops_(&context.ops) {
   const BackboneConfig& config = context.config;
   if (config.blocks.size() != 4)
     throw UsageError("model.backbone.blocks has " + std::to_string(config.blocks.size()) +
@@ -74,9 +73,9 @@ Pyramid Backbone::operator()(const at::Tensor& images, bool training) const {
   Pyramid pyramid;
   at::Tensor top;
   for (int i = 3; i >= 0; --i) {
-    const at::Tensor lateral = lateral_[i](stage[i]);
-    top = top.defined() ? lateral + at::upsample_nearest2d(top, lateral.sizes().slice(2)) : lateral;
-    pyramid[i] = output_[i](top);
+    const at::Tensor above = top.defined() ? at::upsample_nearest2d(top, stage[i].sizes().slice(2)) : at::Tensor();
+    top = lateral_[i].biased(*ops_, stage[i], false, above);
+    pyramid[i] = output_[i].biased(*ops_, top, false);
   }
   pyramid[4] = at::max_pool2d(pyramid[3], {1, 1}, {2, 2}, {0, 0});
   return pyramid;

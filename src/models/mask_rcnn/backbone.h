@@ -30,6 +30,7 @@ class Backbone {
   Pyramid operator()(const at::Tensor& images, bool training) const;  // images [N, 3, H, W], H and W multiples of 32
 
  private:
+  const DetectionOps* ops_;
   ConvNorm stem_;
   std::vector<std::vector<ResidualBlock>> stages_;
   std::vector<Conv> lateral_, output_;

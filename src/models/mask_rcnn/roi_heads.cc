@@ -175,7 +175,7 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
 at::Tensor RoiHeads::mask_head(
     const Features& features, const at::Tensor& rois, const at::Tensor& roi_image, const at::Tensor& label) const {
   at::Tensor x = pooled(features, rois, roi_image, kMaskPool);
-  for (const Conv& conv : mask_convs_) x = conv(x).relu_();
+  for (const Conv& conv : mask_convs_) x = conv.biased(ops_, x, true);
   const std::int64_t in = x.size(1), c = config_.roi.mask_channels;
   // A transposed 2x2 convolution of stride 2 is one matrix product: each input pixel gives its own 2x2 block.
   // Rows are [m, 14, 14] pixels, columns [2, 2, c].

@@ -79,7 +79,7 @@ struct DetectionOps {
       batch_norm;
   // x + bias, plus `residual` (undefined: none), then ReLU where `relu`, in one pass and in place of x. x is the result
   // of an operation whose gradient does not need it (a convolution).
-  // in: x [N, C, H, W] channels last, bfloat16 and float16 too; bias [C] float32, without gradient
+  // in: x [N, C, H, W] channels last, bfloat16 and float16 too; bias [C] float32
   std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)>
       bias_relu;
   // The same features, for operations whose gradients are added up in one place. Backward passes of these operations

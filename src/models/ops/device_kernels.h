@@ -34,6 +34,9 @@ class DeviceKernels {
     cuda::mask_logits_backward(p, a..., scratch(cuda::mask_logits_backward_workspace(p)).mutable_data_ptr(), stream());
   }
   void scale_offset_relu(const auto&... a) const { cuda::scale_offset_relu(a..., stream()); }
+  void offset_gradient(const auto& p, const auto&... a) const {
+    cuda::offset_gradient(p, a..., scratch(cuda::offset_gradient_workspace(p)).mutable_data_ptr(), stream());
+  }
   std::int64_t batch_norm_forward(const auto& p, const auto& in, const auto& out, comm::Communicator* sync) const {
     const at::Tensor workspace = scratch(cuda::batch_norm_workspace(p));
     cuda::batch_norm_forward(p, in, out, workspace.mutable_data_ptr(), stream(), sum_over(sync));

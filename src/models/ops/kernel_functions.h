@@ -14,6 +14,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "comm/communicator.h"
@@ -305,7 +306,7 @@ template <class Kernels> class BatchNormFunction : public torch::autograd::Funct
   }
 };
 
-// Overwrites x, which no gradient may need: that of the convolution before it does not. The bias has no gradient.
+// Overwrites x, which no gradient may need: that of the convolution before it does not.
 template <class Kernels> class BiasReluFunction : public torch::autograd::Function<BiasReluFunction<Kernels>> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x, const at::Tensor& bias,
@@ -319,16 +320,38 @@ template <class Kernels> class BiasReluFunction : public torch::autograd::Functi
     });
     context->mark_dirty({x});
     if (relu) context->save_for_backward({x});
+    keep(context, p, kernels);
     context->saved_data["residual"] = residual.has_value();
+    context->saved_data["bias"] = bias.requires_grad();
     return x;
   }
 
   static torch::autograd::variable_list backward(
       torch::autograd::AutogradContext* context, torch::autograd::variable_list grads) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor grad = saved.empty() ? grads[0] : at::threshold_backward(grads[0], saved[0], 0);
+    const at::Tensor y = saved.empty() ? at::Tensor() : saved[0];
+    at::Tensor grad = grads[0], grad_bias;
+    if (context->saved_data["bias"].toBool())
+      std::tie(grad, grad_bias) = with_bias(context, nhwc(grad), y.defined() ? nhwc(y) : y);
+    else if (y.defined()) grad = at::threshold_backward(grad, y, 0);
     return {
-        grad, at::Tensor(), context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(), at::Tensor()};
+        grad, grad_bias, context->saved_data["residual"].toBool() ? grad : at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  // {gradient of x, of the bias}
+  static std::tuple<at::Tensor, at::Tensor> with_bias(
+      torch::autograd::AutogradContext* context, const at::Tensor& grad, const at::Tensor& y) {
+    const auto p = kept_params<kernels::BatchNormParams>(context);
+    at::Tensor masked = p.relu ? at::empty_like(grad) : at::Tensor(),
+               grad_bias = at::empty({p.channels}, grad.options().dtype(at::kFloat));
+    TTT_ANNOUNCE("bias_relu_backward", grad, y, masked);
+    with_float_type(grad.scalar_type(), [&]<class T>(T) {
+      kept_kernels<Kernels>(context)->offset_gradient(p,
+          kernels::OffsetGradIn<T>{values<T>(grad), p.relu ? values<T>(y) : nullptr},
+          kernels::OffsetGradOut<T>{p.relu ? mutable_values<T>(masked) : nullptr, mutable_values<float>(grad_bias)});
+    });
+    return {(p.relu ? masked : grad).permute({0, 3, 1, 2}), grad_bias};
   }
 };
 

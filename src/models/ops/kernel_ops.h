@@ -55,7 +55,8 @@ template <class Kernels> class KernelOps {
   // Without a gradient: the loss hangs on a hundredth of the anchors.
   at::Tensor all_outputs(const AnchorHead& head, const std::array<at::Tensor, 5>& features) const {
     const at::NoGradGuard no_grad;
-    return dense_outputs(head, features);
+    return dense_outputs(
+        head, features, [this](const at::Tensor& x, const at::Tensor& bias) { return bias_relu(x, bias, {}, true); });
   }
 
   at::Tensor chosen_outputs(const AnchorHead& head, const Features& f, const at::Tensor&, const at::Tensor& index,
@@ -86,8 +87,6 @@ template <class Kernels> class KernelOps {
 
   at::Tensor bias_relu(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu) const {
     in_of<float>(bias, "bias");
-    if (at::GradMode::is_enabled() && bias.requires_grad())
-      throw Error(name_ + "_ops: bias_relu has no gradient for the bias. This is a mistake in the caller.");
     if (!has_float_type(x.scalar_type()))
       throw Error(name_ + "_ops: bias_relu takes 16-bit and 32-bit floating-point numbers, not " + x.toString() +
                   ". This is a mistake in the caller.");

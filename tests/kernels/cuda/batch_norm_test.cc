@@ -135,5 +135,31 @@ TEST_P(Norm, ScaleOffsetRelu_SameBits) {
   }
 }
 
+// Of the reference implementation's; the gradient passes where a result is above 0.
+template <class T>
+void expect_offset_gradient(const BatchNormParams& p, const std::vector<T>& grad, const std::vector<T>& y) {
+  const std::int64_t n = std::ssize(grad);
+  std::vector<T> grad_x(p.relu ? grad.size() : 0);
+  std::vector<float> grad_offset(static_cast<std::size_t>(p.channels));
+  host::offset_gradient<T>(
+      p, {grad.data(), p.relu ? y.data() : nullptr}, {p.relu ? grad_x.data() : nullptr, grad_offset.data()});
+  under_all_schedules([&] {
+    auto g = input(grad, "grad_y"), of_y = input(y, "y");
+    auto gx = output<T>(p.relu ? n : 0, "grad_x");
+    auto go = output<float>(p.channels, "grad_offset");
+    auto workspace = scratch(cuda::offset_gradient_workspace(p));
+    cuda::offset_gradient<T>(
+        p, {g.get(), p.relu ? of_y.get() : nullptr}, {p.relu ? gx.get() : nullptr, go.get()}, workspace.get(), nullptr);
+    expect_same_bits(grad_x, gx, "grad_x");
+    expect_same_bits(grad_offset, go, "grad_offset");
+  });
+}
+
+TEST_P(Norm, OffsetGradient_SameBits) {
+  expect_offset_gradient(p, grad, residual);
+  expect_offset_gradient(p, narrow_all<Bfloat16>(grad), narrow_all<Bfloat16>(residual));
+  expect_offset_gradient(p, narrow_all<Float16>(grad), narrow_all<Float16>(residual));
+}
+
 }  // namespace
 }  // namespace ttt::kernels
