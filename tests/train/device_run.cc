@@ -1,7 +1,8 @@
 // ttt_maskrcnn on the fake device (fake_device.h), its kernels executed by tests/emulation.
 // tests/train/device_run.py compares what comes out with a run on the CPU. In the result: built.waits, how often the
 // training steps made the host wait, by operation; the first, which makes the anchors, does not count.
-// built.evaluation_waits: the same of evaluations, up to the last batch's predictions.
+// built.evaluation_waits: the same of evaluations, up to the last batch's predictions. built.early_returns: as
+// fake_device.h has them.
 #include "embedded_recipes.h"
 #include "eval/mask_rcnn.h"
 #include "run/train_program.h"
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
           .open = open_fake,
           .listeners = {&waits},
           .record = [&](result::RunRecord& r) {
+            r.built["early_returns"] = test::early_returns();
             r.built["waits"] = waits.all, r.built["evaluation_waits"] = waits.of_evaluations;
           }});
 }

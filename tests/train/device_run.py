@@ -51,6 +51,16 @@ def run(program, data, folder, name, ranks, shapes="static", watched=False, grap
         return json.load(f), {name: w[name][()] for name in w}
 
 
+def check_copies(device, ranks):
+    """No memory goes back while another stream uses it. In evaluations the host waits for copies of no batch: for the
+    table of the preprocessor, and for the boxes and sizes of the masks that it encodes."""
+    assert device["built"]["early_returns"] == 0, device["built"]["early_returns"]
+    if ranks > 1:  # they share their statistics through the host first
+        return
+    copies = device["built"]["evaluation_waits"]["copy from the host"]
+    assert copies == len(device["accuracy"]) * (1 + 2 * 2), device["built"]["evaluation_waits"]  # two batches each
+
+
 def strip_times(value):
     if isinstance(value, dict):
         return {k: strip_times(v) for k, v in value.items() if not k.endswith("_s")}
@@ -155,6 +165,7 @@ def main():
             assert device["built"]["device"]["cudnn_deterministic"], device["built"]["device"]
             assert device["built"]["step"]["ops"] == "emulated" and host["built"]["step"]["ops"] == "host"
             assert watched or device["built"]["waits"] == {}, device["built"]["waits"]
+            check_copies(device, ranks)
             saved, series = ([c["step"] for c in r.get("checkpoints", [])]
                              for r in (device, host)), [r.get("telemetry") for r in (device, host)]
             assert list(saved) == [list(range(9)) if watched else []] * 2, (device.get("checkpoints"),

@@ -25,6 +25,7 @@
 
 #include "tests/support/fake_device/convolution_keys.h"
 #include "tests/support/fake_device/recorder.h"
+#include "tests/support/fake_device/streams.h"
 #include "tests/support/fake_device/unordered_sums.h"
 
 namespace ttt::test {
@@ -95,6 +96,7 @@ class Memory final : public c10::Allocator {
     if (bytes == 0) return {nullptr, nullptr, &release, device};
     auto* block = new emulation::DeviceBytes(bytes, emulation::DeviceBytes::Kind::kInOut, 1, "a tensor");
     recorder().born(block);
+    memory_taken(block->data());
     return {block->data(), block, &release, device};
   }
   c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
@@ -102,7 +104,10 @@ class Memory final : public c10::Allocator {
 
  private:
   static void release(void* context) {
-    if (context) recorder().released(static_cast<emulation::DeviceBytes*>(context));
+    if (!context) return;
+    auto* block = static_cast<emulation::DeviceBytes*>(context);
+    memory_given_back(block->data());
+    recorder().released(block);
   }
 };
 Memory memory;
@@ -124,20 +129,28 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   at::Device getDevice() const override { return {kType, 0}; }
   void setDevice(at::Device) const override {}
   void uncheckedSetDevice(at::Device) const noexcept override {}
-  c10::Stream getStream(at::Device) const override { return c10::Stream(c10::Stream::DEFAULT, at::Device(kType, 0)); }
-  c10::Stream getStreamFromGlobalPool(at::Device device, bool) const override { return getStream(device); }
-  c10::Stream getDefaultStream(at::Device device) const override { return getStream(device); }
-  c10::Stream exchangeStream(c10::Stream) const override { return getStream({kType, 0}); }
+  static c10::Stream stream(c10::StreamId id) { return c10::Stream(c10::Stream::UNSAFE, at::Device(kType, 0), id); }
+  c10::Stream getStream(at::Device) const override { return stream(current_stream()); }
+  c10::Stream getStreamFromGlobalPool(at::Device, bool) const override { return stream(kCopyStream); }
+  c10::Stream getDefaultStream(at::Device) const override { return stream(0); }
+  c10::Stream exchangeStream(c10::Stream to) const override { return stream(exchange_stream(to.id())); }
   at::DeviceIndex deviceCount() const noexcept override { return 1; }
-  void record(void**, const c10::Stream&, const at::DeviceIndex, const c10::EventFlag) const override {}
-  void block(void*, const c10::Stream&) const override {}
-  bool queryEvent(void*) const override {
-    const std::lock_guard lock(work().mutex);
-    return !work().busy;
+  void record(void** event, const c10::Stream& by, const at::DeviceIndex, const c10::EventFlag) const override {
+    record_event(event, by.id());
   }
-  void synchronizeEvent(void*) const override {
-    std::unique_lock lock(work().mutex);
-    work().done.wait(lock, [] { return !work().busy; });
+  // What follows on the stream may be done at once, so what it waits for is done now.
+  void block(void* event, const c10::Stream&) const override { finish_event(event); }
+  void destroyEvent(void* event, const at::DeviceIndex) const noexcept override { destroy_event(event); }
+  bool queryEvent(void* event) const override {
+    const std::lock_guard lock(work().mutex);
+    return !work().busy && event_has_come(event);
+  }
+  void synchronizeEvent(void* event) const override {
+    {
+      std::unique_lock lock(work().mutex);
+      work().done.wait(lock, [] { return !work().busy; });
+    }
+    finish_event(event);
   }
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard)
@@ -188,9 +201,17 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride, std::op
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_blocking) {
   const bool out = to.is_cpu(), in = self.is_cpu();
-  if ((out || in) && self.numel() > 0 && computing == 0 &&
-      !(non_blocking && locked().holds((out ? to : self).const_data_ptr())))
+  const bool free = non_blocking && locked().holds((out ? to : self).const_data_ptr());
+  if ((out || in) && self.numel() > 0 && computing == 0 && !free)
     noted().note(out ? "copy to the host" : "copy from the host");
+  if (computing == 0 && !recorder().active()) {
+    if (free && self.numel() > 0 && on_cpu(to).is_non_overlapping_and_dense()) {
+      (out ? copy_to_host_later : copy_to_device_later)(self, to);
+      return to;
+    }
+    if (out || in) finish_stream();
+  }
+  if (computing == 0) work_comes({self, to});
   record([self, to] { write(to, on_cpu(self)); });
   const Computing inside;
   write(to, on_cpu(self));
@@ -201,7 +222,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& to) {
   return copy_from(self, to, false);
 }
 at::Scalar local_scalar_dense(const at::Tensor& self) {
-  if (computing == 0) noted().note("item");
+  if (computing == 0) noted().note("item"), finish_stream(), use(self);
   return at::_local_scalar_dense(on_cpu(self));
 }
 
@@ -209,6 +230,7 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std:
     c10::IntArrayRef stride, c10::IntArrayRef padding, c10::IntArrayRef dilation, bool transposed,
     c10::IntArrayRef output_padding, std::int64_t groups) {
   note_convolution("forward", {x, weight}, stride, padding, dilation, groups);
+  work_comes({x, weight});
   const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
                            output_padding = output_padding.vec()] {
     const std::optional<at::Tensor> b = bias && bias->defined() ? std::optional(on_cpu(*bias)) : std::nullopt;
@@ -221,6 +243,7 @@ at::Tensor convolution(const at::Tensor& x, const at::Tensor& weight, const std:
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(const at::Tensor& grad, const at::Tensor& x,
     const at::Tensor& weight, c10::IntArrayRef stride, c10::IntArrayRef padding, c10::IntArrayRef dilation,
     bool transposed, c10::IntArrayRef output_padding, std::int64_t groups, std::array<bool, 3> mask) {
+  work_comes({grad, x, weight});
   if (mask[0]) note_convolution("gradient of the input", {grad, weight, x}, stride, padding, dilation, groups);
   if (mask[1]) note_convolution("gradient of the weight", {grad, x, weight}, stride, padding, dilation, groups);
   const auto compute = [=, stride = stride.vec(), padding = padding.vec(), dilation = dilation.vec(),
@@ -275,7 +298,11 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto of_operation = [&](std::size_t n) {
     return torch::jit::Stack(stack->end() - static_cast<std::ptrdiff_t>(n), stack->end());
   };
-  if (computing == 0) note_sums(op, of_operation(op.schema().arguments().size()));
+  if (computing == 0) {
+    note_sums(op, of_operation(op.schema().arguments().size()));
+    for (const at::Tensor& t : tensors_in(of_operation(op.schema().arguments().size()))) use(t);
+    work_comes();
+  }
   const bool recorded = recorder().active() && computing == 0;
   const torch::jit::Stack arguments = recorded ? of_operation(op.schema().arguments().size()) : torch::jit::Stack{};
   compute_on_cpu(op, stack);
@@ -301,7 +328,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from", &copy_from);
   m.impl("_copy_from_and_resize", &copy_from_and_resize);
   m.impl("_local_scalar_dense", &local_scalar_dense);
-  m.impl("record_stream", [](at::Tensor&, c10::Stream) {});
+  m.impl("record_stream", [](at::Tensor& t, c10::Stream by) { memory_kept_for(t, by.id()); });
   m.impl("convolution_overrideable", &convolution);
   m.impl("convolution_backward_overrideable", &convolution_backward);
   // whose general form takes no channels-last tensor
@@ -329,6 +356,7 @@ class GraphDouble final : public cuda::Graph {
   }
   void replay() override {
     const at::NoGradGuard no_grad;
+    work_comes();
     for (const emulation::Again& again : work_) again();
   }
   cuda::GraphSize size() const override {

@@ -6,6 +6,8 @@
 // between the device and memory that is not pinned, and operations with a data-dependent shape. Such are nonzero,
 // masked_select and indexing by a mask. Waiting for an event does not count: it is how the host asks for the step
 // before (its losses, its batch's memory).
+//
+// It has two streams (streams.h): copies that the host does not wait for come as late as events allow.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -36,6 +38,10 @@ void reset_waits();
 // bit in whichever order they come.
 std::map<std::string, std::int64_t> unordered_sums();
 void reset_unordered_sums();
+
+// Tensors whose memory went back while a stream used it that neither took it nor was told of (record_stream): the next
+// owner would write into it at any time.
+std::int64_t early_returns();
 
 // From now on such an operation as waits() counts throws instead of being counted.
 void forbid_waits(bool forbidden);

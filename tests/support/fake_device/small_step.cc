@@ -5,6 +5,7 @@
 #include "core/rng.h"
 #include "models/ops/device_kernels.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/fake_device/streams.h"
 
 namespace ttt::test {
 namespace {
@@ -78,14 +79,20 @@ model::DeviceBatch small_batch(const at::Device& device, const SmallBatch& which
       .draw = model::draw_key(9, 0).to(device)};
 }
 
+// Of kernels, which are started by torch's current stream.
+static cudaStream_t own_stream() {
+  work_comes();
+  return {};
+}
+
 model::DetectionOps ops_on(const at::Device& device) {
   if (device.is_cpu()) return model::host_ops();
-  return model::kernel_ops("emulated", model::DeviceKernels(device, [] { return cudaStream_t{}; }));
+  return model::kernel_ops("emulated", model::DeviceKernels(device, own_stream));
 }
 
 model::ParameterKernels parameter_kernels_on(const at::Device& device) {
   if (device.is_cpu()) return {};
-  return model::device_parameter_kernels([] { return cudaStream_t{}; });
+  return model::device_parameter_kernels(own_stream);
 }
 
 train::Rates rates_on(const at::Device& device, double lr) {
