@@ -1,6 +1,5 @@
 # Sourced by gpu_check: its parts, each a function that runs in a process of its own, and the settings of their runs.
-# What they use of it: $build, $device, $out,
-# $python, within and $cut.
+# What they use of it: $build, $device, $out, $python, within, $each_s and $cut.
 # shellcheck shell=bash disable=SC2154
 
 # Each ends with 0 (passed), 77 (skipped, its last line says why), 124 (out of time) or else.
@@ -20,29 +19,85 @@ tried() {
     *) broken=$rc ;;
   esac
 }
+# kept NAME COMMAND...: what the command says is in NAME.txt, which is there where it passed; it is not run again then.
+# NAME.failed.txt: where it failed. NAME.part.txt: until then, and where it was cut off.
+kept() {
+  local text=$out/$1 rc=0
+  shift
+  if [ -e "$text.txt" ]; then
+    cat "$text.txt"
+    say "(passed before)"
+    return 0
+  fi
+  rm -f "$text.failed.txt"
+  if [[ $(type -t "$1") == function ]]; then "$@" || rc=$?; else within "$@" || rc=$?; fi > "$text.part.txt" 2>&1
+  cat "$text.part.txt"
+  case $rc in
+    0) mv "$text.part.txt" "$text.txt" ;;
+    77) rm "$text.part.txt" ;;
+    124) ;;
+    *) mv "$text.part.txt" "$text.failed.txt" ;;
+  esac
+  return "$rc"
+}
 verdict() {
   [ "$broken" -eq 0 ] || return "$broken"
   [ "$cut" -eq 0 ] || return 124
   [ "$passed" -eq 1 ] || return 77
 }
+# What cuDNN knows of the GPU, with which a later build asks it for plans without one; and five eager steps without its
+# tuning, then with it: what tuning costs, before other parts spend their time in it.
+part_first() {
+  local images=12 precision=bf16
+  [ "$device" = cuda ] || images=2 precision=fp32
+  if command -v nvidia-smi > /dev/null; then kept first.nvidia_smi nvidia-smi -q || true; fi
+  if [ "$device" = cuda ] && [ ! -e "$out/cudnn_device.json" ]; then
+    tried within "$python" tests/gpu_check/cudnn_properties.py save "$out/cudnn_device.json"
+  fi
+  timing_data
+  tried first_steps "$images" "$precision" untuned
+  tried first_steps "$images" "$precision" tuned
+  verdict
+}
+first_steps() { # first_steps IMAGES PRECISION untuned|tuned
+  local result=$out/first_$3.json rc=0
+  local -a settings
+  [ ! -e "$result" ] || return 0
+  mapfile -t settings < <(speed_settings "$1" "$2" none "$3" 5)
+  train "$result" "${settings[@]}" --data "$out/scratch/shards" || rc=$?
+  "$python" tests/gpu_check/first.py "$out" > "$out/scratch/first.md"
+  mv "$out/scratch/first.md" "$out/first.md"
+  cat "$out/first.md"
+  return "$rc"
+}
 part_kernels() {
   local test
   [ -e "$build/tests/kernels_gpu_boxes" ] || skip "this build has no CUDA"
+  # shellcheck disable=SC2034  # within reads it
+  each_s=100 # one that hangs leaves time for the others, which take seconds
   for test in "$build"/tests/kernels_gpu_* "$build"/tests/nccl_test; do
-    tried "$test" --gtest_brief=1
+    tried kept "kernels.${test##*/}" "$test" --gtest_brief=1
   done
+  if [ "$device" = cpu ] && [ -e "$build/packed" ]; then # elsewhere they are tests of the build
+    for test in "$build"/tests/kernels_emulated_* "$build"/tests/kernels_host_test; do
+      if [ -e "$test" ]; then tried kept "kernels.${test##*/}" "$test" --gtest_brief=1; fi
+    done
+  fi
   verdict
 }
-parity() { within "$python" tests/models/parity.py "$build/tests/model_probe" "$TTT_COCO" --device "$device" "$@"; }
+# -u: what is known is written at once.
+parity() {
+  within "$python" -u tests/models/parity.py "$build/tests/model_probe" "$TTT_COCO" --device "$device" "$@"
+}
 part_twins() {
   local small=(--arch small --size 256 --images 2)
   if [ "$device" = cpu ]; then
-    tried parity "${small[@]}" --steps 1
+    tried kept twins.small parity "${small[@]}" --steps 1
   else
-    tried parity "${small[@]}" --steps 10
-    tried parity --arch resnet50 --size 800 --steps 1
-    tried parity "${small[@]}" --steps 1 --precision bf16
-    tried parity "${small[@]}" --steps 1 --precision fp16
+    tried kept twins.small parity "${small[@]}" --steps 10
+    tried kept twins.small_bf16 parity "${small[@]}" --steps 1 --precision bf16
+    tried kept twins.resnet50 parity --arch resnet50 --size 800 --steps 1
+    tried kept twins.small_fp16 parity "${small[@]}" --steps 1 --precision fp16
   fi
   verdict
 }
@@ -79,14 +134,16 @@ precision_settings() {
   printf '%s\n' --set model.precision="$1"
   [ "$1" != fp16 ] || printf '%s\n' --set train.loss_scale.initial=1024
 }
-# speed_settings IMAGES PRECISION GRAPHS
+# speed_settings IMAGES PRECISION GRAPHS untuned|tuned [STEPS]
+# Tuned: cuDNN times its algorithms in the first step, which takes longer than all other steps together.
 speed_settings() {
   mlperf_settings 1e-6
   precision_settings "$2"
   # As published: so many proposals for each image of the batch.
   [ "$device" = cpu ] || printf '%s\n' --set model.rpn.post_nms_train="$((1000 * $1))"
-  printf '%s\n' --set train.global_batch="$1" --set train.max_steps="$([ "$device" = cuda ] && echo 60 || echo 8)" \
-    --set train.graphs="$3"
+  printf '%s\n' --set train.global_batch="$1" --set train.graphs="$3" \
+    --set train.cudnn_autotune="$([ "$4" = tuned ] && echo true || echo false)" \
+    --set train.max_steps="${5:-$([ "$device" = cuda ] && echo 60 || echo 8)}"
 }
 # bits_settings PRECISION GRAPHS LR: steps whose weights move. cuDNN chooses by rules, since two runs may find different
 # algorithms the fastest.
@@ -98,17 +155,20 @@ bits_settings() {
     --set train.cudnn_autotune=false \
     --set train.schedule.warmup_steps=0 --set train.schedule.reference_batch=0
 }
-# What fits 80 images from random weights, evaluated on them: batch statistics, nothing frozen, five steps an epoch.
+# fit_settings IMAGES: what fits them from random weights, evaluated on them: batch statistics, nothing frozen, five
+# steps an epoch.
 fit_settings() {
+  local batch=$(($1 / 5))
   if [ "$device" = cpu ]; then
     printf '%s\n' --set data.short_side=64 --set data.long_side=64 --set train.max_steps=4 --set data.workers=1
   else
     printf '%s\n' --recipe torchvision --set model.backbone.norm=batch --set model.backbone.freeze_at=0 \
       --set data.short_side=512 --set data.long_side=512 \
-      --set train.global_batch=16 --set train.epochs=200 --set train.eval_every_epochs=20 --set train.schedule.lr=0.02 \
-        --set train.schedule.warmup_steps=50 \
+      --set train.global_batch="$batch" --set train.epochs=200 --set train.eval_every_epochs=20 \
+      --set train.schedule.lr="$(awk -v batch="$batch" 'BEGIN {print 0.02 * batch / 16}')" \
+      --set train.schedule.warmup_steps=50 --set train.cudnn_autotune=false \
       --set 'train.schedule.decay_epochs=[150,180]' --set train.target_box_ap=0.5 --set train.target_mask_ap=0.45 \
-        --set model.precision=bf16 --set data.workers=12
+      --set model.precision=bf16 --set data.workers=12
   fi
 }
 ablation_settings() {
@@ -118,19 +178,27 @@ ablation_settings() {
   else
     printf '%s\n' --set train.global_batch=0 --set train.images_per_rank=4 --set ablate.limit_s=20
   fi
-  printf '%s\n' --set ablate.peaks_s=0 # they are the processor's
+  # The peaks are the processor's. Each build of a pair would be tuned anew, and the pairs would have no time.
+  printf '%s\n' --set ablate.peaks_s=0 --set train.cudnn_autotune=false
 }
 # Shows what the settings above come to: no training.
 part_settings() {
   local -a settings
-  mapfile -t settings < <(speed_settings 12 bf16 full)
+  mapfile -t settings < <(speed_settings 12 bf16 full untuned)
+  "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
+  mapfile -t settings < <(speed_settings 1 bf16 none tuned 5)
   "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
   mapfile -t settings < <(bits_settings fp16 parts 2e-5)
   "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
-  mapfile -t settings < <(fit_settings)
+  mapfile -t settings < <(fit_settings 80)
   "$build/bin/ttt_maskrcnn" "${settings[@]}" --device "$device" --print-recipe
   mapfile -t settings < <(ablation_settings)
   "$build/bin/ablate" cuda_graphs "${settings[@]}" --device "$device" --print-recipe
+}
+# told: what the last run said. It stays in its file until then, and a signal asks for it too.
+told() {
+  [ -s "$out/scratch/run.err" ] || return 0
+  cat "$out/scratch/run.err" >&2
 }
 # train RESULT ARGUMENTS...: a run whose result is RESULT; it says what became of it, and ends with its exit code.
 train() {
@@ -138,7 +206,7 @@ train() {
   shift
   within "$build/bin/ttt_maskrcnn" "$@" --device "$device" --quiet --force --out "$out/scratch/run.json" \
     2> "$out/scratch/run.err" || rc=$?
-  cat "$out/scratch/run.err" >&2
+  told
   [ "$rc" -ne 0 ] || mv "$out/scratch/run.json" "$result"
   return "$rc"
 }
@@ -175,18 +243,19 @@ part_bits() {
     one_bits "$precision" none again 2e-5
     one_bits "$precision" none doubled 4e-5
   done
-  "$python" tests/gpu_check/bits.py compare "$out" "$device" > "$out/bits.md" || rc=$?
+  "$python" tests/gpu_check/bits.py compare "$out" "$device" > "$out/scratch/bits.md" || rc=$?
+  mv "$out/scratch/bits.md" "$out/bits.md"
   cat "$out/bits.md"
   [ "$cut" -eq 0 ] || return 124
   return "$rc"
 }
 # waited EXIT_CODE: whether the last run ended because a step waited for the device.
 waited() { [ "$1" -ne 0 ] && grep -q 'train.strict_sync forbids' "$out/scratch/run.err"; }
-one_speed() { # one_speed IMAGES PRECISION GRAPHS
-  local result=$out/speed_$2_$3_$1.json rc=0
+one_speed() { # one_speed IMAGES PRECISION GRAPHS [tuned]
+  local result=$out/speed_$2_$3_$1${4:+_$4}.json rc=0
   local -a settings strict
   [ ! -e "$result" ] || return 0
-  mapfile -t settings < <(speed_settings "$@")
+  mapfile -t settings < <(speed_settings "$1" "$2" "$3" "${4:-untuned}")
   mapfile -t strict < <(strict_settings)
   train "$result" "${settings[@]}" "${strict[@]}" --data "$out/scratch/shards" || rc=$?
   if waited "$rc"; then
@@ -207,7 +276,8 @@ torchvision_speed() { # torchvision_speed IMAGES PRECISION
 # heights [all]: the table of times, and whether they are as they should be.
 heights() {
   local rc=0
-  "$python" tests/gpu_check/heights.py "$out" "$device" "$@" > "$out/speed.txt" || rc=$?
+  "$python" tests/gpu_check/heights.py "$out" "$device" "$@" > "$out/scratch/speed.txt" || rc=$?
+  mv "$out/scratch/speed.txt" "$out/speed.txt"
   cat "$out/speed.txt"
   [ "$cut" -eq 0 ] || return 124
   return "$rc"
@@ -219,6 +289,7 @@ part_speed() {
     one_speed 2 fp32 none
   else
     one_speed 12 bf16 full; one_speed 12 bf16 none; one_speed 1 bf16 full; one_speed 1 bf16 none
+    one_speed 12 bf16 full tuned; one_speed 1 bf16 full tuned
     torchvision_speed 12 bf16; torchvision_speed 1 bf16
     one_speed 12 bf16 parts; one_speed 1 bf16 parts
     for images in 24 4 2; do one_speed "$images" bf16 full; done
@@ -242,23 +313,29 @@ part_matrix() {
   fi
   heights all
 }
-# The noting makes the steps longer: part speed has their times.
+# The noting makes the steps longer: part speed has their times. Tuned ones come last, since tuning takes longest.
 part_profile() {
-  local images rc=0
+  local images tuned result
   local -a settings
   [ "$device" = cuda ] || skip "device is cpu, of which nobody notes what runs on it"
   timing_data
-  for images in 12 1; do
-    [ ! -e "$out/profile_$images.json" ] || continue
-    mapfile -t settings < <(speed_settings "$images" bf16 full)
-    train "$out/profile_$images.json" "${settings[@]}" --set train.trace_from=30 --set train.profile_steps=10 \
-      --data "$out/scratch/shards" || { rc=$?; continue; }
-    "$build/bin/report" show "$out/profile_$images.json"
+  for tuned in untuned tuned; do
+    for images in 12 1; do
+      result=$out/profile_$images.json
+      if [ "$tuned" = tuned ]; then result=$out/profile_${images}_tuned.json; fi
+      mapfile -t settings < <(speed_settings "$images" bf16 full "$tuned")
+      tried one_profile "$result" "${settings[@]}"
+    done
   done
-  return "$rc"
+  verdict
+}
+one_profile() { # one_profile RESULT SETTINGS...
+  [ ! -e "$1" ] || return 0
+  train "$@" --set train.trace_from=30 --set train.profile_steps=10 --data "$out/scratch/shards" || return
+  "$build/bin/report" show "$1"
 }
 part_fit() {
-  local split made=$out/scratch/coco.part rc=0
+  local split images made=$out/scratch/coco.part rc=0
   local -a settings strict
   [ -d "$TTT_COCO" ] || skip "no real images in $TTT_COCO (TTT_COCO names another folder)"
   if [ ! -d "$out/scratch/coco" ]; then # trained and evaluated on the same images
@@ -267,7 +344,8 @@ part_fit() {
       done
     mv "$made" "$out/scratch/coco"
   fi
-  mapfile -t settings < <(fit_settings)
+  images=$(find "$TTT_COCO/train2017" -name '*.jpg' | wc -l)
+  mapfile -t settings < <(fit_settings "$images")
   mapfile -t strict < <(strict_settings)
   fit "${settings[@]}" "${strict[@]}" || rc=$?
   if waited "$rc"; then
@@ -280,22 +358,41 @@ fit() {
   local rc=0
   within "$build/bin/ttt_maskrcnn" "$@" --data "$out/scratch/coco" --device "$device" \
     --quiet --force --out "$out/fit.json" 2> "$out/scratch/run.err" || rc=$?
-  cat "$out/scratch/run.err" >&2
+  told
   return "$rc"
 }
 part_kernel_speed() {
   [ -e "$build/bin/micro_cuda" ] || skip "this build has no CUDA"
   [ "$device" = cuda ] || skip "device is cpu, whose kernels benchmarks/micro times"
-  if [ ! -e "$out/micro_cuda.json" ]; then
-    within "$build/bin/micro_cuda" --benchmark_format=json --benchmark_repetitions=3 > "$out/scratch/micro_cuda.json"
-    mv "$out/scratch/micro_cuda.json" "$out/micro_cuda.json"
+  local kind
+  # One kind of kernel after the other, since the program writes its times at its end.
+  for kind in $("$build/bin/micro_cuda" --benchmark_list_tests | cut -d/ -f1 | sort -u); do
+    tried one_micro "$kind"
+  done
+  tried measured_peaks
+  tried kept kernel_speed.torchvision beside_torchvision
+  verdict
+}
+one_micro() { # one_micro KIND: its times, and all that are known by then in one file
+  local times=$out/scratch/micro_cuda.$1.times
+  [ ! -e "$times" ] || return 0
+  within "$build/bin/micro_cuda" --benchmark_format=json --benchmark_repetitions=3 --benchmark_filter="^$1/" \
+    > "$times.part" || return
+  mv "$times.part" "$times"
+  "$python" tests/gpu_check/merge_micro.py "$out"/scratch/micro_cuda.*.times > "$out/scratch/micro_cuda.json" || return
+  mv "$out/scratch/micro_cuda.json" "$out/micro_cuda.json"
+}
+measured_peaks() {
+  [ ! -e "$out/peaks.json" ] || return 0
+  within "$python" tests/gpu_check/peaks.py > "$out/scratch/peaks.json" || return
+  mv "$out/scratch/peaks.json" "$out/peaks.json"
+}
+beside_torchvision() {
+  if ! "$python" -c 'import torchvision' 2> /dev/null; then
+    say "skipped: $python has no torchvision"
+    return 77
   fi
-  if [ ! -e "$out/peaks.json" ]; then
-    within "$python" tests/gpu_check/peaks.py > "$out/scratch/peaks.json"
-    mv "$out/scratch/peaks.json" "$out/peaks.json"
-  fi
-  within "$python" benchmarks/micro/compare_kernels.py "$build/bin/micro_cuda" --device cuda --rounds 1 \
-    > "$out/kernels_beside_torchvision.txt"
+  within "$python" -u benchmarks/micro/compare_kernels.py "$build/bin/micro_cuda" --device cuda --rounds 1
 }
 # ablated NAME: unless it was done before.
 ablated() {
@@ -312,16 +409,16 @@ ablated() {
 }
 # Each in a run of its own: eight builds of every pair take several times as long as the part has.
 part_ablations() {
-  local name names=(cuda_graphs precision sync_free cudnn_autotune pinned_memory device_transform zero_grad optimizer)
+  local name names=(cuda_graphs precision rpn_gradient sync_free pinned_memory device_transform zero_grad optimizer
+    cudnn_autotune) # the last: it times the tuning too
   [ "$device" = cuda ] || names=(zero_grad)
   timing_data
   for name in "${names[@]}"; do tried ablated "$name"; done
   verdict
 }
-sanitized() { # sanitized TOOL TEST: unless it was done before
-  local mark=$out/scratch/$1.${2##*/}
-  [ ! -e "$mark" ] || return 0
-  within compute-sanitizer --target-processes all --tool "$1" --error-exitcode 9 "$2" --gtest_brief=1 && touch "$mark"
+sanitized() { # sanitized TOOL TEST
+  kept "sanitizer.$1.${2##*/}" compute-sanitizer --target-processes all --tool "$1" --error-exitcode 9 "$2" \
+    --gtest_brief=1
 }
 part_sanitizer() {
   local test tool

@@ -13,6 +13,7 @@
 
 #include "app/output.h"
 #include "core/error.h"
+#include "core/first_line.h"
 #include "result/result_file.h"
 #include "result/system_info.h"
 #include "settings/fields_json.h"
@@ -33,8 +34,6 @@ struct Failure {
   bool interrupted = false;
   bool refuses() const { return exit_code >= 2 && exit_code <= 4; }  // usage, data, not supported
 };
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 std::string out_of_memory(const std::string& detail) {
   return "This process ran out of memory" + detail + ". Use fewer ranks, workers or a smaller batch on this node.";
@@ -59,7 +58,7 @@ Failure current_failure() {
     if (const std::size_t at = what.find("you tried to allocate"); at != std::string::npos)
       return {Verdict::kFailed, out_of_memory(" (it" + what.substr(at + 3, what.find('.', at) - at - 3) + ")"), 1};
     // A library's exception may carry a stack trace below its first line.
-    return {Verdict::kFailed, "Unexpected error: " + first_line(e.what()), 1};
+    return {Verdict::kFailed, "Unexpected error: " + what, 1};
   } catch (...) { return {Verdict::kFailed, "Unexpected error of unknown type.", 1}; }
 }
 

@@ -4,11 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "core/first_line.h"
+
 namespace ttt::cuda {
 namespace {
-
-// Torch's errors continue with a trace of the stack.
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // What takes something back may find that it is back already.
 void attempt(const std::function<void()>& call) noexcept {

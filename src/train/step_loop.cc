@@ -1,6 +1,7 @@
 #include "train/step_loop.h"
 
 #include "core/error.h"
+#include "core/first_line.h"
 #include "train/graph_runner.h"
 
 namespace ttt::train {
@@ -40,10 +41,9 @@ std::vector<at::Tensor> StepLoop::run(StepInputs inputs, const std::function<voi
   } catch (const std::exception& e) {
     const std::string what = e.what();
     if (what.find(kForbiddenWait) == std::string::npos) throw;
-    throw Error(
-        "In step " + std::to_string(step_) +
-        " the host would wait for the device, which train.strict_sync forbids: " + what.substr(0, what.find('\n')) +
-        ". Choose what needs no wait (model.shapes = \"static\", ...) or train.strict_sync = false.");
+    throw Error("In step " + std::to_string(step_) +
+                " the host would wait for the device, which train.strict_sync forbids: " + first_line(what) +
+                ". Choose what needs no wait (model.shapes = \"static\", ...) or train.strict_sync = false.");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -230,6 +231,21 @@ TEST(RecordedGraphs, FailingWork_NextRecordingSucceeds) {
   fails_and_recovers({.name = "work that throws", .calls = {}, .work_throws = true}, "the work cannot be recorded");
   fails_and_recovers({.name = "work that makes the recording invalid", .calls = {}, .work_spoils = true},
       "fake: an operation that is not permitted");
+}
+
+// The first line becomes part of results; who asks for the rest gets it.
+TEST(RecordedGraphs, WholeErrorShownWhereAskedFor) {
+  for (const bool asked : {false, true}) {
+    Machine m;
+    m.fails = {"begin"};
+    const auto device = graphs(m);
+    asked ? setenv("TTT_WHOLE_ERRORS", "1", 1) : unsetenv("TTT_WHOLE_ERRORS");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(test::message_of<NotCapturable>([&] { device->capture([] {}); }), "fake: begin");
+    const std::string shown = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(shown.find("fake: begin\nat a place of the stack\n") != std::string::npos, asked) << shown;
+  }
+  unsetenv("TTT_WHOLE_ERRORS");
 }
 
 TEST(RecordedGraphs, WithoutAPoolNothingIsBegun) {

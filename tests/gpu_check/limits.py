@@ -44,15 +44,15 @@ def steps(ours, peaks, cost):
     flop = cost["built"]["step_cost"]["image_flops"]
     print(f"A step of recipe mlperf takes {flop / 1e12:.4g} TFLOP for each image.\n")
     print(
-        "| images | precision | graphs | images/s | TFLOP/s | a matrix product's | share |\n| ---: | --- | --- | ---: "
-        "| ---: | ---: | ---: |"
+        "| images | precision | graphs | tuned | images/s | TFLOP/s | a matrix product's | share |\n"
+        "| ---: | --- | --- | --- | ---: | ---: | ---: | ---: |"
     )
-    for (precision, graphs, images), rate in sorted(ours.items(), key=lambda item:
-                                                    (item[0][2], item[0][0], item[0][1])):
+    by_images = sorted(ours.items(), key=lambda item: (item[0][2], item[0][0], item[0][1], item[0][3]))
+    for (precision, graphs, images, tuned), rate in by_images:
         if peak := peaks["flop_per_s"].get(precision):
             print(
-                f"| {images} | {precision} | {graphs} | {rate:.4g} | {rate * flop / 1e12:.4g} | {peak / 1e12:.4g} | "
-                f"{100 * rate * flop / peak:.1f} % |"
+                f"| {images} | {precision} | {graphs} | {'yes' if tuned else 'no'} | {rate:.4g} | "
+                f"{rate * flop / 1e12:.4g} | {peak / 1e12:.4g} | {100 * rate * flop / peak:.1f} % |"
             )
 
 

@@ -16,6 +16,7 @@ while arguments:
 with open(os.environ["FAKE_RUN_LOG"], "a") as f:
     print(" ".join(sys.argv[1:]), file=f)
 time.sleep(float(os.environ.get("FAKE_RUN_S", 0)))
+tuned = settings.get("train.cudnn_autotune", "true") == "true"
 strict = settings.get("train.strict_sync") == "true"
 if strict and os.environ.get("FAKE_RUN_WAITS", "\0") in " ".join(sys.argv):
     sys.exit(
@@ -30,7 +31,7 @@ loss = [lr * (len(precision) + 1) / (step + 1) for step in range(steps)]
 seconds = images / (200 if images > 1 else 100) * (2 if graphs == "none" else 1)
 result = {
     "verdict": "smoke", "reason": "fake", "non_finite": [],
-    "recipe": {"settings": {"train": {"strict_sync": strict}}}, "built": {
+    "recipe": {"settings": {"train": {"strict_sync": strict, "cudnn_autotune": tuned}}}, "built": {
         "graphs": "none" if graphs == "none" else {"shapes": [{"parts": [{"part": "step", "replays": steps - 4}]}]}
     },
     "steps": {"step": list(range(steps)), "step_s": {"values": [seconds] * steps}, "loss": {"values": {"mask": loss}}}
