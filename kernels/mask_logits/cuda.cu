@@ -42,13 +42,31 @@ __device__ void store_own(T* p, std::int64_t c, std::int64_t channels, const flo
 // The same of float32, 16 bytes at most.
 template <int kWidth> constexpr int kOfFloats = kWidth < 4 ? kWidth : 4;
 
-// Sum of all lanes' values by halves: of lanes, from 16 apart to 1, then of a lane's eight. In the first three steps a
-// lane keeps half of its values, and gives the other half away.
-__device__ float warp_sum(float (&v)[kOwn]) {
-  const unsigned lane = threadIdx.x % 32;
+// Lanes that have channels, as a power of two.
+__device__ int lanes_of(const MaskLogitsParams& p) {
+  int lanes = 1;
+  while (lanes < 32 && lanes * kOwn < p.channels) lanes *= 2;
+  return lanes;
+}
+
+// Sum of the first lanes' values by halves: of lanes, from lanes / 2 apart to 1, then of a lane's eight. With eight lanes
+// or more, a lane keeps half of its values in each of the first three steps, and gives the other half away. All these
+// lanes have the sum.
+__device__ float sum_of_lanes(int lanes, float (&v)[kOwn]) {
+  if (lanes < kOwn) {
+    for (int step = lanes / 2; step >= 1; step /= 2)
 #pragma unroll
-  for (int half = kOwn / 2, step = 16; half >= 1; half /= 2, step /= 2) {
-    const bool upper_half = (lane & static_cast<unsigned>(step)) != 0;
+      for (int k = 0; k < kOwn; ++k) v[k] += __shfl_xor_sync(kAllLanes, v[k], step);
+#pragma unroll
+    for (int half = kOwn / 2; half >= 1; half /= 2)
+#pragma unroll
+      for (int k = 0; k < half; ++k) v[k] += v[k + half];
+    return v[0];
+  }
+  int step = lanes / 2;
+#pragma unroll
+  for (int half = kOwn / 2; half >= 1; half /= 2, step /= 2) {
+    const bool upper_half = (threadIdx.x & static_cast<unsigned>(step)) != 0;
 #pragma unroll
     for (int k = 0; k < half; ++k) {
       const float kept = upper_half ? v[k + half] : v[k], given = upper_half ? v[k] : v[k + half];
@@ -56,10 +74,9 @@ __device__ float warp_sum(float (&v)[kOwn]) {
     }
   }
   float sum = v[0];
-#pragma unroll
-  for (int step = 2; step >= 1; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
-#pragma unroll
-  for (int step = 16; step >= 4; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+  for (; step >= 1; step /= 2) sum += __shfl_xor_sync(kAllLanes, sum, step);
+  for (int of_values = lanes / 2; of_values >= lanes / kOwn; of_values /= 2)
+    sum += __shfl_xor_sync(kAllLanes, sum, of_values);
   return sum;
 }
 
@@ -84,6 +101,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
   const Part<T> part(p, in);
   float* out = logits + part.row * pixels_of(p);
   const float offset = weight_bias[part.label];
+  const int lanes = lanes_of(p);
   float bias[kOwn], weight[kOwn];
   for (int first = part.pixels.begin; first < part.pixels.end; first += kAtOnce) {
     float sum[kAtOnce][kOwn] = {};
@@ -104,8 +122,8 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
-      const float value = warp_sum(sum[i]) + offset;
-      if (part.lane == i && first + i < part.pixels.end) out[logit_of(p, first + i)] = value;
+      const float value = sum_of_lanes(lanes, sum[i]) + offset;
+      if (part.lane == i % lanes && first + i < part.pixels.end) out[logit_of(p, first + i)] = value;
     }
   }
 }

@@ -45,7 +45,7 @@ template <class T> void expect_both_passes(const MaskLogitsInputs& t) {
 }
 
 class MaskLogits : public FusedTest, public testing::WithParamInterface<std::int64_t> {};
-INSTANTIATE_TEST_SUITE_P(Channels, MaskLogits, testing::Values(1, 7, 8, 64, 256, 264, 300));
+INSTANTIATE_TEST_SUITE_P(Channels, MaskLogits, testing::Values(1, 7, 8, 20, 64, 256, 264, 300));
 
 TEST_P(MaskLogits, BothPasses_SameBits) {
   const MaskLogitsInputs t(GetParam());
