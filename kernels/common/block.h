@@ -74,8 +74,26 @@ struct SelectScratch {  // in shared memory
   int chosen, before, collected;
 };
 
+// visit(key) of every i < n that has one: key(i, value) is false where i has none. A thread has the loads of several
+// keys open, or it would wait for each.
+template <class KeyOf, class Visit> __device__ void for_each_key(std::int64_t n, const KeyOf& key, const Visit& visit) {
+  constexpr int kAtOnce = 8;
+  for (std::int64_t first = threadIdx.x; first < n; first += kAtOnce * static_cast<std::int64_t>(blockDim.x)) {
+    std::uint64_t value[kAtOnce];
+    bool has[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      const std::int64_t i = first + k * static_cast<std::int64_t>(blockDim.x);
+      has[k] = i < n && key(i, value[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (has[k]) visit(value[k]);
+  }
+}
+
 // A bound for the k-th smallest of n distinct keys, found digit by digit from the top. At most k keys are <= the
-// result, and exactly k where there are as many. key(i, value) is false where i has no key.
+// result, and exactly k where there are as many. key: as for_each_key's.
 template <class KeyOf>
 __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& key, SelectScratch& s) {
   std::uint64_t prefix = 0;  // the digits found so far
@@ -85,12 +103,10 @@ __device__ std::uint64_t kth_smallest_bound(std::int64_t n, int k, const KeyOf& 
     __syncthreads();
     for (int d = static_cast<int>(threadIdx.x); d < kDigits; d += static_cast<int>(blockDim.x)) s.histogram[d] = 0;
     __syncthreads();
-    for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-      std::uint64_t value;
-      if (!key(i, value)) continue;
-      if (above < 64 && value >> above != prefix >> above) continue;
+    for_each_key(n, key, [&](std::uint64_t value) {
+      if (above < 64 && value >> above != prefix >> above) return;
       atomicAdd(&s.histogram[value >> low & ((1u << bits) - 1)], 1);
-    }
+    });
     __syncthreads();
     // Each thread sums some neighbouring digits; in one thread's range lies the digit at which the sum reaches
     // `wanted`.
@@ -123,10 +139,9 @@ __device__ int select_smallest(std::int64_t n, int k, const KeyOf& key, SelectSc
   __syncthreads();
   if (threadIdx.x == 0) s.collected = 0;
   __syncthreads();
-  for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) {
-    std::uint64_t value;
-    if (key(i, value) && value <= bound) keys[atomicAdd(&s.collected, 1)] = value;  // any order: they are sorted next
-  }
+  for_each_key(n, key, [&](std::uint64_t value) {
+    if (value <= bound) keys[atomicAdd(&s.collected, 1)] = value;  // any order: they are sorted next
+  });
   __syncthreads();
   const int count = s.collected, padded = power_of_two_from(count);
   for (int i = count + static_cast<int>(threadIdx.x); i < padded; i += static_cast<int>(blockDim.x))

@@ -49,8 +49,8 @@ __device__ int lanes_of(const MaskLogitsParams& p) {
   return lanes;
 }
 
-// Sum of the first lanes' values by halves: of lanes, from lanes / 2 apart to 1, then of a lane's eight. With eight lanes
-// or more, a lane keeps half of its values in each of the first three steps, and gives the other half away. All these
+// Sum of the first lanes' values by halves: of lanes, from lanes / 2 apart to 1, then of a lane's eight. With eight or
+// more, a lane keeps half of its values in each of the first three steps, and gives the other half away. All these
 // lanes have the sum.
 __device__ float sum_of_lanes(int lanes, float (&v)[kOwn]) {
   if (lanes < kOwn) {
