@@ -409,7 +409,7 @@ ablated() {
 }
 # Each in a run of its own: eight builds of every pair take several times as long as the part has.
 part_ablations() {
-  local name names=(cuda_graphs precision rpn_gradient mask_predictor feature_gradient sync_free pinned_memory
+  local name names=(cuda_graphs precision rpn_gradient mask_predictor feature_gradient stem_pool sync_free pinned_memory
     device_transform zero_grad optimizer cudnn_autotune) # the last: it times the tuning too
   [ "$device" = cuda ] || names=(zero_grad)
   timing_data

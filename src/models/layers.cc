@@ -3,6 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/group_norm.h>
+#include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/rsqrt.h>
 
 #include "core/error.h"
@@ -58,6 +59,13 @@ at::Tensor ConvNorm::operator()(const at::Tensor& x, bool training, bool relu, c
   at::Tensor y = at::group_norm(conv_(x), groups_, weight_->value, bias_->value, eps_);
   if (residual.defined()) y = y + residual;
   return relu ? y.relu_() : y;
+}
+
+at::Tensor ConvNorm::pooled(const at::Tensor& x, bool training) const {
+  if (norm_ != "frozen" || conv_.weight().requires_grad() || x.requires_grad())
+    return at::max_pool2d((*this)(x, training, true), {3, 3}, {2, 2}, {1, 1});
+  const Frozen& now = frozen();
+  return ops_->offset_relu_pool(conv_.by(x, now.weight), now.offset);
 }
 
 ConvNorm::Affine ConvNorm::affine() const {

@@ -55,6 +55,8 @@ class ConvNorm {
       const NormContext& context, bool trainable);
   // norm(conv(x)), plus `residual` where defined, then ReLU where asked for.
   at::Tensor operator()(const at::Tensor& x, bool training, bool relu, const at::Tensor& residual = {}) const;
+  // Behind it max pooling of 3 x 3 pixels at every second one: in one pass where nothing is trained.
+  at::Tensor pooled(const at::Tensor& x, bool training) const;
 
  private:
   // y = x * scale + offset

@@ -64,7 +64,7 @@ Backbone::Backbone(ParameterStore& store, const NormContext& context) : ops_(&co
 }
 
 Pyramid Backbone::operator()(const at::Tensor& images, bool training) const {
-  at::Tensor x = at::max_pool2d(stem_(images, training, true), {3, 3}, {2, 2}, {1, 1});
+  at::Tensor x = stem_.pooled(images, training);
   std::array<at::Tensor, 4> stage;
   for (int i = 0; i < 4; ++i) {
     for (const ResidualBlock& block : stages_[i]) x = block(x, training);

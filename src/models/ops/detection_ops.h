@@ -82,6 +82,9 @@ struct DetectionOps {
   // in: x [N, C, H, W] channels last, bfloat16 and float16 too; bias [C] float32
   std::function<at::Tensor(const at::Tensor& x, const at::Tensor& bias, const at::Tensor& residual, bool relu)>
       bias_relu;
+  // max(0, max of 3 x 3 pixels of x + offset) at every second pixel: what follows a stem without gradients.
+  // in: x as above, offset [C] float32, both without gradient
+  std::function<at::Tensor(const at::Tensor& x, const at::Tensor& offset)> offset_relu_pool;
   // The same features, for operations whose gradients are added up in one place. Backward passes of these operations
   // run before that of this one, each once.
   // in: P2 .. P6, each [N, C, H, W] channels last, bfloat16 and float16 too

@@ -34,6 +34,7 @@ class DeviceKernels {
     cuda::mask_logits_backward(p, a..., scratch(cuda::mask_logits_backward_workspace(p)).mutable_data_ptr(), stream());
   }
   void scale_offset_relu(const auto&... a) const { cuda::scale_offset_relu(a..., stream()); }
+  void offset_relu_pool(const auto&... a) const { cuda::offset_relu_pool(a..., stream()); }
   void offset_gradient(const auto& p, const auto&... a) const {
     cuda::offset_gradient(p, a..., scratch(cuda::offset_gradient_workspace(p)).mutable_data_ptr(), stream());
   }

@@ -23,6 +23,7 @@ class HostKernels {
   void mask_logits_forward(const auto&... a) const { host::mask_logits_forward(a..., pool_.get()); }
   void mask_logits_backward(const auto&... a) const { host::mask_logits_backward(a..., pool_.get()); }
   void scale_offset_relu(const auto&... a) const { host::scale_offset_relu(a..., pool_.get()); }
+  void offset_relu_pool(const auto&... a) const { host::offset_relu_pool(a..., pool_.get()); }
   void offset_gradient(const auto&... a) const { host::offset_gradient(a..., pool_.get()); }
   std::int64_t batch_norm_forward(const auto& p, const auto& in, const auto& out, comm::Communicator* sync) const {
     return host::batch_norm_forward(p, in, out, pool_.get(), sum_over(sync));

@@ -20,6 +20,7 @@
 #include "comm/communicator.h"
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/mask_logits/mask_logits.h"
+#include "kernels/max_pool/max_pool.h"
 #include "kernels/patches/patches.h"
 #include "kernels/roi_align/roi_align.h"
 #include "models/ops/feature_gradient.h"

@@ -97,6 +97,20 @@ template <class Kernels> class KernelOps {
         as_x(x), bias, residual.defined() ? std::optional(as_x(residual)) : std::nullopt, relu, &kernels_);
   }
 
+  at::Tensor offset_relu_pool(const at::Tensor& x, const at::Tensor& offset) const {
+    in_of<float>(offset, "offset");
+    if (at::GradMode::is_enabled() && (x.requires_grad() || offset.requires_grad()))
+      throw Error(name_ + "_ops: offset_relu_pool has no gradient. This is a mistake in the caller.");
+    const kernels::MaxPoolParams p{.images = x.size(0), .height = x.size(2), .width = x.size(3), .channels = x.size(1)};
+    const at::Tensor from = nhwc(x);
+    at::Tensor y =
+        at::empty({p.images, kernels::pooled_size(p.height), kernels::pooled_size(p.width), p.channels}, x.options());
+    TTT_ANNOUNCE("offset_relu_pool", from, y);
+    with_float_type(x.scalar_type(),
+        [&]<class T>(T) { kernels_.offset_relu_pool(p, values<T>(from), floats(offset), mutable_values<T>(y)); });
+    return y.permute({0, 3, 1, 2});
+  }
+
   at::Tensor match(const kernels::MatchParams& p, const at::Tensor& gt, const at::Tensor& gt_count,
       const at::Tensor& candidates, const at::Tensor& visible) const {
     const kernels::MatchIn in{in_of<float>(gt, "gt"), in_of<std::int32_t>(gt_count, "gt_count"),
@@ -246,6 +260,7 @@ template <class Kernels> DetectionOps kernel_ops(const std::string& name, Kernel
   return {.name = name,
       .batch_norm = bound(&Ops::batch_norm),
       .bias_relu = bound(&Ops::bias_relu),
+      .offset_relu_pool = bound(&Ops::offset_relu_pool),
       .share = bound(&Ops::share),
       .roi_align = bound(&Ops::roi_align),
       .all_outputs = bound(&Ops::all_outputs),
