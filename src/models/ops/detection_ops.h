@@ -124,9 +124,8 @@ struct DetectionOps {
   std::function<Detected(const kernels::DetectionParams&, const at::Tensor& probabilities, const at::Tensor& deltas,
       const at::Tensor& rois, const at::Tensor& roi_count, const at::Tensor& image_size)>
       detections;
-  // in:  object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros; longest_side:
-  // a
-  //      bound of any bitmap's sides [pixel], the padded images' for example
+  // in:  object [R] int32 index into the batch's objects (image * gt_capacity + object), negative: zeros
+  //      longest_side: a bound of any bitmap's sides [pixel], the padded images' for example
   // out: [R, size, size]
   std::function<at::Tensor(int size, const Masks&, const at::Tensor& object, const at::Tensor& rois,
       const at::Tensor& image_size, std::int64_t longest_side)>
