@@ -74,7 +74,7 @@ part_kernels() {
   local test
   [ -e "$build/tests/kernels_gpu_boxes" ] || skip "this build has no CUDA"
   # shellcheck disable=SC2034  # within reads it
-  each_s=100 # one that hangs leaves time for the others, which take seconds
+  each_s=100 # one that hangs leaves time for the others
   for test in "$build"/tests/kernels_gpu_* "$build"/tests/nccl_test; do
     tried kept "kernels.${test##*/}" "$test" --gtest_brief=1
   done
@@ -135,7 +135,7 @@ precision_settings() {
   [ "$1" != fp16 ] || printf '%s\n' --set train.loss_scale.initial=1024
 }
 # speed_settings IMAGES PRECISION GRAPHS untuned|tuned [STEPS]
-# Tuned: cuDNN times its algorithms in the first step, which takes longer than all other steps together.
+# Tuned: cuDNN times its algorithms in the first step.
 speed_settings() {
   mlperf_settings 1e-6
   precision_settings "$2"
@@ -178,7 +178,7 @@ ablation_settings() {
   else
     printf '%s\n' --set train.global_batch=0 --set train.images_per_rank=4 --set ablate.limit_s=20
   fi
-  # The peaks are the processor's. Each build of a pair would be tuned anew, and the pairs would have no time.
+  # The peaks are the processor's. Each build of a pair would be tuned anew, in the pair's time.
   printf '%s\n' --set ablate.peaks_s=0 --set train.cudnn_autotune=false
 }
 # Shows what the settings above come to: no training.
@@ -313,7 +313,7 @@ part_matrix() {
   fi
   heights all
 }
-# The noting makes the steps longer: part speed has their times. Tuned ones come last, since tuning takes longest.
+# The noting makes the steps longer: part speed has their times. Tuned ones come last, so that tuning delays no other.
 part_profile() {
   local images tuned result
   local -a settings

@@ -4,9 +4,8 @@
 #include <cstring>
 
 #include "context.h"
+#include "cuda_passes.h"
 #include "cuda_timing.h"
-#include "kernels/adam/adam.h"
-#include "kernels/batch_norm/batch_norm.h"
 #include "kernels/box_coder/box_coder.h"
 #include "kernels/detections/detections.h"
 #include "kernels/mask_targets/mask_targets.h"
@@ -17,8 +16,6 @@
 #include "kernels/proposals/proposals.h"
 #include "kernels/roi_align/roi_align.h"
 #include "kernels/sample/sample.h"
-#include "kernels/sgd/sgd.h"
-#include "kernels/squared_norms/squared_norms.h"
 #include "rpn_inputs.h"
 
 namespace ttt::micro {
@@ -255,127 +252,6 @@ void add_nms() {
         });
 }
 
-// As many weights as ResNet-50's Mask R-CNN trains, in pieces as the optimiser makes them.
-void add_sgd() {
-  static constexpr std::int64_t kWeights = 44'000'000, kPiece = 1 << 15;
-  struct Inputs {
-    Inputs()
-        : grad(kWeights), momentum(kWeights), weight(kWeights), tensors(0),
-          rates(Device<float>::of(std::vector<float>{0.02f, 1.0f})) {
-      std::vector<kernels::SgdTensor> all;
-      for (std::int64_t at = 0; at < kWeights; at += kPiece)
-        all.push_back({grad + at, momentum + at, weight + at, std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-4f});
-      tensors = Device<kernels::SgdTensor>::of(all), count = std::ssize(all);
-    }
-    Device<float> grad, momentum, weight;
-    Device<kernels::SgdTensor> tensors;
-    Device<float> rates;
-    std::int64_t count = 0;
-  };
-  add_kernel("sgd/resnet50", {static_cast<double>(kWeights), "weights/s", 20.0 * static_cast<double>(kWeights)}, [] {
-    return owning(Inputs(), [](Inputs& d) {
-      cuda::sgd({}, d.tensors, d.count, kPiece, {.lr = d.rates, .grad_scale = d.rates + 1, .skip = nullptr}, nullptr);
-    });
-  });
-}
-
-// The same weights with two moments.
-void add_adam() {
-  static constexpr std::int64_t kWeights = 44'000'000, kPiece = 1 << 15;
-  struct Inputs {
-    Inputs()
-        : grad(kWeights), first(kWeights), second(kWeights), weight(kWeights), tensors(0),
-          numbers(Device<float>::of(std::vector<float>{1e-3f, 1.0f, 1.0f, 1.0f})) {
-      std::vector<kernels::AdamTensor> all;
-      for (std::int64_t at = 0; at < kWeights; at += kPiece)
-        all.push_back({grad + at, first + at, second + at, weight + at, nullptr,
-            std::min<std::int64_t>(kPiece, kWeights - at), 1, 1e-2f});
-      tensors = Device<kernels::AdamTensor>::of(all), count = std::ssize(all);
-    }
-    Device<float> grad, first, second, weight;
-    Device<kernels::AdamTensor> tensors;
-    Device<float> numbers;
-    std::int64_t count = 0;
-  };
-  add_kernel("adam/resnet50", {static_cast<double>(kWeights), "weights/s", 28.0 * static_cast<double>(kWeights)}, [] {
-    return owning(Inputs(), [](Inputs& d) {
-      cuda::adam({}, d.tensors, d.count, kPiece,
-          {.lr = d.numbers, .grad_scale = d.numbers + 1, .correction = d.numbers + 2, .skip = nullptr}, nullptr);
-    });
-  });
-}
-
-// Of as many weights in ten groups, as telemetry takes them.
-void add_squared_norms() {
-  static constexpr std::int64_t kWeights = 44'000'000, kGroups = 10;
-  struct Inputs {
-    Inputs()
-        : gradient(kWeights), before(kWeights), after(kWeights), piece(0), group_begin(0), partial(0), out(kGroups) {
-      std::vector<kernels::NormPiece> pieces;
-      std::vector<std::int64_t> begin;
-      for (std::int64_t at = 0; at < kWeights; at += kernels::kNormPiece) {
-        if (std::ssize(begin) * kWeights / kGroups <= at) begin.push_back(std::ssize(pieces));
-        pieces.push_back({at, std::min(kernels::kNormPiece, kWeights - at)});
-      }
-      begin.push_back(std::ssize(pieces));
-      piece = Device<kernels::NormPiece>::of(pieces), group_begin = Device<std::int64_t>::of(begin),
-      partial = Device<kernels::SquaredNorms>(pieces.size());
-      groups = {.piece = piece, .group_begin = group_begin, .pieces = std::ssize(pieces), .groups = kGroups};
-    }
-    Device<float> gradient, before, after;
-    Device<kernels::NormPiece> piece;
-    Device<std::int64_t> group_begin;
-    Device<kernels::SquaredNorms> partial, out;
-    kernels::NormGroups groups{};
-  };
-  add_kernel(
-      "squared_norms/resnet50", {static_cast<double>(kWeights), "weights/s", 12.0 * static_cast<double>(kWeights)}, [] {
-        return owning(Inputs(),
-            [](Inputs& d) { cuda::squared_norms(d.groups, d.gradient, d.before, d.after, d.partial, d.out, nullptr); });
-      });
-}
-
-// Of ResNet-50's first stage on 2 images: 2 x 200 x 336 rows of 256 channels.
-void add_norms() {
-  struct Inputs {
-    explicit Inputs(const kernels::BatchNormParams& params)
-        : p(params), x(Device<float>::of(random_values(1, p.rows * p.channels, -2, 3))),
-          residual(Device<float>::of(random_values(2, p.rows * p.channels, -1, 1))),
-          y(static_cast<std::size_t>(p.rows * p.channels)), grad(static_cast<std::size_t>(p.rows * p.channels)),
-          rows(static_cast<std::size_t>(8 * p.channels)), scratch(workspace(cuda::batch_norm_workspace(p))) {}
-    float* row(std::int64_t i) const { return rows + i * p.channels; }
-    kernels::BatchNormParams p;
-    Device<float> x, residual, y, grad, rows;
-    Device<unsigned char> scratch;
-  };
-  const kernels::BatchNormParams p{.rows = 2 * 200 * 336, .channels = 256};
-  const double array = 4.0 * static_cast<double>(p.rows * p.channels);
-  add_kernel("scale_offset_relu/resnet50_res2", {1, "calls/s", 3 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) {
-      cuda::scale_offset_relu<float>(d.p, {d.x, d.row(0), d.row(1), d.residual}, d.y, nullptr);
-    });
-  });
-  add_kernel("scale_offset_relu/resnet50_res2_bf16", {1, "calls/s", 3 * array / 2}, [p] {
-    return owning(Inputs(p), [](Inputs& d) {  // the bits of float32 numbers, taken for two each: any will do
-      const auto halves = [](float* v) { return reinterpret_cast<kernels::Bfloat16*>(v); };
-      cuda::scale_offset_relu<kernels::Bfloat16>(
-          d.p, {halves(d.x), nullptr, d.row(1), halves(d.residual)}, halves(d.y), nullptr);
-    });
-  });
-  add_kernel("batch_norm_forward/resnet50_res2", {1, "calls/s", 2 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) {
-      cuda::batch_norm_forward(
-          d.p, {d.x, d.row(0), d.row(1), nullptr}, {d.y, d.row(2), d.row(3), d.row(4)}, d.scratch, nullptr);
-    });
-  });
-  add_kernel("batch_norm_backward/resnet50_res2", {1, "calls/s", 4 * array}, [p] {
-    return owning(Inputs(p), [](Inputs& d) {
-      cuda::batch_norm_backward(d.p, {d.residual, d.x, d.y, d.row(0), d.row(2), d.row(4)},
-          {d.grad, nullptr, d.row(5), d.row(6)}, d.scratch, nullptr);
-    });
-  });
-}
-
 // 12 images of 480 x 640, of the mlperf recipe's size.
 void add_preprocess() {
   struct Inputs {
@@ -425,7 +301,7 @@ int run(int argc, char** argv) {
   add_context(), add_device_context();
   add_roi_align();
   for (const Detector& s : kDetectors) add_rpn(s), add_heads(s);
-  add_nms(), add_sgd(), add_adam(), add_squared_norms(), add_norms(), add_preprocess();
+  add_nms(), add_preprocess(), add_passes();
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

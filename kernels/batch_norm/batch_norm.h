@@ -15,6 +15,8 @@
 
 namespace ttt::kernels {
 
+inline constexpr int kSumRows = 256;  // of a block
+inline constexpr int kSumGroups = 8;  // of a block's rows, in offset_gradient
 inline constexpr int kSumParts = 32;  // in which a device's threads add up the blocks of a channel
 
 struct BatchNormParams {
@@ -61,8 +63,7 @@ using SumOverRanks = std::function<void(double* values, std::size_t count)>;
 // the statistics, those of all ranks. scale_offset_relu: y = [max 0](x * scale + offset [+ residual]), a normalisation
 // with fixed statistics or its rest after folding into a convolution. p.eps is not read; y may be x. T: float, Bfloat16
 // or Float16: computed in float32 (the product and the first sum rounded once), rounded to T once. offset_gradient: its
-// gradients without a scale. Sums over 256 rows are those of eight times 32 rows.
-inline constexpr int kSumRows = 256, kSumGroups = 8;
+// gradients without a scale. A block's sum is that of kSumGroups groups of rows.
 namespace host {
 std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
     ThreadPool* pool = nullptr, const SumOverRanks& sum_over_ranks = {});

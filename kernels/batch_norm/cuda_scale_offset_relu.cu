@@ -2,6 +2,7 @@
 // one for each. A thread takes 16 bytes at a time, four times.
 #include "kernels/batch_norm/batch_norm.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/relu.h"
 #include "kernels/common/vector.h"
 
 namespace ttt::kernels::cuda {
@@ -46,7 +47,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads) scale
     for (int k = 0; k < kWidth; ++k) {
       v[k] = scale != nullptr ? fmaf(v[k], affine.scale[k], affine.offset[k]) : v[k] + affine.offset[k];
       if (residual != nullptr) v[k] = v[k] + r[k];
-      v[k] = p.relu && v[k] < 0.0f ? 0.0f : v[k];  // a NaN passes: the loss must show it
+      if (p.relu) v[k] = relu(v[k]);
     }
     reinterpret_cast<Vector*>(y)[i] = packed<T, kWidth>(v);
     i += kThreads;

@@ -38,6 +38,12 @@ std::vector<double> total(const std::vector<float>& partial, std::int64_t blocks
   return sum;
 }
 
+template <class T> std::vector<float> widened(const T* from, std::int64_t count) {
+  std::vector<float> all(static_cast<std::size_t>(count));
+  std::transform(from, from + count, all.begin(), [](T v) { return widen(v); });
+  return all;
+}
+
 }  // namespace
 
 std::int64_t batch_norm_forward(const BatchNormParams& p, const BatchNormIn& in, const BatchNormOut& out,
@@ -151,18 +157,19 @@ template <class T> void offset_gradient(
   const auto add = TTT_PICK(best_isa(), bn::offset_gradient);
   std::vector<float> partial(static_cast<std::size_t>(blocks * c));
   for_blocks(pool, p.rows, [&](std::int64_t b, std::int64_t first, std::int64_t n) {
-    std::vector<float> grad, y, masked;  // widened
     for (std::int64_t r = first; r < first + n; r += kGroup) {
       const std::int64_t rows = std::min(kGroup, first + n - r), at = r * c;
       if constexpr (std::is_same_v<T, float>) {
         add(rows, c, in.grad_y + at, p.relu ? in.y + at : nullptr, p.relu ? out.grad_x + at : nullptr, &partial[b * c]);
       } else {
-        grad.clear(), y.clear(), masked.resize(static_cast<std::size_t>(p.relu ? rows * c : 0));
-        for (std::int64_t i = at; i < at + rows * c; ++i) grad.push_back(widen(in.grad_y[i]));
-        for (std::int64_t i = at; p.relu && i < at + rows * c; ++i) y.push_back(widen(in.y[i]));
-        add(rows, c, grad.data(), p.relu ? y.data() : nullptr, p.relu ? masked.data() : nullptr, &partial[b * c]);
-        for (std::size_t i = 0; i < masked.size(); ++i)
-          out.grad_x[at + static_cast<std::int64_t>(i)] = narrow<T>(masked[i]);
+        const std::vector<float> grad = widened(in.grad_y + at, rows * c);
+        if (!p.relu) {
+          add(rows, c, grad.data(), nullptr, nullptr, &partial[b * c]);
+          continue;
+        }
+        std::vector<float> masked(grad.size());
+        add(rows, c, grad.data(), widened(in.y + at, rows * c).data(), masked.data(), &partial[b * c]);
+        std::transform(masked.begin(), masked.end(), out.grad_x + at, [](float v) { return narrow<T>(v); });
       }
     }
   });

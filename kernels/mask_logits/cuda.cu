@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "kernels/common/block.h"
 #include "kernels/common/launch.h"
+#include "kernels/common/relu.h"
 #include "kernels/common/vector.h"
 #include "kernels/mask_logits/mask_logits.h"
 #include "kernels/mask_logits/pixels.h"
@@ -80,9 +81,7 @@ __device__ float sum_of_lanes(int lanes, float (&v)[kOwn]) {
   return sum;
 }
 
-__device__ float behind_relu(float v) { return v < 0.0f ? 0.0f : v; }  // a NaN passes: the loss must show it
-
-// What a warp works on.
+// The row, the class and the pixels of a warp.
 template <class T> struct Part {
   std::int64_t row;
   int label, lane, warp;
@@ -118,7 +117,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i)
 #pragma unroll
-        for (int k = 0; k < kOwn; ++k) sum[i][k] = fmaf(behind_relu(x[i][k] + bias[k]), weight[k], sum[i][k]);
+        for (int k = 0; k < kOwn; ++k) sum[i][k] = fmaf(relu(x[i][k] + bias[k]), weight[k], sum[i][k]);
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -185,7 +184,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
           const float v = x[i][k] + bias[k];
           d[k] = v > 0.0f ? own[i] * weight[k] : 0.0f;
           sum_bias[k] += d[k];
-          sum_weight[k] = fmaf(own[i], behind_relu(v), sum_weight[k]);
+          sum_weight[k] = fmaf(own[i], relu(v), sum_weight[k]);
         }
         store_own<T, kWidth>(out + (first + i) * p.channels, c, p.channels, d);
       }

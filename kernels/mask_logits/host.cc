@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/common/relu.h"
 #include "kernels/common/simd.h"
 #include "kernels/mask_logits/mask_logits.h"
 #include "kernels/mask_logits/pixels.h"

@@ -1,6 +1,7 @@
 // Offset, ReLU and max pooling: a thread takes 16 bytes of channels of one result, from nine pixels that its neighbours
 // read too, so that most loads hit the cache.
 #include "kernels/common/launch.h"
+#include "kernels/common/relu.h"
 #include "kernels/common/vector.h"
 #include "kernels/max_pool/max_pool.h"
 #include "kernels/max_pool/window.h"
@@ -34,10 +35,7 @@ template <class T, int kWidth> __global__ void __launch_bounds__(kThreads)
       for (int k = 0; k < kWidth; ++k) most[k] = v == 0 && u == 0 ? own[k] : larger(most[k], own[k]);
     }
 #pragma unroll
-  for (int k = 0; k < kWidth; ++k) {
-    const float sum = most[k] + offset[vector * kWidth + k];
-    most[k] = sum < 0.0f ? 0.0f : sum;
-  }
+  for (int k = 0; k < kWidth; ++k) most[k] = relu(most[k] + offset[vector * kWidth + k]);
   const Vector value = packed<T, kWidth>(most);
   reinterpret_cast<Vector*>(y)[i] = value;
 }

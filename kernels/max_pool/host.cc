@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "kernels/common/relu.h"
 #include "kernels/max_pool/max_pool.h"
 #include "kernels/max_pool/window.h"
 
@@ -26,10 +27,7 @@ void offset_relu_pool(const MaxPoolParams& p, const T* x, const float* offset, T
             for (std::int64_t k = 0; k < c; ++k) most[k] = larger(most[k], widen(from[k]));
         }
       T* to = y + (row * columns + column) * c;
-      for (std::int64_t k = 0; k < c; ++k) {
-        const float sum = most[k] + offset[k];
-        to[k] = narrow<T>(sum < 0 ? 0.0f : sum);
-      }
+      for (std::int64_t k = 0; k < c; ++k) to[k] = narrow<T>(relu(most[k] + offset[k]));
     }
   });
 }

@@ -17,8 +17,8 @@ TTT_HD inline std::int64_t pooled_size(std::int64_t size) { return (size + 1) / 
 
 //   in:  x [N, H, W, C], offset [C]
 //   out: y [N, pooled_size(H), pooled_size(W), C] = max(0, max of the window + offset)
-// Adding and rounding keep an order, so the bits are those of pooling behind offset and ReLU. A NaN passes: the loss
-// must show it. T: float, Bfloat16 or Float16; the sum is float32, rounded to T once.
+// Adding and rounding keep an order, so the bits are those of pooling behind offset and ReLU. A NaN passes. T: float,
+// Bfloat16 or Float16; the sum is float32, rounded to T once.
 namespace host {
 template <class T>
 void offset_relu_pool(const MaxPoolParams& p, const T* x, const float* offset, T* y, ThreadPool* pool = nullptr);

@@ -13,7 +13,7 @@
 
 #include "app/output.h"
 #include "core/error.h"
-#include "core/first_line.h"
+#include "core/foreign_error.h"
 #include "result/result_file.h"
 #include "result/system_info.h"
 #include "settings/fields_json.h"
@@ -54,7 +54,7 @@ Failure current_failure() {
   } catch (const std::exception& e) {
     // LibTorch's allocator throws an exception of its own: "... DefaultCPUAllocator: can't allocate memory: you tried
     // to allocate 8 bytes. ..."
-    const std::string what = first_line(e.what());
+    const std::string what = shortened(e.what());
     if (const std::size_t at = what.find("you tried to allocate"); at != std::string::npos)
       return {Verdict::kFailed, out_of_memory(" (it" + what.substr(at + 3, what.find('.', at) - at - 3) + ")"), 1};
     // A library's exception may carry a stack trace below its first line.

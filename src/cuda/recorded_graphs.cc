@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/first_line.h"
+#include "core/foreign_error.h"
 
 namespace ttt::cuda {
 namespace {
@@ -73,7 +73,7 @@ class RecordedGraphs final : public GraphDevice {
       return graph;
     } catch (const std::exception& e) {
       pool_.reset();  // what the work that failed allocated may still be in use
-      throw NotCapturable(first_line(e.what()));
+      throw NotCapturable(shortened(e.what()));
     }
   }
 

@@ -1,7 +1,7 @@
 #include "train/step_loop.h"
 
 #include "core/error.h"
-#include "core/first_line.h"
+#include "core/foreign_error.h"
 #include "train/graph_runner.h"
 
 namespace ttt::train {
@@ -42,7 +42,7 @@ std::vector<at::Tensor> StepLoop::run(StepInputs inputs, const std::function<voi
     const std::string what = e.what();
     if (what.find(kForbiddenWait) == std::string::npos) throw;
     throw Error("In step " + std::to_string(step_) +
-                " the host would wait for the device, which train.strict_sync forbids: " + first_line(what) +
+                " the host would wait for the device, which train.strict_sync forbids: " + shortened(what) +
                 ". Choose what needs no wait (model.shapes = \"static\", ...) or train.strict_sync = false.");
   }
 }

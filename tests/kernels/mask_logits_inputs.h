@@ -27,7 +27,7 @@ struct MaskLogitsInputs {
   std::vector<std::int32_t> label;
 };
 
-// What the backward pass writes.
+// Results of the backward pass.
 struct MaskLogitsGradients {
   explicit MaskLogitsGradients(const MaskLogitsParams& p)
       : blocks(static_cast<std::size_t>(p.rows * 4 * p.pooled * p.pooled * p.channels), kNan),

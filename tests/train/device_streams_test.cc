@@ -1,4 +1,4 @@
-// What the fake device's streams find, and that the copies of a run make none of these mistakes.
+// Copies beside a step: the fake device's streams find planted mistakes, and a run's own copies make none.
 #include <ATen/ops/from_blob.h>
 #include <gtest/gtest.h>
 

@@ -1,16 +1,9 @@
-#include "measure/ablation.h"
+#include "benchmarks/ablations/replaced_ops.h"
 
 namespace ttt::ablations {
 namespace {
 
-void use_own_gradients(Components& c) {
-  c.ops.replace("feature_gradient", [](Run& run) {
-    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
-    ops->name += ", a gradient of the features for each operation";
-    ops->share = [](const std::array<at::Tensor, 5>& features) { return model::Features{.map = features}; };
-    return ops;
-  });
-}
+model::Features as_they_are(const std::array<at::Tensor, 5>& features) { return {.map = features}; }
 
 }  // namespace
 
@@ -23,7 +16,10 @@ Ablation ablate_feature_gradient() {
           "add them up: eight passes over 92 MB for an image of 800 x 1344 pixels.",
       .promise = Promise::kClose,
       .rtol = 1e-3,  // sums in another order, then two updates
-      .variants = {{.name = "each its own", .components = use_own_gradients}, {.name = "one for all"}}};
+      .variants = {{.name = "each its own",
+                       .components = with_ops("feature_gradient", "a gradient of the features for each operation",
+                           [](model::DetectionOps& ops) { ops.share = as_they_are; })},
+          {.name = "one for all"}}};
 }
 
 }  // namespace ttt::ablations

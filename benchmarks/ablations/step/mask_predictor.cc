@@ -3,7 +3,7 @@
 #include <ATen/ops/mm.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
-#include "measure/ablation.h"
+#include "benchmarks/ablations/replaced_ops.h"
 
 namespace ttt::ablations {
 namespace {
@@ -28,15 +28,6 @@ at::Tensor by_operators(const model::MaskPredictor& head, const at::Tensor& bloc
       .reshape({rows, 2 * pooled, 2 * pooled});
 }
 
-void use_operators(Components& c) {
-  c.ops.replace("mask_predictor", [](Run& run) {
-    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
-    ops->name += ", the mask predictor by operators";
-    ops->mask_logits = by_operators;
-    return ops;
-  });
-}
-
 }  // namespace
 
 Ablation ablate_mask_predictor() {
@@ -48,7 +39,10 @@ Ablation ablate_mask_predictor() {
           "28 x 28 pixels for each positive, and so do their gradients: about ten passes instead of three.",
       .promise = Promise::kClose,
       .rtol = 1e-3,  // sums over channels and pixels in another order, then two updates
-      .variants = {{.name = "by operators", .components = use_operators}, {.name = "one pass"}}};
+      .variants = {{.name = "by operators",
+                       .components = with_ops("mask_predictor", "the mask predictor by operators",
+                           [](model::DetectionOps& ops) { ops.mask_logits = by_operators; })},
+          {.name = "one pass"}}};
 }
 
 }  // namespace ttt::ablations

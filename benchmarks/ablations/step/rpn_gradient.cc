@@ -1,4 +1,4 @@
-#include "measure/ablation.h"
+#include "benchmarks/ablations/replaced_ops.h"
 #include "models/ops/dense_outputs.h"
 
 namespace ttt::ablations {
@@ -11,17 +11,12 @@ at::Tensor of_all(const model::AnchorHead& head, const model::Features&, const a
   return all.gather(1, pixel.expand({-1, -1, all.size(2)}));
 }
 
-void use_dense_gradient(Components& c) {
-  c.ops.replace("rpn_gradient", [](Run& run) {
-    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
-    ops->name += ", the RPN's gradient for every anchor";
-    ops->all_outputs = [bias_relu = ops->bias_relu](const auto& head, const auto& features) {
-      return model::dense_outputs(
-          head, features, [&](const at::Tensor& x, const at::Tensor& bias) { return bias_relu(x, bias, {}, true); });
-    };
-    ops->chosen_outputs = of_all;
-    return ops;
-  });
+void use_dense_gradient(model::DetectionOps& ops) {
+  ops.all_outputs = [bias_relu = ops.bias_relu](const auto& head, const auto& features) {
+    return model::dense_outputs(
+        head, features, [&](const at::Tensor& x, const at::Tensor& bias) { return bias_relu(x, bias, {}, true); });
+  };
+  ops.chosen_outputs = of_all;
 }
 
 }  // namespace
@@ -35,7 +30,10 @@ Ablation ablate_rpn_gradient() {
           "computes it all the same: a seventh of the step's operations at 800 x 1344 pixels.",
       .promise = Promise::kClose,
       .rtol = 1e-3,  // a product instead of a convolution: sums in another order, then two updates
-      .variants = {{.name = "every anchor", .components = use_dense_gradient}, {.name = "sampled anchors"}}};
+      .variants = {
+          {.name = "every anchor",
+              .components = with_ops("rpn_gradient", "the RPN's gradient for every anchor", use_dense_gradient)},
+          {.name = "sampled anchors"}}};
 }
 
 }  // namespace ttt::ablations

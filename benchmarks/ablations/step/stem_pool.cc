@@ -1,19 +1,14 @@
 #include <ATen/ops/max_pool2d.h>
 
-#include "measure/ablation.h"
+#include "benchmarks/ablations/replaced_ops.h"
 
 namespace ttt::ablations {
 namespace {
 
-void use_pooling_operator(Components& c) {
-  c.ops.replace("stem_pool", [](Run& run) {
-    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
-    ops->name += ", the stem by operators";
-    ops->offset_relu_pool = [bias_relu = ops->bias_relu](const at::Tensor& x, const at::Tensor& offset) {
-      return at::max_pool2d(bias_relu(x, offset, {}, true), {3, 3}, {2, 2}, {1, 1});
-    };
-    return ops;
-  });
+void pool_behind_relu(model::DetectionOps& ops) {
+  ops.offset_relu_pool = [bias_relu = ops.bias_relu](const at::Tensor& x, const at::Tensor& offset) {
+    return at::max_pool2d(bias_relu(x, offset, {}, true), {3, 3}, {2, 2}, {1, 1});
+  };
 }
 
 }  // namespace
@@ -26,7 +21,9 @@ Ablation ablate_stem_pool() {
           "Offset and ReLU read and write the largest activation of the backbone, and pooling reads it again and "
           "writes an index of 8 bytes for each result. Only a stem that is not trained allows one pass.",
       .promise = Promise::kBitwise,
-      .variants = {{.name = "by operators", .components = use_pooling_operator}, {.name = "one pass"}}};
+      .variants = {
+          {.name = "by operators", .components = with_ops("stem_pool", "the stem by operators", pool_behind_relu)},
+          {.name = "one pass"}}};
 }
 
 }  // namespace ttt::ablations

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "benchmarks/ablations/replaced_ops.h"
 #include "benchmarks/ablations/shapes.h"
 #include "core/rng.h"
 #include "core/text.h"
@@ -57,12 +58,7 @@ model::Sampled classical_sample(const kernels::SampleParams& p, const at::Tensor
 }
 
 void use_classical_sampler(Components& c) {
-  c.ops.replace("sync_free", [](Run& run) {
-    auto ops = std::make_unique<model::DetectionOps>(run.accelerator.ops);
-    ops->name += ", sampler by nonzero";
-    ops->sample = classical_sample;
-    return ops;
-  });
+  with_ops("sync_free", "sampler by nonzero", [](model::DetectionOps& ops) { ops.sample = classical_sample; })(c);
 }
 
 void fixed(train::Recipe& r) { set_shapes(r, "static"); }

@@ -9,7 +9,7 @@
 
 namespace ttt::model {
 
-// What readers have added so far: [N, H, W, C] each, undefined before the first one.
+// The readers' sums so far, [N, H, W, C] each; undefined before the first reader.
 struct FeatureGradient : torch::CustomClassHolder {
   std::array<at::Tensor, 5> map;
 };

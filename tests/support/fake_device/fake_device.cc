@@ -1,7 +1,6 @@
 #include "tests/support/fake_device/fake_device.h"
 
 #include <ATen/EmptyTensor.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_local_scalar_dense.h>
@@ -336,58 +335,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
-class GraphDouble final : public cuda::Graph {
- public:
-  explicit GraphDouble(const std::function<void()>& work) {
-    recorder().begin();
-    try {
-      work();
-    } catch (...) {
-      std::vector<emulation::Again> unfinished;
-      recorder().end(unfinished, kept_);
-      recorder().dropped(kept_);
-      throw;
-    }
-    recorder().end(work_, kept_);
-  }
-  ~GraphDouble() override {
-    work_.clear();  // and with it the tensors that it holds
-    recorder().dropped(kept_);
-  }
-  void replay() override {
-    const at::NoGradGuard no_grad;
-    work_comes();
-    for (const emulation::Again& again : work_) again();
-  }
-  cuda::GraphSize size() const override {
-    cuda::GraphSize s{.nodes = std::ssize(work_)};
-    for (const auto& b : kept_) s.bytes += static_cast<std::int64_t>(b->size());
-    return s;
-  }
-
- private:
-  std::vector<emulation::Again> work_;
-  Recorder::Blocks kept_;
-};
-
-class GraphsDouble final : public cuda::GraphDevice {
- public:
-  std::unique_ptr<cuda::Graph> capture(const std::function<void()>& work) override {
-    try {
-      return std::make_unique<GraphDouble>(work);
-    } catch (const std::exception& e) {
-      const std::string what = e.what();
-      throw cuda::NotCapturable(what.substr(0, what.find('\n')));
-    }
-  }
-};
-
 }  // namespace
-
-cuda::GraphDevice& fake_graphs() {
-  static GraphsDouble all;
-  return all;
-}
 
 at::Device fake_device() { return {kType, 0}; }
 
