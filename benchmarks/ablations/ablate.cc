@@ -164,8 +164,7 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
           },
       .climbed =
           [&](const result::BatchLadder& ladder) {
-            judgement.add(ladder);
-            context.recorder.update([&](result::RunRecord& r) { r.batch_ladders.push_back(ladder); });
+            context.recorder.update([&](result::RunRecord& r) { result::put(r.batch_ladders, ladder); });
           }};
   context.announce(plan.text);
   context.clock.start_run();
@@ -176,6 +175,7 @@ harness::Outcome run(const AblateRecipe& recipe, harness::RunContext& context, c
     context.recorder.update([&](result::RunRecord& r) { r.peaks = peaks; });
   }
   run_plan(plan, recipe, world, context, listener);
+  for (const result::BatchLadder& l : context.recorder.snapshot().batch_ladders) judgement.add(l);
   context.clock.end_run();
   progress.finish();
   if (speaks) std::fputs(ending(context.recorder.snapshot()).c_str(), stdout);

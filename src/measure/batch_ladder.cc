@@ -33,10 +33,9 @@ struct Expected {
 class Climb {
  public:
   Climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
-      const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
-      BatchLadder& ladder)
-      : plan_(ablation.batch_ladder), variant_(variant), base_(recipe), context_(context), say_(say), ladder_(ladder),
-        trainings_(world, side_by_side) {}
+      const comm::World& world, const harness::RunContext& context, const Listener& listener, BatchLadder& ladder)
+      : plan_(ablation.batch_ladder), variant_(variant), base_(recipe), context_(context), listener_(listener),
+        ladder_(ladder), trainings_(world, side_by_side) {}
 
   // Returns what is expected of the next one.
   Expected rung(std::int64_t batch, const Expected& before) {
@@ -119,17 +118,18 @@ class Climb {
     const std::string end = t.epochs               ? result::fixed("target after %.2f epochs", *t.epochs)
                             : made.problem.empty() ? result::fixed("not reached in %.2f epochs", t.limit_epochs)
                                                    : made.problem;
-    say_(ladder_.ablation + ": " + variant_.name +
-         result::fixed(", batch %lld, %s at rate %.3g, seed %lld: ", static_cast<long long>(t.batch),
-             t.trial ? "trial" : "repeat", t.learning_rate, static_cast<long long>(t.seed)) +
-         end + result::fixed(", %.1f s", t.seconds));
+    listener_.say(ladder_.ablation + ": " + variant_.name +
+                  result::fixed(", batch %lld, %s at rate %.3g, seed %lld: ", static_cast<long long>(t.batch),
+                      t.trial ? "trial" : "repeat", t.learning_rate, static_cast<long long>(t.seed)) +
+                  end + result::fixed(", %.1f s", t.seconds));
+    listener_.climbed(ladder_);
   }
 
   const BatchLadderPlan& plan_;
   const Variant& variant_;
   const train::Recipe& base_;
   const harness::RunContext& context_;
-  const std::function<void(const std::string&)>& say_;
+  const Listener& listener_;
   BatchLadder& ladder_;
   Trainings trainings_;
 };
@@ -137,8 +137,7 @@ class Climb {
 }  // namespace
 
 void climb(const Ablation& ablation, const Variant& variant, const train::Recipe& recipe, bool side_by_side,
-    const comm::World& world, const harness::RunContext& context, const std::function<void(const std::string&)>& say,
-    BatchLadder& ladder) {
+    const comm::World& world, const harness::RunContext& context, const Listener& listener, BatchLadder& ladder) {
   train::Recipe base = recipe;
   if (ablation.batch_ladder.change) ablation.batch_ladder.change(base);
   if (variant.change) variant.change(base);
@@ -150,7 +149,8 @@ void climb(const Ablation& ablation, const Variant& variant, const train::Recipe
       .part_images = ablation.batch_ladder.part_images,
       .continues = ladder.continues,
       .trainings = std::move(ladder.trainings)};
-  Climb climb(ablation, variant, base, side_by_side, world, context, say, ladder);
+  listener.climbed(ladder);
+  Climb climb(ablation, variant, base, side_by_side, world, context, listener, ladder);
   Expected expected{base.train.schedule.lr, ablation.batch_ladder.epochs};
   std::set<std::int64_t> batches(ablation.batch_ladder.batches.begin(), ablation.batch_ladder.batches.end());
   for (const LadderTraining& t : ladder.trainings) batches.insert(t.batch);

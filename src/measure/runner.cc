@@ -269,13 +269,7 @@ static void climb_all(const Plan& plan, const AblateRecipe& recipe, const comm::
   for (const Ablation& a : plan.batch_ladders)
     for (const Variant& variant : a.variants) {
       result::BatchLadder ladder = earlier_ladder(recipe.ablate.continues, a, variant, recipe);
-      try {
-        climb(a, variant, recipe, recipe.ablate.trainings == "side_by_side", world, context, listener.say, ladder);
-      } catch (const Interrupted&) {
-        listener.climbed(ladder);
-        throw;
-      }
-      listener.climbed(ladder);
+      climb(a, variant, recipe, recipe.ablate.trainings == "side_by_side", world, context, listener, ladder);
     }
 }
 

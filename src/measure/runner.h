@@ -122,7 +122,7 @@ struct Listener {
   // for the result: what was measured before an interruption stays
   std::function<void(const result::Comparison& row)> row;
   std::function<void(const result::ConvergenceRow& row)> converged;
-  std::function<void(const result::BatchLadder& ladder)> climbed;
+  std::function<void(const result::BatchLadder& ladder)> climbed;  // again after each training
 };
 
 // Collective. Throws Interrupted after a signal.

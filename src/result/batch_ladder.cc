@@ -46,6 +46,13 @@ std::optional<ReachingRates> reaching_rates(const EpochsByRate& epochs) {
   return ReachingRates{best->first, low->first, high->first};
 }
 
+void put(std::vector<BatchLadder>& ladders, const BatchLadder& ladder) {
+  const auto place = std::ranges::find_if(
+      ladders, [&](const BatchLadder& l) { return l.ablation == ladder.ablation && l.variant == ladder.variant; });
+  if (place == ladders.end()) ladders.push_back(ladder);
+  else *place = ladder;
+}
+
 std::vector<Rung> rungs(const BatchLadder& ladder) {
   std::map<std::int64_t, std::map<double, std::vector<LadderTraining>>> by_batch;
   for (const LadderTraining& t : ladder.trainings) by_batch[t.batch][t.learning_rate].push_back(t);

@@ -78,6 +78,9 @@ struct Rung {
 };
 std::vector<Rung> rungs(const BatchLadder& ladder);  // by batch
 
+// Puts `ladder` in the place of the one with its ablation and variant, or at the end.
+void put(std::vector<BatchLadder>& ladders, const BatchLadder& ladder);
+
 // Epochs at `batch` / epochs at `than`, of repeats that reached the target: the median of all ratios, and the interval
 // of the Mann-Whitney test. Nothing for fewer than four repeats of either.
 std::optional<Interval> epochs_ratio(const BatchLadder& ladder, std::int64_t batch, std::int64_t than);

@@ -23,13 +23,17 @@ def sh(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=900)
 
 
-def measure(ablate, folder, ranks, *arguments, settings=()):
-    out = f"{folder}/{len(os.listdir(folder))}.json"
+def command(ablate, out, ranks, *arguments, settings=()):
     line = [*(["mpirun", "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []), ablate, *arguments, "--out", out]
     given = {s.split("=")[0] for s in settings}
     for s in [*(s for s in SHORT if s.split("=")[0] not in given), *settings]:
         line += ["--set", s]
-    done = sh(*line)
+    return line
+
+
+def measure(ablate, folder, ranks, *arguments, settings=()):
+    out = f"{folder}/{len(os.listdir(folder))}.json"
+    done = sh(*command(ablate, out, ranks, *arguments, settings=settings))
     result = None
     if os.path.exists(out):
         with open(out) as f:
@@ -421,13 +425,34 @@ def case_ranks(ablate, report, folder, *_):
     everything(ablate, folder, small_data(ablate, folder))
 
 
+def killed_ladder(ablate, report, folder, data, settings):
+    """Killed after some trainings: the journal has them. Returns the result that `report recover` makes of it."""
+    out, mended = folder + "/killed.json", folder + "/mended.json"
+    line = command(ablate, out, 2, "batch_ladder=lars", "--data", data, settings=settings)
+    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
+        said = 0
+        for text in run.stderr:
+            said += "trial at rate" in text
+            if said == 3:
+                subprocess.run(["pkill", "-KILL", "-f", f"^{ablate} .*{out}"], check=True)
+    assert said >= 3 and run.returncode != 0 and not os.path.exists(out), (said, run.returncode)
+    done = sh(report, "recover", out + ".journal", "--out", mended)
+    assert done.returncode == 0, done.stderr
+    with open(mended) as f:
+        (row,) = json.load(f)["batch_ladders"]
+    assert len(row["trainings"]) >= said and row["variant"] == "lars", row
+    return mended
+
+
 def ladder(ablate, report, folder, data):
     """A target that nothing reaches: every rate of the range is one trial, and there is nothing to repeat."""
     small = [
         "model.roi.sample=16", "model.rpn.sample=16", "train.threads=1", "train.target_box_ap=1", "ablate.seeds=2",
         "ablate.peaks_s=0", "ablate.batches=[16]"
     ]
-    done, result, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, settings=small)
+    killed = killed_ladder(ablate, report, folder, data, small)
+    done, result, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, "--set",
+                                f"ablate.continues={killed}", settings=small)
     assert done.returncode == 0 and "1 ladder of batches, 1 rung: a search" in done.stdout, (done.stdout, done.stderr)
     (row,) = result["batch_ladders"]
     assert row["variant"] == "lars" and row["part_images"] == 8, row
