@@ -409,8 +409,8 @@ ablated() {
 }
 # Each in a run of its own: eight builds of every pair take several times as long as the part has.
 part_ablations() {
-  local name names=(cuda_graphs precision rpn_gradient mask_predictor feature_gradient stem_pool sync_free pinned_memory
-    device_transform zero_grad optimizer cudnn_autotune) # the last: it times the tuning too
+  local name names=(cuda_graphs precision rpn_gradient mask_predictor mask_rows feature_gradient stem_pool sync_free
+    pinned_memory device_transform zero_grad optimizer cudnn_autotune) # the last: it times the tuning too
   [ "$device" = cuda ] || names=(zero_grad)
   timing_data
   for name in "${names[@]}"; do tried ablated "$name"; done

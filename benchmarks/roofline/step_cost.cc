@@ -181,7 +181,8 @@ result::Json report(const std::vector<Operator>& operators, const std::string& r
 harness::Outcome run(train::Recipe recipe, harness::RunContext& context, const comm::World& world) {
   if (recipe.model.as<model::ModelConfig>().shapes != "static")
     throw UsageError("model.shapes = \"" + recipe.model.as<model::ModelConfig>().shapes +
-                     "\": the number of positives would decide what a step costs. Set model.shapes=static.");
+                     "\": the number of positives would decide what a step costs. Set model.shapes=static; half of "
+                     "model.roi.sample_positive counts a step whose positives fill half of the mask branch's rows.");
   if (recipe.model.as<model::ModelConfig>().backbone.norm == "sync")
     throw UsageError(
         "model.backbone.norm = \"sync\": the cost is that of one device alone. Set model.backbone.norm=batch.");

@@ -52,7 +52,7 @@ class MaskRcnnWorkload final : public Workload {
 
   std::unique_ptr<model::Model> make_model(ModelInputs inputs) const override {
     return std::make_unique<model::MaskRcnn>(
-        config_of(inputs.settings), std::move(inputs.ops), inputs.seed, inputs.device, inputs.sync);
+        config_of(inputs.settings), std::move(inputs.ops), inputs.seed, inputs.device, inputs.sync, inputs.memory);
   }
   std::unique_ptr<Evaluator> make_evaluator(const EvaluationInputs& inputs) const override {
     return std::make_unique<DetectionEvaluator>(inputs);

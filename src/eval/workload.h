@@ -57,6 +57,8 @@ struct ModelInputs {
   std::uint64_t seed = 1;
   at::Device device{at::kCPU};
   comm::Communicator* sync = nullptr;
+  // of the host, to which the device copies without the host waiting; outlives the model
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
 // What an evaluator or a gallery is made from; all of it outlives them.

@@ -41,14 +41,14 @@ class FaultyStep final : public Step {
     std::vector<Stage> all = inner_->stages(s);
     for (Stage& stage : all) stage.not_capturable = "a fault is to strike in one of its steps (--inject)";
     // Before the gradients are on their way, so that the others wait.
-    all.front().run = [this, &s, run = all.front().run](bool keep) {
+    all.front().run = [this, &s, run = all.front().run](const Keep& keep) {
       for (const Fault& f : faults_)
         if (f.kind == FaultKind::kNan && f.step == now_) spoil(s.inputs.batch.images);
       strike_slow();
       start_s_ = now_s();
       run(keep);
     };
-    all.back().run = [this, run = all.back().run](bool keep) {
+    all.back().run = [this, run = all.back().run](const Keep& keep) {
       run(keep);
       last_s_ = now_s() - start_s_;
     };

@@ -17,6 +17,13 @@ struct Section {
   std::string name;
   // Its outputs from those of the section before, none for the first. The last one's are scalars: the losses.
   std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs, const DeviceBatch& batch)> run;
+  // Nothing is cut before it: it shares one backward pass with the section before, and its inputs have their history.
+  bool joined = false;
+  // On the host, once the device has the section's work: never captured. Empty: nothing.
+  std::function<void()> after = {};
+  // In which form it runs in this step; each is captured by itself. Asked before it runs, and the host may wait for what
+  // an earlier section's `after` has marked. Empty: it has one form.
+  std::function<std::int64_t()> form = {};
 };
 
 class Model {
@@ -24,7 +31,7 @@ class Model {
   virtual ~Model() = default;
   virtual ParameterStore& parameters() = 0;
   virtual const std::vector<std::string>& loss_names() const = 0;  // of the last section's outputs, in order
-  // In order; at least one. They refer to the model.
+  // Of one pass, in order; at least one. They refer to the model, and may hand on more than their outputs.
   virtual std::vector<Section> sections() const = 0;
   // Whether each rank's running statistics are its own.
   virtual bool buffers_per_rank() const { return false; }

@@ -22,7 +22,8 @@ std::unique_ptr<model::Model> make_model(Run& run) {
       .seed = static_cast<std::uint64_t>(recipe.seed),
       .device = run.parts.device,
       // What ranks add up within the step lies where the gradients do.
-      .sync = run.host_of_gradients ? run.gradients.get() : run.control.get()});
+      .sync = run.host_of_gradients ? run.gradients.get() : run.control.get(),
+      .memory = run.parts.memory});
 }
 
 std::unique_ptr<eval::Evaluator> make_evaluator(Run& run) {

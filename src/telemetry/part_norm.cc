@@ -19,7 +19,7 @@ StepWithPartNorm::StepWithPartNorm(
 std::vector<Stage> StepWithPartNorm::stages(StepState& s) {
   std::vector<Stage> all = inner_->stages(s);
   const auto of_first = std::find_if(all.rbegin(), all.rend(), [](const Stage& stage) { return stage.part == 0; });
-  const auto take = [this](bool) { sums_ = all_.sums(store_.flat_gradients().const_data_ptr<float>()); };
+  const auto take = [this](const Keep&) { sums_ = all_.sums(store_.flat_gradients().const_data_ptr<float>()); };
   all.insert(of_first.base(), Stage{.name = "part_norm", .phase = result::Phase::kOther, .run = take});
   return all;
 }

@@ -1,12 +1,15 @@
 #include "train/graph_runner.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -53,6 +56,8 @@ bool has_room(StepInputs& fixed, StepInputs& in) {
 }
 
 void load(StepInputs& fixed, StepInputs& in) {
+  // A backward pass over a replayed forward pass is to find the new values: they do not count as changes.
+  const at::AutoDispatchBelowADInplaceOrView unversioned;
   const auto mine = tensors_of(fixed), theirs = tensors_of(in);
   for (std::size_t i = 0; i < mine.size(); ++i) {
     if (!theirs[i].first->defined()) continue;
@@ -62,21 +67,36 @@ void load(StepInputs& fixed, StepInputs& in) {
   fixed.rates.lr = in.rates.lr, fixed.rates.gradient_scale = in.rates.gradient_scale;
 }
 
-// A stage, or several that one graph holds.
-struct Entry {
-  Stage stage;  // not_capturable: also what an attempt to capture it said
+// Of a stage, or of several that one graph holds.
+struct Form {
   std::unique_ptr<cuda::Graph> graph = nullptr;
   double capture_s = 0;
   std::int64_t replays = 0;
+  std::vector<at::Tensor> losses = {};  // that a replay fills; empty where the graph has none
+};
 
-  result::Json describe() const {
-    if (!graph) {
-      const std::string never = "no step of this shape came after the first " + std::to_string(kWarmUpSteps);
-      return {{"part", stage.name}, {"not_recorded", stage.not_capturable.empty() ? never : stage.not_capturable}};
+struct Entry {
+  Stage stage;             // not_capturable: also what an attempt to capture it said
+  bool has_forms = false;  // Stage::form of it or of a stage before, on which it depends
+  std::map<std::int64_t, Form> forms = {};
+
+  bool has_graph() const {
+    return std::ranges::any_of(forms, [](const auto& f) { return f.second.graph != nullptr; });
+  }
+  void describe(result::Json& parts) const {
+    for (const auto& [key, form] : forms) {
+      result::Json part = {{"part", stage.name}};
+      if (has_forms) part["form"] = key;
+      if (form.graph) {
+        const cuda::GraphSize size = form.graph->size();
+        part["nodes"] = size.nodes, part["memory_bytes"] = size.bytes, part["capture_s"] = form.capture_s;
+        part["replays"] = form.replays;
+      } else {
+        const std::string never = "no step of this shape came after the first " + std::to_string(kWarmUpSteps);
+        part["not_recorded"] = stage.not_capturable.empty() ? never : stage.not_capturable;
+      }
+      parts.push_back(std::move(part));
     }
-    const cuda::GraphSize size = graph->size();
-    return {{"part", stage.name}, {"nodes", size.nodes}, {"memory_bytes", size.bytes}, {"capture_s", capture_s},
-        {"replays", replays}};
   }
 };
 
@@ -84,14 +104,20 @@ struct Entry {
 struct Shape {
   StepState state;
   std::vector<Entry> entries = {};
-  std::int64_t runs = 0;
+  std::map<std::int64_t, std::int64_t> runs = {};  // by form, of all at 0
+
+  Entry& named(const std::string& name) {
+    return *std::ranges::find_if(entries, [&](const Entry& e) { return e.stage.name == name; });
+  }
 };
 
 Stage joined(const Stage& a, const Stage& b) {
   return {.name = b.name,
       .phase = b.phase,
-      .run = [a = a.run, b = b.run](bool keep) { a(keep), b(keep); },
-      .not_capturable = a.not_capturable.empty() ? b.not_capturable : a.not_capturable};
+      .run = [a = a.run, b = b.run](const Keep& keep) { a(keep), b(keep); },
+      .not_capturable = a.not_capturable.empty() ? b.not_capturable : a.not_capturable,
+      .after = b.after,
+      .form = a.form};
 }
 
 class GraphRunner final : public StepRunner {
@@ -102,21 +128,22 @@ class GraphRunner final : public StepRunner {
       return;
     }
     StepState unused;
-    if (const std::string reason = entries(unused).front().stage.not_capturable; !reason.empty()) refuse(reason);
+    if (const std::string reason = first_reason(entries(unused)); !reason.empty()) refuse(reason);
   }
 
   std::vector<at::Tensor> run(
       StepInputs in, result::PhaseClock& clock, const std::function<void()>& next_batch) override {
     Shape& shape = shape_for(in);
     load(shape.state.inputs, in);
-    const bool captures = shape.runs++ >= kWarmUpSteps;
+    ++shape.runs[0];
     bool replayed = false;
+    std::int64_t form = 0;
     std::optional<result::Phase> phase;
     for (Entry& e : shape.entries) {
       if (phase != e.stage.phase) clock.enter(e.stage.phase), phase = e.stage.phase;
-      if (captures && !e.graph && e.stage.not_capturable.empty()) capture(shape, e);
-      if (e.graph) e.graph->replay(), ++e.replays, replayed = true;
-      else e.stage.run(/*keep=*/false);
+      if (e.stage.form) ++shape.runs[form = e.stage.form()];
+      replayed |= run(shape, e, e.has_forms ? form : 0);
+      if (e.stage.after) e.stage.after();
     }
     clock.enter(result::Phase::kOther);
     if (replayed) comm_.watch("step " + std::to_string(++steps_) + " of those that were replayed");
@@ -129,13 +156,18 @@ class GraphRunner final : public StepRunner {
     result::Json shapes = result::Json::array();
     for (const auto& [sizes, shape] : shapes_) {
       result::Json parts = result::Json::array();
-      for (const Entry& e : shape.entries) parts.push_back(e.describe());
-      shapes.push_back({{"images", sizes.images}, {"steps", shape.runs}, {"parts", parts}});
+      for (const Entry& e : shape.entries) e.describe(parts);
+      shapes.push_back({{"images", sizes.images}, {"steps", shape.runs.at(0)}, {"parts", parts}});
     }
     return {{"level", whole_ ? "full" : "parts"}, {"shapes", shapes}, {"recorded_again", captured_again_}};
   }
 
  private:
+  static std::string first_reason(const std::vector<Entry>& all) {
+    for (const Entry& e : all)
+      if (!e.stage.not_capturable.empty()) return e.stage.not_capturable;
+    return "";
+  }
   [[noreturn]] static void refuse(const std::string& reason) {
     throw NotSupported("train.graphs = \"full\": the step cannot be recorded: " + reason +
                        ". Choose train.graphs = \"parts\" or \"none\".");
@@ -144,13 +176,13 @@ class GraphRunner final : public StepRunner {
   Shape& shape_for(StepInputs& in) {
     const Sizes sizes = sizes_of(in);
     auto found = shapes_.find(sizes);
-    std::int64_t runs = 0;
+    std::map<std::int64_t, std::int64_t> runs;
     std::optional<StepInputs> before;
     if (found != shapes_.end()) {
       if (has_room(found->second.state.inputs, in)) return found->second;
       runs = found->second.runs;
       before = found->second.state.inputs;
-      captured_again_ += runs > kWarmUpSteps;
+      captured_again_ += runs.at(0) > kWarmUpSteps;
       shapes_.erase(found);
     }
     Shape& shape = shapes_[sizes];
@@ -160,42 +192,87 @@ class GraphRunner final : public StepRunner {
     return shape;
   }
 
-  // The stages of the step but the next batch, which is fetched after the replay: all of them in one, or each by
-  // itself. A stream that was forked must be joined within its capture, so launch and all_reduce are one.
+  // The stages of the step but the next batch, which is fetched after the replay: each by itself, or all of them in one
+  // up to where the host must act. A stream that was forked must be joined within its capture, so launch and all_reduce
+  // are one.
   std::vector<Entry> entries(StepState& s) {
     std::vector<Entry> all;
+    std::set<std::string> of_forms;  // stages
     for (const Stage& stage : stages_of(*parts_.step, *parts_.reducer, *parts_.optimizer, s, [] {})) {
       if (stage.name == kNextBatch) continue;
-      const bool joins = whole_ ? !all.empty() : stage.name == kAllReduce;
-      if (joins) all.back().stage = joined(all.back().stage, stage);
-      else all.push_back({.stage = stage});
+      const bool has_forms = stage.form || std::ranges::any_of(stage.backward_of,
+                                               [&](const auto& name) { return of_forms.contains(name); });
+      if (has_forms) of_forms.insert(stage.name);
+      const bool acts = !all.empty() && (all.back().stage.after || stage.form ||
+                                            (all.back().has_forms && stage.phase == result::Phase::kForward));
+      const bool joins = whole_ ? !all.empty() && !acts : stage.name == kAllReduce;
+      if (joins) all.back().stage = joined(all.back().stage, stage), all.back().has_forms |= has_forms;
+      else all.push_back({.stage = stage, .has_forms = has_forms});
     }
-    if (whole_) all[0].stage.name = "step", all[0].stage.phase = result::Phase::kForward;
+    if (!whole_) return all;
+    for (Entry& e : all) {
+      e.stage.phase = result::Phase::kForward;
+      e.stage.name = all.size() == 1 ? "step" : "step up to " + e.stage.name;
+      e.stage.continues = {};
+    }
     return all;
   }
 
-  void capture(Shape& shape, Entry& e) {
-    Entry* forward = nullptr;
-    if (!e.stage.backward_of.empty()) {
-      forward = &*std::find_if(shape.entries.begin(), shape.entries.end(),
-          [&](const Entry& other) { return other.stage.name == e.stage.backward_of; });
-      if (!forward->graph) {
-        e.stage.not_capturable = "its forward pass is not recorded";
-        return;
-      }
+  // Returns whether it was replayed.
+  bool run(Shape& shape, Entry& e, std::int64_t key) {
+    Form& form = e.forms[key];
+    const bool settled = std::min(shape.runs.at(0), shape.runs.at(key)) > kWarmUpSteps;
+    if (settled && !form.graph && e.stage.not_capturable.empty()) capture(shape, e, key);
+    if (!form.graph) {
+      e.stage.run({.history = continues_replays(shape, e)});
+      return false;
     }
+    form.graph->replay(), ++form.replays;
+    if (!form.losses.empty()) shape.state.losses = form.losses;
+    return true;
+  }
+
+  // Whether others are replayed which need autograd's graph again that this one goes back through.
+  bool continues_replays(Shape& shape, const Entry& e) const {
+    if (whole_) return std::ranges::any_of(shape.entries, &Entry::has_graph);
+    return std::ranges::any_of(e.stage.backward_of, [&](const auto& name) { return shape.named(name).has_graph(); });
+  }
+
+  // Why it could not be captured for what it depends on; "" where that has graphs.
+  std::string missing(Shape& shape, const Entry& e, std::int64_t form) const {
+    const auto recorded = [&](const std::string& name) {
+      const Entry& other = shape.named(name);
+      const auto found = other.forms.find(other.has_forms ? form : 0);
+      return found != other.forms.end() && found->second.graph;
+    };
+    if (!e.stage.continues.empty() && !recorded(e.stage.continues)) return "what it continues is not recorded";
+    if (!std::ranges::all_of(e.stage.backward_of, recorded)) return "its forward pass is not recorded";
+    return "";
+  }
+
+  void capture(Shape& shape, Entry& e, std::int64_t key) {
+    if (e.stage.not_capturable = missing(shape, e, key); !e.stage.not_capturable.empty()) return;
+    Form& form = e.forms[key];
     const double start_s = now_s();
+    const std::vector<at::Tensor> losses = std::exchange(shape.state.losses, {});
+    const Keep keep = whole_ ? Keep{.history = shape.entries.size() > 1} : Keep{.history = true, .addresses = true};
     try {
-      e.graph = parts_.graphs->capture([&] { e.stage.run(/*keep=*/!whole_); });
-      e.capture_s = now_s() - start_s;
+      form.graph = parts_.graphs->capture([&] { e.stage.run(keep); });
+      form.capture_s = now_s() - start_s;
+      form.losses = shape.state.losses;
     } catch (const cuda::NotCapturable& error) {
       if (whole_) refuse(error.what());
       e.stage.not_capturable = error.what();
+      if (!e.stage.backward_of.empty())  // other forms belong to the same forward pass
+        for (auto& [other, own] : e.forms) own.graph.reset();
       // This step's forward pass has been replayed, and this pass continues it; from the next step on it runs as it is.
-      if (forward)
-        forward->graph.reset(),
-            forward->stage.not_capturable = "its backward pass cannot be recorded: " + e.stage.not_capturable;
+      for (const std::string& name : e.stage.backward_of) {
+        Entry& forward = shape.named(name);
+        forward.forms.clear();
+        forward.stage.not_capturable = "its backward pass cannot be recorded: " + e.stage.not_capturable;
+      }
     }
+    if (shape.state.losses.empty()) shape.state.losses = losses;
   }
 
   Parts& parts_;

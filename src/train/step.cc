@@ -1,26 +1,37 @@
 #include "train/step.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <utility>
 
 namespace ttt::train {
 
 using result::Phase;
 
+// Not a change to autograd: a backward pass over a replayed forward pass is to find the new values.
+static void unversioned_copy(const at::Tensor& to, const at::Tensor& from) {
+  const at::AutoDispatchBelowADInplaceOrView unversioned;
+  to.copy_(from);
+}
+
 // Between two sections.
 struct EagerStep::Cut {
-  std::vector<at::Tensor> outputs;                     // of the section before, with history
-  std::vector<at::Tensor> inputs;                      // the same values, where the next section's history begins
-  std::vector<at::Tensor> gradients;                   // of `inputs`
-  bool inputs_fixed = false, gradients_fixed = false;  // their addresses: a captured stage reads them
+  std::vector<at::Tensor> outputs;    // of the section before, with history
+  std::vector<at::Tensor> inputs;     // the same values, where the next section's history begins
+  std::vector<at::Tensor> gradients;  // of `inputs`
+  // Their addresses stay: a captured stage reads them, or captured forms of a stage write them in turns.
+  bool inputs_fixed = false, gradients_fixed = false, gradients_of_forms = false;
 
   void forward(std::vector<at::Tensor> of_section) {
     const at::NoGradGuard no_grad;
     outputs = std::move(of_section);
     inputs.resize(outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (inputs_fixed) inputs[i].copy_(outputs[i]);
+      if (inputs_fixed) unversioned_copy(inputs[i], outputs[i]);
       else inputs[i] = outputs[i].detach().requires_grad_();
     }
   }
@@ -30,7 +41,8 @@ struct EagerStep::Cut {
   void take_gradients() {
     gradients.resize(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (gradients_fixed) gradients[i].copy_(inputs[i].grad());
+      if ((gradients_fixed || gradients_of_forms) && gradients[i].defined())
+        unversioned_copy(gradients[i], inputs[i].grad());
       else gradients[i] = inputs[i].grad();
     }
   }
@@ -38,8 +50,10 @@ struct EagerStep::Cut {
 
 // What the stages of forward and backward hand on.
 struct EagerStep::Pass {
-  std::vector<Cut> cuts;  // one fewer than sections
-  std::vector<at::Tensor> losses;
+  std::vector<Cut> cuts;
+  std::vector<at::Tensor> open = {};  // of the last section that no cut follows; in the end the losses
+
+  Cut* next_of(const Cut* cut) { return &cuts[cut ? static_cast<std::size_t>(cut - cuts.data()) + 1 : 0]; }
 };
 
 std::vector<Stage> EagerStep::stages(StepState& s) {
@@ -52,34 +66,55 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
   const std::string suffix = part == 0 ? "" : " " + std::to_string(part + 1);
   const std::vector<model::Section> sections = model_.sections();
   const std::string host = model_.not_capturable();
-  const auto pass = std::make_shared<Pass>(Pass{.cuts = std::vector<Cut>(sections.size() - 1), .losses = {}});
+  const auto cuts = std::count_if(sections.begin() + 1, sections.end(), [](const auto& n) { return !n.joined; });
+  const auto pass = std::make_shared<Pass>(Pass{.cuts = std::vector<Cut>(static_cast<std::size_t>(cuts))});
   std::vector<Stage> forward, backward;
+  std::vector<std::string> joined;  // names of the sections since the last cut
+  Cut* before = nullptr;            // of the sections since then
+  bool forms = false;               // whether one of them has some
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const model::Section& section = sections[i];
-    Cut* const before = i > 0 ? &pass->cuts[i - 1] : nullptr;
-    Cut* const after = i + 1 < sections.size() ? &pass->cuts[i] : nullptr;
-    const auto run = [this, &s, part, pass, before, after, run = section.run](bool keep) {
-      if (before) before->inputs_fixed = keep;
+    const bool first = i == 0, last = i + 1 == sections.size();
+    Cut* const from = section.joined ? nullptr : before;
+    Cut* const after = last || sections[i + 1].joined ? nullptr : pass->next_of(before);
+    const auto run = [this, &s, part, pass, from, after, first, last, run = section.run](const Keep& keep) {
+      if (from) from->inputs_fixed = keep.addresses;
       const std::int64_t images = s.inputs.batch.images.size(0) / parts_;
-      std::vector<at::Tensor> outputs = run(before ? before->inputs : std::vector<at::Tensor>(),
-          parts_ == 1 ? s.inputs.batch : model::part_of(s.inputs.batch, part * images, images));
+      const std::vector<at::Tensor> inputs = first ? std::vector<at::Tensor>() : from ? from->inputs : pass->open;
+      std::vector<at::Tensor> outputs =
+          run(inputs, parts_ == 1 ? s.inputs.batch : model::part_of(s.inputs.batch, part * images, images));
       if (after) return after->forward(std::move(outputs));
-      keep_losses(s, part, outputs);
-      pass->losses = std::move(outputs);
+      if (last) keep_losses(s, part, outputs);
+      pass->open = std::move(outputs);
     };
-    const auto run_backward = [this, part, pass, before, after](bool keep) {
-      if (before) before->clear();
+    joined.push_back(section.name + suffix);
+    forms |= section.form != nullptr;
+    forward.push_back({.name = joined.back(),
+        .phase = Phase::kForward,
+        .run = run,
+        .not_capturable = host,
+        .part = part,
+        .continues = section.joined ? *(joined.end() - 2) : "",
+        .after = section.after,
+        .form = section.form});
+    if (!after && !last) continue;
+    const auto run_backward = [this, part, pass, before, after, forms](const Keep& keep) {
+      if (before) before->clear(), before->gradients_of_forms |= forms && keep.addresses;
       if (after) {
-        after->gradients_fixed = keep;
-        torch::autograd::backward(after->outputs, after->gradients, /*retain_graph=*/keep);
+        after->gradients_fixed = keep.addresses;
+        torch::autograd::backward(after->outputs, after->gradients, keep.history);
       } else {
-        losses_backward(pass->losses, part, keep);
+        losses_backward(pass->open, part, keep.history);
       }
       if (before) before->take_gradients();
     };
-    forward.push_back({section.name + suffix, Phase::kForward, run, "", host, part});
-    backward.push_back(
-        {section.name + "_backward" + suffix, Phase::kBackward, run_backward, section.name + suffix, host, part});
+    backward.push_back({.name = section.name + "_backward" + suffix,
+        .phase = Phase::kBackward,
+        .run = run_backward,
+        .backward_of = std::exchange(joined, {}),
+        .not_capturable = host,
+        .part = part});
+    before = after, forms = false;
   }
   all.insert(all.end(), std::make_move_iterator(forward.begin()), std::make_move_iterator(forward.end()));
   all.insert(all.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));
@@ -119,11 +154,12 @@ std::vector<Stage> stages_of(
   const ReducerTraits traits = reducer.traits();
   // Buckets have already left from backward's hooks: launch sends the others.
   if (!traits.idle)
-    all.push_back({"launch", Phase::kOther, [&reducer](bool) { reducer.launch(); }, "", traits.not_capturable});
-  all.push_back({kNextBatch, Phase::kDataWait, [next = std::move(next_batch)](bool) { next(); }});
+    all.push_back({"launch", Phase::kOther, [&reducer](const Keep&) { reducer.launch(); }, {}, traits.not_capturable});
+  all.push_back({kNextBatch, Phase::kDataWait, [next = std::move(next_batch)](const Keep&) { next(); }});
   if (!traits.idle)
-    all.push_back({kAllReduce, Phase::kCommExposed, [&reducer](bool) { reducer.finish(); }, "", traits.not_capturable});
-  all.push_back({"optimizer", Phase::kOptimizer, [&optimizer, &s](bool) { optimizer.step(s.inputs.rates); }, "",
+    all.push_back(
+        {kAllReduce, Phase::kCommExposed, [&reducer](const Keep&) { reducer.finish(); }, {}, traits.not_capturable});
+  all.push_back({"optimizer", Phase::kOptimizer, [&optimizer, &s](const Keep&) { optimizer.step(s.inputs.rates); }, {},
       optimizer.not_capturable()});
   return all;
 }
@@ -133,7 +169,9 @@ namespace {
 void run(std::span<const Stage> stages, result::PhaseClock& clock) {
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (i == 0 || stages[i].phase != stages[i - 1].phase) clock.enter(stages[i].phase);
-    stages[i].run(/*keep=*/false);
+    if (stages[i].form) stages[i].form();
+    stages[i].run({});
+    if (stages[i].after) stages[i].after();
   }
   clock.enter(Phase::kOther);
 }
@@ -153,14 +191,14 @@ std::vector<at::Tensor> Step::forward_backward(const model::DeviceBatch& batch, 
   return s.losses;
 }
 
-void EagerStep::losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep) const {
+void EagerStep::losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep_history) const {
   if (part == 0) {
     if (clear_.clear) clear_.clear();
     else model_.parameters().flat_gradients().zero_();
   }
   at::Tensor loss = total(losses);
   if (parts_ > 1) loss = loss / parts_;
-  scaled(loss, scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+  scaled(loss, scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep_history);
 }
 
 result::Json EagerStep::describe() const {

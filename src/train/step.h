@@ -17,15 +17,23 @@
 
 namespace ttt::train {
 
+// What a stage must leave as it is, so that others can be captured and replayed by themselves.
+struct Keep {
+  bool history = false;    // autograd's graph of the forward pass, for another backward pass
+  bool addresses = false;  // of what it takes from the stage before
+};
+
 struct Stage {
   std::string name;
   result::Phase phase;
-  // `keep`: retain the autograd graph and keep output addresses fixed, so that this stage can be captured and replayed
-  // by itself.
-  std::function<void(bool keep)> run;
-  std::string backward_of = {};     // the stage whose backward pass it is: captured with it or not at all
-  std::string not_capturable = {};  // why; "" where it can be captured
-  std::int64_t part = 0;            // of the batch (Step::parts) that it takes forward or back
+  std::function<void(const Keep& keep)> run;
+  std::vector<std::string> backward_of = {};  // the stages whose backward pass it is: captured with them or not at all
+  std::string not_capturable = {};            // why; "" where it can be captured
+  std::int64_t part = 0;                      // of the batch (Step::parts) that it takes forward or back
+  std::string continues = {};                 // the stage whose memory it reads: captured after it or not at all
+  // As in model::Section: on the host, after the stage; and its form, which its backward pass has too.
+  std::function<void()> after = {};
+  std::function<std::int64_t()> form = {};
 };
 
 // Inputs and results that the stages of one step share. It outlives them.
@@ -74,7 +82,7 @@ class EagerStep final : public Step {
   struct Pass;
   void add_part(StepState& s, std::int64_t part, std::vector<Stage>& all);
   void keep_losses(StepState& s, std::int64_t part, const std::vector<at::Tensor>& losses) const;
-  void losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep) const;
+  void losses_backward(const std::vector<at::Tensor>& losses, std::int64_t part, bool keep_history) const;
 
   model::Model& model_;
   ClearGradients clear_;

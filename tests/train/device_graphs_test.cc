@@ -1,117 +1,27 @@
 // Steps recorded by a device and replayed: the bits of steps that are not, whatever can be recorded of them; and what
 // is said about the rest.
 #include <ATen/ops/isfinite.h>
-#include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <optional>
 
-#include "comm/communicator.h"
 #include "core/error.h"
-#include "tests/support/emulator/emulator.h"
-#include "tests/support/fake_device/fake_device.h"
-#include "tests/support/fake_device/small_step.h"
-#include "train/graph_runner.h"
-#include "train/optimizers/optimizer.h"
+#include "tests/train/device_trial.h"
 
 namespace ttt {
 namespace {
 
-using Planned = std::vector<test::SmallBatch>;
+using test::eager_steps;
+using test::expect_same;
+using test::Failing;
+using test::one_size;
+using test::Outcome;
+using test::parts_of;
+using test::Planned;
+using test::run;
+using test::same_bits;
+using test::Trial;
+using test::two_sizes;
 
-// Every batch another. Six steps of one size: three before anything is recorded, the recording, two more.
-const Planned& one_size() {
-  static const Planned all = {{.noise = 1}, {.noise = 2}, {.noise = 3}, {.noise = 4}, {.noise = 5}, {.noise = 6}};
-  return all;
-}
-// Five steps of each of two, in no order.
-const Planned& two_sizes() {
-  static const Planned all = {{.noise = 1}, {.side = 96, .noise = 2}, {.noise = 3}, {.noise = 4},
-      {.side = 96, .noise = 5}, {.side = 96, .noise = 6}, {.noise = 7}, {.side = 96, .noise = 8}, {.noise = 9},
-      {.side = 96, .noise = 10}};
-  return all;
-}
-
-struct Outcome {
-  std::vector<std::uint32_t> losses;  // their bits
-  at::Tensor weights;                 // on the CPU
-  std::vector<at::Tensor> state;      // the optimizer's, on the CPU
-  result::Json described, scale;
-};
-
-struct Trial {
-  std::string graphs = "none";
-  model::ModelConfig model = test::small_model();
-  cuda::GraphDevice* device = &test::fake_graphs();
-  train::OptimizerConfig optimizer = {};
-  std::function<void(train::Parts&)> change = nullptr;
-  std::optional<train::LossScaleConfig> scale = std::nullopt;
-  std::size_t not_numbers = 1000;  // the step whose images are not
-};
-
-Outcome run(const Trial& setup, const Planned& batches) {
-  emulation::check_order(false);  // device_step_test checks it in the same kernels
-  const at::Device device = test::fake_device();
-  const auto comm = comm::make_single();
-  train::Parts parts;
-  parts.device = device, parts.graphs = setup.device;
-  parts.model = std::make_unique<model::MaskRcnn>(setup.model, test::ops_on(device), 5, device, nullptr);
-  if (setup.scale) parts.scaler = std::make_unique<train::LossScaler>(*setup.scale, device);
-  parts.step = std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get());
-  parts.set_reducer(train::make_reducer({}, {.gradients = {}, .offsets = {}, .comm = *comm}));
-  parts.optimizer = train::make_optimizer(setup.optimizer, {.store = parts.model->parameters(),
-                                                               .kernels = test::parameter_kernels_on(device),
-                                                               .scaler = parts.scaler.get()});
-  if (setup.change) setup.change(parts);
-  const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
-  result::PhaseClock clock;
-  Outcome out;
-  for (std::size_t i = 0; i < batches.size(); ++i) {
-    train::StepInputs in{.batch = test::small_batch(device, batches[i]),
-        .rates = test::rates_on(device, 0.01 * (1 + static_cast<double>(i % 4)))};
-    in.batch.draw = model::draw_key(9, static_cast<std::int64_t>(i)).to(device);
-    if (i == setup.not_numbers) in.batch.images.fill_(std::numeric_limits<float>::quiet_NaN());
-    int called = 0;
-    const std::vector<at::Tensor> losses = runner->run(std::move(in), clock, [&] { ++called; });
-    EXPECT_EQ(called, 1);
-    for (const at::Tensor& l : losses) out.losses.push_back(std::bit_cast<std::uint32_t>(l.to(at::kCPU).item<float>()));
-  }
-  out.weights = parts.model->parameters().flat_values().detach().to(at::kCPU);
-  for (const train::NamedTensor& t : parts.optimizer->state()) out.state.push_back(t.value.to(at::kCPU));
-  out.described = runner->describe();
-  if (parts.scaler) out.scale = parts.scaler->describe();
-  return out;
-}
-
-// What most runs below are compared with.
-const Outcome& eager_steps() {
-  static const Outcome once = run({}, one_size());
-  return once;
-}
-
-bool same_bits(const at::Tensor& a, const at::Tensor& b) {
-  return a.numel() == b.numel() && std::memcmp(a.const_data_ptr<float>(), b.const_data_ptr<float>(),
-                                       static_cast<std::size_t>(a.numel()) * sizeof(float)) == 0;
-}
-void expect_same(const Outcome& a, const Outcome& b) {
-  EXPECT_EQ(a.losses, b.losses);
-  EXPECT_TRUE(same_bits(a.weights, b.weights));
-  ASSERT_EQ(a.state.size(), b.state.size());
-  for (std::size_t i = 0; i < a.state.size(); ++i) EXPECT_TRUE(same_bits(a.state[i], b.state[i])) << i;
-}
-
-// part -> why it is not recorded, "" where it is; for images of that side.
-std::map<std::string, std::string> parts_of(const Outcome& o, std::int64_t side = 64) {
-  std::map<std::string, std::string> all;
-  for (const auto& shape : o.described["shapes"])
-    if (shape["images"][2] == side)
-      for (const auto& part : shape["parts"])
-        all[part["part"]] = part.contains("not_recorded") ? part["not_recorded"].get<std::string>() : "";
-  return all;
-}
 const std::map<std::string, std::string> kAllRecorded = {
     {"backbone", ""}, {"heads", ""}, {"heads_backward", ""}, {"backbone_backward", ""}, {"optimizer", ""}};
 
@@ -225,35 +135,6 @@ TEST(Graphs, DeviceReads_AreNotRecorded) {
     EXPECT_NE(std::string(e.what()).find("train.graphs"), std::string::npos) << e.what();
   }
 }
-
-// The double, but for the n-th thing that it is asked to record or replay.
-class Failing final : public cuda::GraphDevice {
- public:
-  Failing(std::int64_t capture, std::int64_t replay) : capture_(capture), replay_(replay) {}
-  std::unique_ptr<cuda::Graph> capture(const std::function<void()>& work) override {
-    if (captures_++ != capture_) return std::make_unique<Replayed>(*this, test::fake_graphs().capture(work));
-    // As CUDA does it: the work runs, something of it is refused, and nothing of it is done.
-    EXPECT_THROW(test::fake_graphs().capture([&] {
-      work();
-      throw Error("planted");
-    }),
-        cuda::NotCapturable);
-    throw cuda::NotCapturable("planted");
-  }
-
- private:
-  struct Replayed final : cuda::Graph {
-    Replayed(Failing& owner, std::unique_ptr<cuda::Graph> inner) : owner(owner), inner(std::move(inner)) {}
-    void replay() override {
-      if (owner.replays_++ == owner.replay_) throw Error("The graph could not be replayed: planted.");
-      inner->replay();
-    }
-    cuda::GraphSize size() const override { return inner->size(); }
-    Failing& owner;
-    std::unique_ptr<cuda::Graph> inner;
-  };
-  std::int64_t capture_, replay_, captures_ = 0, replays_ = 0;
-};
 
 TEST(Graphs, UnrecordablePart_RunsEagerly) {
   const char* order[] = {"backbone", "heads", "heads_backward", "backbone_backward", "optimizer"};

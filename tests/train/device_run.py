@@ -123,6 +123,18 @@ def batches_of_two_sizes(double, program, data, folder):
     print("batches of 2 and then of 4 images: recorded for each, and the CPU's bits")
 
 
+def mask_buckets(double, program, data, folder):
+    """The host asks for the number of positives without a wait of the device."""
+    host, host_weights = run(program, data, folder, "host-buckets", 1, "buckets")
+    for graphs in ("none", "full"):
+        device, device_weights = run(double, data, folder, f"double-buckets-{graphs}", 1, "buckets", graphs=graphs,
+                                     settings=["train.strict_sync=true"])
+        check_same(device, device_weights, host, host_weights)
+        assert device["built"]["waits"] == {}, device["built"]["waits"]
+    forms = {p.get("form") for p in device["built"]["graphs"]["shapes"][0]["parts"]}
+    print(f"the mask branch in buckets of {sorted(forms - {None})} rows: the CPU's bits, and no wait in any step")
+
+
 def waits_are_seen(double, data, folder):
     # A step that waits is seen as one.
     dynamic, _ = run(double, data, folder, "dynamic", 1, "dynamic", settings=["train.cudnn_deterministic=false"])
@@ -179,6 +191,7 @@ def main():
                 + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         over_ranks_too(double, program, data, folder, hosts[2, False][0]["steps"]["loss"])
         batches_of_two_sizes(double, program, data, folder)
+        mask_buckets(double, program, data, folder)
         waits_are_seen(double, data, folder)
 
 

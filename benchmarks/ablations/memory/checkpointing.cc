@@ -12,7 +12,8 @@ namespace {
 class CheckpointedStep final : public train::Step {
  public:
   CheckpointedStep(model::Model& model, const train::LossScaler* scaler) : model_(model), scaler_(scaler) {
-    if (model.sections().size() != 2) throw NotSupported("This model is no backbone with heads.");
+    if (model.sections().size() != 2)
+      throw NotSupported("This model is no backbone with heads in one piece (model.shapes static or dynamic).");
   }
 
   std::vector<train::Stage> stages(train::StepState& s) override {
@@ -21,7 +22,7 @@ class CheckpointedStep final : public train::Step {
     };
     const auto f = std::make_shared<Forward>();
     const std::vector<model::Section> sections = model_.sections();
-    const auto forward = [&s, f, backbone = sections[0].run, heads = sections[1].run](bool) {
+    const auto forward = [&s, f, backbone = sections[0].run, heads = sections[1].run](const train::Keep&) {
       {
         at::NoGradGuard no_grad;
         f->features = backbone({}, s.inputs.batch);
@@ -31,13 +32,14 @@ class CheckpointedStep final : public train::Step {
       s.losses.clear();
       for (const at::Tensor& loss : f->losses) s.losses.push_back(loss.detach());
     };
-    const auto backward = [this, &s, f, backbone = sections[0].run](bool keep) {
+    const auto backward = [this, &s, f, backbone = sections[0].run](const train::Keep& keep) {
       model_.parameters().flat_gradients().zero_();
       for (at::Tensor& feature : f->features) feature.mutable_grad().reset();
-      train::scaled(train::total(f->losses), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep);
+      train::scaled(train::total(f->losses), scaler_).backward(/*gradient=*/{}, /*retain_graph=*/keep.history);
       recompute_and_backward([&] { return backbone({}, s.inputs.batch); }, f->features);
     };
-    return {{"forward", result::Phase::kForward, forward}, {"backward", result::Phase::kBackward, backward, "forward"}};
+    return {
+        {"forward", result::Phase::kForward, forward}, {"backward", result::Phase::kBackward, backward, {"forward"}}};
   }
   result::Json describe() const override {
     result::Json built = train::EagerStep(model_).describe();

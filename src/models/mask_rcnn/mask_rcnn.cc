@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "models/autocast.h"
+#include "models/host_count.h"
 
 namespace ttt::model {
 namespace {
@@ -24,9 +25,22 @@ ShareCount share_of(const ModelConfig& config, comm::Communicator* sync) {
 
 }  // namespace
 
-MaskRcnn::MaskRcnn(
-    const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device, comm::Communicator* sync)
-    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), store_(seed),
+// What the stretches of the heads hand to each other.
+struct MaskRcnn::HeadsPass {
+  HeadsPass(const at::Device& device, std::pmr::memory_resource* memory) : positives(device, memory) {}
+  Pyramid features;
+  RpnOutput rpn;
+  Rpn::TrainingSample anchors;
+  RoiSample rois;
+  Features shared;
+  std::vector<at::Tensor> losses;
+  HostCount positives;
+  std::int64_t bucket = 0;
+};
+
+MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device,
+    comm::Communicator* sync, std::pmr::memory_resource* memory)
+    : config_(config), device_(device), ops_(std::move(ops)), sync_(used(config, sync)), memory_(memory), store_(seed),
       share_(share_of(config, sync_)), backbone_(store_, NormContext{config_.backbone, ops_, sync}),
       rpn_(store_, config_, ops_), heads_(store_, config_, ops_) {
   if (config_.classes < 2)
@@ -51,12 +65,30 @@ std::vector<Section> MaskRcnn::sections() const {
     const Pyramid levels = features(batch.images);
     return Tensors(levels.begin(), levels.end());
   };
-  const auto heads = [this](const Tensors& inputs, const DeviceBatch& batch) {
+  const auto pyramid = [](const Tensors& inputs) {
     Pyramid levels;
     std::copy(inputs.begin(), inputs.end(), levels.begin());
-    return training_losses(levels, batch);
+    return levels;
   };
-  return {{"backbone", backbone}, {"heads", heads}};
+  if (config_.shapes != "buckets") {
+    const auto heads = [this, pyramid](
+                           const Tensors& inputs, const DeviceBatch& b) { return training_losses(pyramid(inputs), b); };
+    return {{"backbone", backbone}, {"heads", heads}};
+  }
+  // The number of positives travels while the device works on the boxes, so it need not wait for the host.
+  const auto pass = std::make_shared<HeadsPass>(device_, memory_);
+  const auto proposals = [this, pass, pyramid](const Tensors& inputs, const DeviceBatch& batch) {
+    propose(*pass, pyramid(inputs), batch);
+    return Tensors();
+  };
+  const auto boxes = [this, pass](const Tensors&, const DeviceBatch& batch) {
+    box_losses(*pass, batch);
+    return Tensors();
+  };
+  const auto masks = [this, pass](const Tensors&, const DeviceBatch& batch) { return mask_loss(*pass, batch); };
+  return {{"backbone", backbone}, {.name = "proposals", .run = proposals, .after = [pass] { pass->positives.mark(); }},
+      {.name = "boxes", .run = boxes, .joined = true},
+      {.name = "masks", .run = masks, .joined = true, .form = [this, pass] { return mask_bucket(*pass); }}};
 }
 
 std::string MaskRcnn::layer_group(const std::string& parameter) const {
@@ -78,22 +110,44 @@ result::Json MaskRcnn::describe() const {
       {"init", {{"backbone", config_.backbone.init}, {"heads", config_.roi.init}}}};
 }
 
+void MaskRcnn::propose(HeadsPass& pass, const Pyramid& features, const DeviceBatch& batch) const {
+  const Autocast mixed(device_, config_.precision);
+  pass.features = features;
+  pass.rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
+  const at::NoGradGuard no_grad;
+  pass.anchors = rpn_.sample(pass.rpn, batch);
+  pass.rois = heads_.sample(rpn_.proposals(pass.rpn, batch.image_size, true), batch);
+  if (config_.shapes == "buckets") pass.positives.copy(pass.rois.positives.sum(at::kInt));
+}
+
+void MaskRcnn::box_losses(HeadsPass& pass, const DeviceBatch& batch) const {
+  const Autocast mixed(device_, config_.precision);
+  pass.shared = ops_.share(pass.features);
+  const auto [objectness, rpn_box] = rpn_.losses(pass.shared, pass.rpn, batch, pass.anchors, share_);
+  const auto [classifier, box] = heads_.box_losses(pass.shared, batch, pass.rois, share_);
+  pass.losses = {objectness, rpn_box, classifier, box};
+}
+
+std::int64_t MaskRcnn::mask_bucket(HeadsPass& pass) const {
+  pass.bucket = heads_.mask_bucket(pass.rois.positives.size(0), pass.positives.wait());
+  return pass.bucket;
+}
+
+std::vector<at::Tensor> MaskRcnn::mask_loss(HeadsPass& pass, const DeviceBatch& batch) const {
+  const Autocast mixed(device_, config_.precision);
+  std::vector<at::Tensor> losses = pass.losses;
+  losses.push_back(heads_.mask_loss(pass.shared, batch, pass.rois, pass.bucket, share_));
+  return losses;
+}
+
 std::vector<at::Tensor> MaskRcnn::training_losses(
     const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace) const {
-  const Autocast mixed(device_, config_.precision);
-  const RpnOutput rpn = rpn_(features, batch.images.size(2), batch.images.size(3));
-  Rpn::TrainingSample anchors;
-  RoiSample rois;
-  {
-    at::NoGradGuard no_grad;
-    anchors = rpn_.sample(rpn, batch);
-    rois = heads_.sample(rpn_.proposals(rpn, batch.image_size, true), batch);
-  }
-  const Features shared = ops_.share(features);
-  const auto [objectness, rpn_box] = rpn_.losses(shared, rpn, batch, anchors, share_);
-  const auto [classifier, box] = heads_.box_losses(shared, batch, rois, share_);
-  if (trace) *trace = {.anchors = anchors, .rois = rois};
-  return {objectness, rpn_box, classifier, box, heads_.mask_loss(shared, batch, rois, share_)};
+  HeadsPass pass(device_, memory_);
+  propose(pass, features, batch);
+  box_losses(pass, batch);
+  if (config_.shapes == "buckets") pass.positives.mark(), mask_bucket(pass);
+  if (trace) *trace = {.anchors = pass.anchors, .rois = pass.rois};
+  return mask_loss(pass, batch);
 }
 
 Prediction MaskRcnn::predict(const DeviceBatch& batch) const {

@@ -1,6 +1,8 @@
 // Mask R-CNN (He et al. 2017) with fixed shapes.
 #pragma once
 
+#include <memory_resource>
+
 #include "models/mask_rcnn/roi_heads.h"
 #include "models/mask_rcnn/rpn.h"
 #include "models/model.h"
@@ -20,9 +22,10 @@ struct Prediction {
 
 class MaskRcnn final : public Model {
  public:
-  // `sync` serves norm = sync and loss_mean = global, and reduces memory of `device`; null: a single rank.
+  // `sync` serves norm = sync and loss_mean = global, and reduces memory of `device`; null: a single rank. `memory`: of
+  // the host, to which the device copies without the host waiting; outlives the model.
   MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device,
-      comm::Communicator* sync);
+      comm::Communicator* sync, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
   // In the order of kLossNames.
   std::vector<at::Tensor> training_losses(const DeviceBatch& batch, TrainingTrace* trace = nullptr) const {
@@ -34,7 +37,8 @@ class MaskRcnn final : public Model {
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
   const std::vector<std::string>& loss_names() const override { return kLossNames; }
-  std::vector<Section> sections() const override;  // backbone, heads
+  // backbone, heads; of shapes = "buckets" the heads are proposals, boxes and masks, whose forms are the buckets
+  std::vector<Section> sections() const override;
   bool buffers_per_rank() const override { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
   std::string not_capturable() const override;  // where ranks exchange numbers through the host within a pass
@@ -42,7 +46,12 @@ class MaskRcnn final : public Model {
   result::Json describe() const override;
 
  private:
+  struct HeadsPass;
   Pyramid features(const at::Tensor& images) const;
+  void propose(HeadsPass& pass, const Pyramid& features, const DeviceBatch& batch) const;
+  void box_losses(HeadsPass& pass, const DeviceBatch& batch) const;
+  std::int64_t mask_bucket(HeadsPass& pass) const;  // the host waits for the number of positives
+  std::vector<at::Tensor> mask_loss(HeadsPass& pass, const DeviceBatch& batch) const;  // and all losses before it
   std::vector<at::Tensor> training_losses(
       const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace = nullptr) const;
 
@@ -50,6 +59,7 @@ class MaskRcnn final : public Model {
   at::Device device_;
   DetectionOps ops_;
   comm::Communicator* sync_;  // null where the ranks exchange nothing within a pass
+  std::pmr::memory_resource* memory_;
   ParameterStore store_;
   ShareCount share_;
   Backbone backbone_;

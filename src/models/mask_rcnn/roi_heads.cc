@@ -5,6 +5,7 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/searchsorted.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/stack.h>
@@ -25,6 +26,25 @@ at::Tensor image_of_rows(const at::Tensor& valid) {
 
 at::Tensor first_rows(const at::Tensor& count, std::int64_t rows) {  // [N] -> [N, rows] bool
   return at::arange(rows, count.options()).unsqueeze(0) < count.unsqueeze(1);
+}
+
+// The least quarter of `most` that is not less than `count`.
+std::int64_t bucket_of(std::int64_t most, std::int64_t count) {
+  const std::int64_t quarter = (most + 3) / 4;
+  return std::min(most, std::max<std::int64_t>(1, (count + quarter - 1) / quarter) * quarter);
+}
+
+struct FirstRows {
+  at::Tensor row;   // [size] int64
+  at::Tensor used;  // [size] bool: it is one of them; the others come last
+};
+
+// The first count[n] of each image's `rows` rows, image after image. The device needs no answer of the host for it.
+FirstRows first_rows_of_images(const at::Tensor& count, std::int64_t rows, std::int64_t size) {
+  const at::Tensor end = count.cumsum(0), place = at::arange(size, end.options());
+  const at::Tensor image = at::searchsorted(end, place, /*out_int32=*/false, /*right=*/true);  // N: of none
+  const at::Tensor own = image.clamp_max(count.size(0) - 1), begin = (end - count).index_select(0, own);
+  return {.row = own * rows + (place - begin).clamp_max(rows - 1), .used = image < count.size(0)};
 }
 
 }  // namespace
@@ -150,10 +170,12 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
   return {classifier, box_loss_sum(config_.roi.box_loss, config_.roi.box_loss_weight, rows) / count};
 }
 
-RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s) const {
-  const std::int64_t n = s.rois.size(0), capacity = batch.gt_box.size(1);
-  const std::int64_t rows =
-      static_cast<std::int64_t>(static_cast<double>(s.rois.size(1)) * config_.roi.sample_positive);
+std::int64_t RoiHeads::mask_bucket(std::int64_t images, std::int64_t positives) const {
+  return bucket_of(images * mask_rows_of_image(), positives);
+}
+
+RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s, std::int64_t bucket) const {
+  const std::int64_t n = s.rois.size(0), capacity = batch.gt_box.size(1), rows = mask_rows_of_image();
   const at::Tensor on = first_rows(s.positives, rows);
   const at::Tensor object = s.object.narrow(1, 0, rows);
   const at::Tensor base = at::arange(n, s.positives.options()).unsqueeze(1) * capacity;
@@ -164,12 +186,20 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
       .object = global.where(on, global.new_full({}, -1)).flatten(),
       .weight = on.to(at::kFloat).flatten()};
   if (config_.shapes == "static") return all;
-  const at::Tensor keep = on.flatten().nonzero().flatten();
-  return {.rois = all.rois.index_select(0, keep),
-      .image = all.image.index_select(0, keep),
-      .label = all.label.index_select(0, keep),
-      .object = all.object.index_select(0, keep),
-      .weight = all.weight.index_select(0, keep)};
+  const auto chosen = [&](const at::Tensor& row) {
+    return MaskRows{.rois = all.rois.index_select(0, row),
+        .image = all.image.index_select(0, row),
+        .label = all.label.index_select(0, row),
+        .object = all.object.index_select(0, row),
+        .weight = all.weight.index_select(0, row)};
+  };
+  if (config_.shapes == "dynamic") return chosen(on.flatten().nonzero().flatten());
+  const FirstRows first = first_rows_of_images(s.positives, rows, bucket);
+  MaskRows compact = chosen(first.row);
+  compact.image = compact.image.where(first.used, compact.image.new_full({}, -1));
+  compact.object = compact.object.where(first.used, compact.object.new_full({}, -1));
+  compact.weight = compact.weight * first.used;
+  return compact;
 }
 
 at::Tensor RoiHeads::mask_head(
@@ -188,10 +218,10 @@ at::Tensor RoiHeads::mask_head(
       block.view({x.size(0), kMaskPool, kMaskPool, 2, 2, c}), label.to(at::kInt));
 }
 
-at::Tensor RoiHeads::mask_loss(
-    const Features& features, const DeviceBatch& batch, const RoiSample& s, const ShareCount& share) const {
+at::Tensor RoiHeads::mask_loss(const Features& features, const DeviceBatch& batch, const RoiSample& s,
+    std::int64_t bucket, const ShareCount& share) const {
   const at::Tensor count = share(s.positives.sum().to(at::kFloat)).clamp_min(1) * (kMaskSize * kMaskSize);
-  const MaskRows rows = mask_rows(batch, s);
+  const MaskRows rows = mask_rows(batch, s, bucket);
   if (rows.rois.size(0) == 0) {
     // No positive on this rank: the parameters still take part, with zero gradients, so that every rank reduces the
     // same buckets.
@@ -228,11 +258,18 @@ at::Tensor RoiHeads::masks(const Features& features, const DeviceBatch&, const D
   const at::Tensor on = first_rows(d.count, d.boxes.size(1));
   const at::Tensor keep = on.flatten().nonzero().flatten();
   if (keep.size(0) == 0) return d.boxes.new_zeros({0, kMaskSize, kMaskSize});
-  const at::Tensor boxes = d.boxes.reshape({-1, 4}), image = image_of_rows(on).flatten(), label = d.label.flatten();
-  const bool all = config_.shapes == "static";
-  const auto row = [&](const at::Tensor& t) { return all ? t : t.index_select(0, keep); };
-  const at::Tensor logits = mask_head(features, row(boxes), row(image), row(label).to(at::kLong));
-  return at::sigmoid(all ? logits.index_select(0, keep) : logits);
+  const at::Tensor boxes = d.boxes.reshape({-1, 4}), image = image_of_rows(on).flatten(),
+                   label = d.label.flatten().to(at::kLong);
+  const auto logits = [&](const at::Tensor& row, const at::Tensor& of_image) {
+    return mask_head(features, boxes.index_select(0, row), of_image, label.index_select(0, row));
+  };
+  if (config_.shapes == "static") return at::sigmoid(mask_head(features, boxes, image, label).index_select(0, keep));
+  const at::Tensor kept = image.index_select(0, keep);
+  if (config_.shapes == "dynamic") return at::sigmoid(logits(keep, kept));
+  const std::int64_t fillers = bucket_of(on.numel(), keep.size(0)) - keep.size(0);
+  const at::Tensor filled =
+      logits(at::cat({keep, keep.new_zeros({fillers})}), at::cat({kept, kept.new_full({fillers}, -1)}));
+  return at::sigmoid(filled.narrow(0, 0, keep.size(0)));
 }
 
 }  // namespace ttt::model

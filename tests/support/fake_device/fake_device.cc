@@ -211,6 +211,10 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& to, bool non_bloc
     if (out || in) finish_stream();
   }
   if (computing == 0) work_comes({self, to});
+  if (out && free && computing == 0) {  // captured: the host has nothing before the replay, and then it comes late
+    record([self, to] { copy_to_host_later(self, to); });
+    return to;
+  }
   record([self, to] { write(to, on_cpu(self)); });
   const Computing inside;
   write(to, on_cpu(self));
