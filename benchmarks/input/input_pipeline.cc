@@ -15,7 +15,7 @@ struct Options {
   double seconds = 10;
   std::int64_t batch = 8, warmup = 4;
   std::uint64_t seed = 1;
-  bool targets = true;
+  bool targets = true, bitmaps = true;
 };
 
 ttt::harness::Answer measure(const Options& options, const ttt::data::DataSettings& settings, const ttt::Start& start) {
@@ -23,7 +23,7 @@ ttt::harness::Answer measure(const Options& options, const ttt::data::DataSettin
       settings.read == "hdf5" ? ttt::data::ShardFile::Path::kHdf5 : ttt::data::ShardFile::Path::kPread);
   const auto order = std::make_shared<ttt::data::TrainOrder>(
       images, settings, ttt::data::OrderSettings{.seed = options.seed, .global_batch = options.batch});
-  ttt::data::Loader loader(images, settings, order, {.targets = options.targets});
+  ttt::data::Loader loader(images, settings, order, {.targets = {.any = options.targets, .bitmaps = options.bitmaps}});
   start(ttt::result::grouped_digits(images.size()) + " images of " + options.folder + ", " +
         std::to_string(settings.workers) + " workers, batches of " + std::to_string(options.batch));
   for (std::int64_t i = 0; i < options.warmup; ++i) loader.next();
@@ -65,5 +65,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--scaled-decode", settings.scaled_decode);
   app.add_flag("--targets,!--no-targets", options.targets, "boxes and masks too")->capture_default_str();
+  app.add_flag("--bitmaps,!--no-bitmaps", options.bitmaps, "masks as bitmaps beside their polygons")
+      ->capture_default_str();
   return ttt::run_tool(app, argc, argv, [&](const ttt::Start& start) { return measure(options, settings, start); });
 }

@@ -23,7 +23,7 @@ DataSettings settings_of(const Shape& s) {
 
 struct Case {
   explicit Case(const Shape& s)
-      : settings(settings_of(s)), builder(*input_image().set, settings, 4, 8, true), worker(settings) {}
+      : settings(settings_of(s)), builder(*input_image().set, settings, 4, 8, data::Targets()), worker(settings) {}
   void ours() {
     builder.begin({.samples = {{0, false}, {0, true}, {0, false}, {0, true}}});
     StageSeconds spent;

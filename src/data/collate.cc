@@ -101,7 +101,7 @@ DataSettings sized(const DataSettings& settings, std::int64_t short_side) {
 }
 
 BatchBuilder::BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images,
-    std::int64_t capacity, bool targets, std::pmr::memory_resource* memory)
+    std::int64_t capacity, Targets targets, std::pmr::memory_resource* memory)
     : set_(set), settings_(settings), sized_(settings), targets_(targets), raw_(settings.transform == "device"),
       batch_(HostBatch::in(memory)), image_targets_(images), written_(images) {
   batch_.gt_capacity = capacity;
@@ -210,9 +210,14 @@ StageSeconds BatchBuilder::fill(std::int64_t k, ImageWorker& worker) {
 
 void BatchBuilder::place_targets(std::int64_t k, const Sample& sample, const ImageInfo& info, Size out) {
   ImageTargets& t = image_targets_[k];
-  if (targets_ && sample.image >= 0) {
+  if (targets_.any && sample.image >= 0) {
     make_targets(set_.shard_of(sample.image).index(), set_.record_of(sample.image),
-        {.in = {info.height, info.width}, .out = out, .flip = sample.flip, .legacy = settings_.boxes == "legacy"}, t);
+        {.in = {info.height, info.width},
+            .out = out,
+            .flip = sample.flip,
+            .legacy = settings_.boxes == "legacy",
+            .bitmaps = targets_.bitmaps},
+        t);
   }
   const std::int64_t g = batch_.gt_capacity, count = t.objects();
   if (count > g)

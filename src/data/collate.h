@@ -32,13 +32,18 @@ struct StageSeconds {
   double read = 0, decode = 0, transform = 0;
 };
 
+// Which ground truth a batch has.
+struct Targets {
+  bool any = true;      // false, in evaluation: gt_count is 0 everywhere
+  bool bitmaps = true;  // false: each mask has its polygons alone, which costs the workers and the copy less
+};
+
 // A HostBatch under construction; used again and again, so that its memory is touched once.
 class BatchBuilder {
  public:
-  // `images`: of a batch at most. `targets`: fill ground truth (training); without, gt_count is 0 everywhere. `memory`:
-  // of the batch; outlives the builder.
+  // `images`: of a batch at most. `memory`: of the batch; outlives the builder.
   BatchBuilder(const ShardSet& set, const DataSettings& settings, std::int64_t images, std::int64_t gt_capacity,
-      bool targets, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+      Targets targets, std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
   void begin(const BatchPlan& plan);
   // Fills image k; different k from different threads. Throws DataError that names the record.
@@ -56,7 +61,8 @@ class BatchBuilder {
   const ShardSet& set_;
   const DataSettings& settings_;
   DataSettings sized_;  // the same for the images of this plan
-  bool targets_, raw_;
+  Targets targets_;
+  bool raw_;
   HostBatch batch_;
   BatchPlan plan_;
   std::vector<ImageTargets> image_targets_;

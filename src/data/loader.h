@@ -20,7 +20,7 @@ namespace ttt::data {
 struct LoaderStart {
   std::int64_t first_batch = 0;  // resume: the global step
   std::int64_t gt_capacity = 0;  // 0: gt_capacity(set, settings); give the training set's to a loader for evaluation
-  bool targets = true;           // false in evaluation: gt_count is 0 everywhere
+  Targets targets = {};
   trace::Recorder* trace = nullptr;  // records what each worker does; outlives the loader
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();  // of the batches; outlives the loader
   // no record is read, nor announced to the kernel, before the first next(): MLPerf's clock runs by then

@@ -69,6 +69,7 @@ class Maker {
     }
   }
 
+  void empty_bitmap() { out_.bitmap_box.insert(out_.bitmap_box.end(), {0, 0, 0, 0}); }
   void bitmap(const coco::Rle& mask) {
     const std::array<double, 4> extent = coco::bounding_box(mask);
     const auto x = static_cast<std::int32_t>(extent[0]), y = static_cast<std::int32_t>(extent[1]);
@@ -104,7 +105,6 @@ class Maker {
   float mirror(float x) const {
     return g_.legacy ? static_cast<float>(g_.out.width) - x - 1.0f : static_cast<float>(g_.out.width) - x;
   }
-  void empty_bitmap() { out_.bitmap_box.insert(out_.bitmap_box.end(), {0, 0, 0, 0}); }
 
   void place_bitmap(std::int32_t left, std::int32_t top, std::int32_t width, std::int32_t height, std::int32_t x,
       std::int32_t y, std::int32_t w) {
@@ -145,7 +145,9 @@ void make_targets(const ShardIndex& index, std::int64_t record, const TargetGeom
     out.label.push_back(index.category[a] + 1);
     const std::vector<coco::Polygon> polygons = polygons_at(index, a);
     maker.polygons(polygons);
-    if (!polygons.empty()) {
+    if (!geometry.bitmaps) {
+      maker.empty_bitmap();
+    } else if (!polygons.empty()) {
       maker.bitmap(coco::rasterize(polygons, height, width));
     } else {
       coco::Rle mask = rle_at(index, a);

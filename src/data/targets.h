@@ -28,6 +28,7 @@ struct TargetGeometry {
   bool flip = false;
   // MLPerf's convention: x2 = x + max(w - 1, 0), borders at width - 1, flip x' = width - x - 1 for boxes and vertices.
   bool legacy = false;
+  bool bitmaps = true;  // false: every bitmap is empty
 };
 
 // Drops crowds and boxes that are empty after clipping. Boxes: float32, times out/in of each axis (torchvision's

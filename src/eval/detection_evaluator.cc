@@ -26,7 +26,7 @@ std::vector<coco::Detection> DetectionEvaluator::detect() {
   comm::Communicator& comm = inputs_.comm;
   const auto order = std::make_shared<data::EvalOrder>(inputs_.images, inputs_.data,
       data::OrderSettings{.global_batch = inputs_.batch * comm.size(), .rank = comm.rank(), .ranks = comm.size()});
-  data::Loader loader(inputs_.images, inputs_.data, order, {.targets = false, .memory = inputs_.memory});
+  data::Loader loader(inputs_.images, inputs_.data, order, {.targets = {.any = false}, .memory = inputs_.memory});
   BatchFeed feed(loader, inputs_.device, model::Preprocessor(inputs_.data, model_.ops(), inputs_.device));
   std::vector<coco::Detection> mine;
   while (const FedBatch* batch = feed.next()) {

@@ -41,6 +41,10 @@ class MaskRcnnWorkload final : public Workload {
                        std::to_string(in_data - 1) + " categories: set it to " + std::to_string(in_data) + " or to 0.");
   }
 
+  bool reads_bitmaps(const result::AnyGroup& settings) const override {
+    return config_of(settings).roi.mask_target == "bitmap";
+  }
+
   // Frozen, batch and synchronised norms have the same tensors: batch statistics train them.
   void match_backbone(result::AnyGroup& settings, const result::AnyGroup& run) const override {
     model::BackboneConfig& own = settings.as<model::ModelConfig>().backbone;

@@ -86,6 +86,8 @@ class Workload {
   // Throws UsageError for settings that contradict each other, naming the keys.
   virtual void check(
       const result::AnyGroup& settings, const data::DataSettings& data, const std::string& device) const = 0;
+  // Whether training reads the objects' masks as bitmaps; false: the loader makes none.
+  virtual bool reads_bitmaps(const result::AnyGroup& /*settings*/) const { return true; }
   // Fills in what the data set decides. Throws UsageError where the settings do not fit it.
   virtual void resolve(result::AnyGroup& settings, const data::ShardSet& images) const = 0;
   // Gives `settings`, of a training that makes a run's backbone, what decides the tensors of that backbone in `run`.

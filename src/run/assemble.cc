@@ -195,6 +195,13 @@ void add_part_norm(Run& run) {
 
 }  // namespace
 
+data::LoaderStart Run::loader_start() const {
+  return {.targets = {.bitmaps = recipe.workload->reads_bitmaps(recipe.model)},
+      .trace = parts.trace,
+      .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
+      .hold = recipe.mlperf.division != "none"};
+}
+
 eval::EvaluationInputs Run::evaluation_inputs() const { return evaluation_inputs(*eval_images); }
 
 eval::EvaluationInputs Run::evaluation_inputs(const data::ShardSet& images) const {
@@ -229,11 +236,9 @@ Run assemble(const train::Recipe& wanted, const Components& components, const co
   open_data(run, context);
   train::Parts& parts = run.parts;
   run.batches = components.order.make(run);
-  parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.batches,
-      data::LoaderStart{.first_batch = steps_done,
-          .trace = parts.trace,
-          .memory = recipe.train.pin_memory ? parts.memory : std::pmr::new_delete_resource(),
-          .hold = recipe.mlperf.division != "none"});
+  data::LoaderStart start = run.loader_start();
+  start.first_batch = steps_done;
+  parts.loader = std::make_unique<data::Loader>(*run.train_images, recipe.data, run.batches, start);
   add_model(run, components, backbone);
   parts.step = components.step.make(run);
   parts.set_reducer(components.reducer.make(run));

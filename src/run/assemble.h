@@ -39,6 +39,7 @@ struct Run {
   const train::StepWithPartNorm* part_norm = nullptr;  // in parts.step, where train.telemetry.noise_scale asks for it
 
   data::OrderSettings order_settings() const;        // of this rank
+  data::LoaderStart loader_start() const;            // of training, at its first step
   eval::EvaluationInputs evaluation_inputs() const;  // of eval_images
   eval::EvaluationInputs evaluation_inputs(const data::ShardSet& images) const;
 };

@@ -43,8 +43,8 @@ void Guards::plant(Run& run, const comm::World& world, harness::RunContext& cont
   injector_->plant(run.parts);
   // a run that resumes is left in peace
   if (auto order = injector_->hanging(run.batches); order && run.parts.loader->position() == 0)
-    run.parts.loader = std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order),
-        data::LoaderStart{.trace = run.parts.trace, .memory = run.parts.memory});
+    run.parts.loader =
+        std::make_unique<data::Loader>(*run.train_images, run.recipe.data, std::move(order), run.loader_start());
   std::string all;
   for (const train::Fault& f : faults) all += (all.empty() ? "" : "; ") + train::fault_text(f);
   context.recorder.update([&](result::RunRecord& r) {

@@ -194,6 +194,23 @@ TEST_F(LoaderTest, PaddingIsZeroInReusedMemory) {
   }
 }
 
+TEST_F(LoaderTest, WithoutBitmaps_AllElseIsThere) {
+  const std::vector<HostBatch> with = take(tiny_settings(80), 6),
+                               without = take(tiny_settings(80), 6, {.targets = {.bitmaps = false}});
+  for (std::size_t b = 0; b < with.size(); ++b) {
+    const HostBatch &h = with[b], &n = without[b];
+    EXPECT_FALSE(h.masks.bitmap_bytes.empty());
+    EXPECT_TRUE(n.masks.bitmap_bytes.empty());
+    EXPECT_EQ(std::ranges::count(n.masks.bitmap_box, 0), std::ssize(h.masks.bitmap_box));
+    EXPECT_EQ(n.masks.bitmap_offset.size(), h.masks.bitmap_offset.size());
+    EXPECT_EQ(n.masks.object_polygon, h.masks.object_polygon);
+    EXPECT_EQ(n.masks.vertices, h.masks.vertices);
+    EXPECT_EQ(n.gt_box, h.gt_box);
+    EXPECT_EQ(n.gt_count, h.gt_count);
+    EXPECT_EQ(n.images, h.images);
+  }
+}
+
 TEST_F(LoaderTest, Evaluation_EveryImageOnceWithoutTargets) {
   const DataSettings s = tiny_settings();
   std::multiset<std::int64_t> ids;
@@ -201,7 +218,7 @@ TEST_F(LoaderTest, Evaluation_EveryImageOnceWithoutTargets) {
   for (int rank = 0; rank < 2; ++rank) {
     Loader loader(*set_, s,
         std::make_shared<EvalOrder>(*set_, s, OrderSettings{.global_batch = 8, .rank = rank, .ranks = 2}),
-        {.targets = false});
+        {.targets = {.any = false}});
     int batches = 0;
     while (const HostBatch* h = loader.next()) {
       ++batches;

@@ -34,7 +34,7 @@ std::vector<HostBatch> take(const ShardSet& set, DataSettings s, const char* tra
   const std::shared_ptr<const BatchOrder> order =
       training ? std::shared_ptr<const BatchOrder>(std::make_shared<TrainOrder>(set, s, how))
                : std::make_shared<EvalOrder>(set, s, how);
-  Loader loader(set, s, order, {.targets = training});
+  Loader loader(set, s, order, {.targets = {.any = training}});
   std::vector<HostBatch> out;
   for (int i = 0; i < 5; ++i)
     if (const HostBatch* b = loader.next()) out.push_back(*b);
