@@ -21,8 +21,8 @@ struct Section {
   bool joined = false;
   // On the host, once the device has the section's work: never captured. Empty: nothing.
   std::function<void()> after = {};
-  // In which form it runs in this step; each is captured by itself. Asked before it runs, and the host may wait for what
-  // an earlier section's `after` has marked. Empty: it has one form.
+  // In which form it runs in this step: each is captured by itself. Asked before it runs; the host may wait for what an
+  // earlier section's `after` has marked. Empty: it has one form.
   std::function<std::int64_t()> form = {};
 };
 

@@ -192,9 +192,9 @@ class GraphRunner final : public StepRunner {
     return shape;
   }
 
-  // The stages of the step but the next batch, which is fetched after the replay: each by itself, or all of them in one
-  // up to where the host must act. A stream that was forked must be joined within its capture, so launch and all_reduce
-  // are one.
+  // The stages of the step but the next batch, which is fetched after the replay. Each is by itself, or all are in one
+  // up to where the host must act. A stream that was forked must be joined within its capture, so launch and
+  // all_reduce are one.
   std::vector<Entry> entries(StepState& s) {
     std::vector<Entry> all;
     std::set<std::string> of_forms;  // stages

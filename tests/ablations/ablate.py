@@ -5,40 +5,8 @@
 """
 import glob, json, math, os, signal, subprocess, sys, tempfile, time
 
-# Small images, and heads that are small too: only the course of things matters here.
-SHORT = [
-    "ablate.peaks_s=0", "ablate.limit_s=1", "ablate.builds=1", "ablate.gate_steps=2", "data.short_side=64",
-    "data.long_side=64", "train.images_per_rank=1", "train.threads=1", "model.rpn.sample=32",
-    "model.rpn.pre_nms_train=200", "model.rpn.post_nms_train=100", "model.roi.sample=32", "model.roi.box_hidden=128"
-]
-
-
-def ok(*what, since=[time.monotonic()]):
-    now = time.monotonic()
-    print(f"ok, {now - since[0]:.0f} s:", *what, flush=True)
-    since[0] = now
-
-
-def sh(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=900)
-
-
-def command(ablate, out, ranks, *arguments, settings=()):
-    line = [*(["mpirun", "--oversubscribe", "-n", str(ranks)] if ranks > 1 else []), ablate, *arguments, "--out", out]
-    given = {s.split("=")[0] for s in settings}
-    for s in [*(s for s in SHORT if s.split("=")[0] not in given), *settings]:
-        line += ["--set", s]
-    return line
-
-
-def measure(ablate, folder, ranks, *arguments, settings=()):
-    out = f"{folder}/{len(os.listdir(folder))}.json"
-    done = sh(*command(ablate, out, ranks, *arguments, settings=settings))
-    result = None
-    if os.path.exists(out):
-        with open(out) as f:
-            result = json.load(f)
-    return done, result, out
+from ablate_run import SHORT, command, measure, ok, sh, small_data
+from ladders import ladder
 
 
 def check_row(row, built):
@@ -82,20 +50,6 @@ def interrupt(ablate, folder, data):
             result[kept]) >= 1, (run.returncode, result["verdict"])
         assert "What was measured until then is in the result." in stdout and "checkpoint" not in stdout, stdout
     ok("interrupted, rows kept")
-
-
-def small_data(ablate, folder, images=64):
-    """Of so many images to train on, and an eighth of that to evaluate on."""
-    tools, drawn, shards = os.path.dirname(ablate), f"{folder}/drawn{images}", f"{folder}/shards{images}"
-    subprocess.run([
-        f"{tools}/make_shapes", "--out", drawn, "--train", str(images), "--val", str(images // 8), "--size", "96"
-    ], check=True, capture_output=True)
-    for split in ("train", "val"):
-        subprocess.run([
-            f"{tools}/pack_coco", "--quiet", "--images", f"{drawn}/{split}", "--annotations",
-            f"{drawn}/instances_{split}.json", "--split", split, "--out", shards
-        ], check=True, capture_output=True)
-    return shards
 
 
 def everything(ablate, folder, data):
@@ -423,70 +377,6 @@ def case_promises(ablate, report, folder, *_):
 def case_ranks(ablate, report, folder, *_):
     two_ranks(ablate, report, folder)
     everything(ablate, folder, small_data(ablate, folder))
-
-
-def killed_ladder(ablate, report, folder, data, settings):
-    """Killed after some trainings: the journal has them. Returns the result that `report recover` makes of it."""
-    out, mended = folder + "/killed.json", folder + "/mended.json"
-    line = command(ablate, out, 2, "batch_ladder=lars", "--data", data, settings=settings)
-    with subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as run:
-        said = 0
-        for text in run.stderr:
-            said += "trial at rate" in text
-            if said == 3:
-                subprocess.run(["pkill", "-KILL", "-f", f"^{ablate} .*{out}"], check=True)
-    assert said >= 3 and run.returncode != 0 and not os.path.exists(out), (said, run.returncode)
-    done = sh(report, "recover", out + ".journal", "--out", mended)
-    assert done.returncode == 0, done.stderr
-    with open(mended) as f:
-        (row,) = json.load(f)["batch_ladders"]
-    assert len(row["trainings"]) >= said and row["variant"] == "lars", row
-    return mended
-
-
-def ladder(ablate, report, folder, data):
-    """A target that nothing reaches: every rate of the range is one trial, and there is nothing to repeat."""
-    small = [
-        "model.roi.sample=16", "model.rpn.sample=16", "train.threads=1", "train.target_box_ap=1", "ablate.seeds=2",
-        "ablate.peaks_s=0", "ablate.batches=[16]"
-    ]
-    killed = killed_ladder(ablate, report, folder, data, small)
-    done, result, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, "--set",
-                                f"ablate.continues={killed}", settings=small)
-    assert done.returncode == 0 and "1 ladder of batches, 1 rung: a search" in done.stdout, (done.stdout, done.stderr)
-    (row,) = result["batch_ladders"]
-    assert row["variant"] == "lars" and row["part_images"] == 8, row
-    trials = row["trainings"]
-    tried = sorted((math.log2(t["learning_rate"] / 5), t["seed"]) for t in trials)
-    first, second = ([power for power, seed in tried if seed == s] for s in (1, 2))
-    # The last of 13 rates has two ranks to itself.
-    assert first == list(range(-6, 7)) and second == [-6.0], tried
-    assert all(t["trial"] and "epochs" not in t and t["limit_epochs"] == 3 and t["batch"] == 16 for t in trials), trials
-    shown = sh(report, "ablations", out, "batch_ladder", "--width", "250").stdout
-    assert "Of lars: critical batch not known" in shown, shown
-    # Nothing is left to try: all of them were made before.
-    again, continued, out = measure(ablate, folder, 2, "batch_ladder=lars", "--data", data, "--set",
-                                    f"ablate.continues={out}", settings=small)
-    assert again.returncode == 0, again.stderr
-    (same,) = continued["batch_ladders"]
-    assert same["trainings"] == trials and same["continues"] == result["run_id"], (again.stderr, same)
-    assert f"Run {result['run_id']} made the first" in sh(report, "ablations", out, "batch_ladder").stdout
-    for words, name, more in (("has no ladder of what is named", "sgd", []),
-                              ("with train.target_box_ap = 1", "lars", ["train.target_box_ap=0.5"])):
-        done, _, _ = measure(ablate, folder, 2, f"batch_ladder={name}", "--data", data, "--set",
-                             f"ablate.continues={out}",
-                             settings=[*(s for s in small if not more or "box_ap" not in s), *more])
-        assert done.returncode == 2 and words in done.stderr, done.stderr
-    for words, settings in (("do not ascend at 8", ["ablate.batches=[16, 8]"]),
-                            ("cannot be shared by 2 ranks in parts of 8", ["ablate.batches=[24]",
-                                                                          "ablate.trainings=together"])):
-        done, _, _ = measure(ablate, folder, 2, "batch_ladder", settings=settings)
-        assert done.returncode == 2 and words in done.stderr, done.stderr
-    done, _, _ = measure(ablate, folder, 1, "batch_ladder", "box_weights", "--design", "factorial")
-    assert done.returncode == 2 and "combines with nothing" in done.stderr, done.stderr
-    done, _, _ = measure(ablate, folder, 1, "batch_ladder=sdg")
-    assert done.returncode == 2 and "has no variant 'sdg'. The nearest is 'sgd'" in done.stderr, done.stderr
-    ok("a ladder")
 
 
 def case_trainings(ablate, report, folder, *_):

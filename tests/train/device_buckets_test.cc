@@ -45,7 +45,7 @@ std::map<std::string, std::map<std::int64_t, std::int64_t>> replays_of(const Out
   return all;
 }
 
-TEST(Buckets, AllRows_GiveTheSameLosses) {
+TEST(Buckets, AllRows_SameLosses) {
   Trial fixed{.model = in_buckets()};
   fixed.model.shapes = "static";
   const Planned one = {varied()[0]};
@@ -59,7 +59,7 @@ TEST(Buckets, AllRows_GiveTheSameLosses) {
 }
 
 // Where the last image has no row left, fillers are copies of one that counts.
-TEST(Buckets, FullLastImage_GivesTheSameLosses) {
+TEST(Buckets, FullLastImage_SameLosses) {
   model::ModelConfig config = in_buckets();
   config.roi.match_iou = 0.2;  // many positives
   std::int64_t came = 0;
