@@ -112,6 +112,23 @@ TEST(Buckets, LowerPrecision_ReplaysAreRealSteps) {
   expect_same(eager, run(trial, varied()));
 }
 
+// Each part of the batch has a form of its own.
+TEST(Buckets, BatchInParts_IsReal) {
+  Trial trial{.model = in_buckets(), .change = [](train::Parts& parts) {
+                parts.step =
+                    std::make_unique<train::EagerStep>(*parts.model, train::ClearGradients{}, parts.scaler.get(), 2);
+              }};
+  const Outcome eager = run(trial, varied());
+  trial.graphs = "full";
+  const Outcome full = run(trial, varied());
+  expect_same(eager, full);
+  std::int64_t replays = 0, with_forms = 0;
+  for (const auto& [part, forms] : replays_of(full))
+    for (const auto& [form, count] : forms) replays += count, with_forms += form != 0;
+  EXPECT_GE(with_forms, 2);
+  EXPECT_GE(replays, 4 * 11) << full.described.dump();  // the first two stretches of either part in all but three steps
+}
+
 TEST(Buckets, UnrecordablePart_RunsEagerly) {
   // Of seven parts and two second forms: the backbone, boxes, masks and their backward pass, and that in a second form.
   for (const std::int64_t at : {0, 2, 3, 4, 8}) {
