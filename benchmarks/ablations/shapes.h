@@ -6,8 +6,8 @@
 
 namespace ttt::ablations {
 
-// model.shapes "static" or "dynamic", without cuDNN's search. It would time all algorithms anew for each new number of
-// rows.
+// model.shapes "static", "buckets" or "dynamic", without cuDNN's search. It would time all algorithms anew for each new
+// number of rows.
 inline void set_shapes(train::Recipe& r, const char* shapes) {
   r.model.as<model::ModelConfig>().shapes = shapes;
   r.train.cudnn_autotune = false;

@@ -33,8 +33,9 @@ class GraphDevice {
  public:
   virtual ~GraphDevice() = default;
   // Runs `work`, of which the device's part (on the current stream, and on those that fork from it and join it) is
-  // recorded and not done. The graph keeps the memory that `work` allocates. Throws NotCapturable, also where `work`
-  // throws.
+  // recorded and not done. The graph keeps the memory that `work` allocates. Memory that `work` gave back is workspace
+  // of later graphs too: what it leaves there is lost where graphs are replayed in another order than captured. Throws
+  // NotCapturable, also where `work` throws.
   virtual std::unique_ptr<Graph> capture(const std::function<void()>& work) = 0;
 };
 

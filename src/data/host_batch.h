@@ -9,8 +9,8 @@
 namespace ttt::data {
 
 // Ground truth masks of a batch, packed. Object g of image n has index n * gt_capacity + g. All coordinates are those
-// of the resized, flipped image. An object always has a bitmap, cropped to the mask's bounding box. It has polygons,
-// as float pairs, where its annotation has.
+// of the resized, flipped image. An object has a bitmap where Targets::bitmaps asks for it, cropped to the mask's
+// bounding box. It has polygons, as float pairs, where its annotation has.
 struct PackedMasks {
   static PackedMasks in(std::pmr::memory_resource* memory) {
     return {.object_polygon = decltype(object_polygon)(memory),

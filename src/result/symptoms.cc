@@ -192,7 +192,7 @@ class Examination {
         "cudnn_autotune");
     add(images_ < 4, "small_batch", fixed("A GPU gets %.0f images in a step, and waits for launches.", images_),
         "Set train.images_per_rank=4 or more, as far as the recipe's accuracy allows.");
-    add(images_ < 8 && set_.is("train.graphs", "none") && set_.is("model.shapes", "static"), "no_graphs",
+    add(images_ < 8 && set_.is("train.graphs", "none") && !set_.is("model.shapes", "dynamic"), "no_graphs",
         "Each kernel is launched by the host, which a small batch waits for.", "Set train.graphs=full.", "cuda_graphs");
   }
 

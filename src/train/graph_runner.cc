@@ -20,6 +20,7 @@ namespace {
 
 // Steps of each shape before capture: libraries choose their algorithms at the first, allocators settle, caches fill.
 constexpr std::int64_t kWarmUpSteps = 3;
+constexpr std::int64_t kNoForm = -1;
 
 struct Sizes {
   std::vector<std::int64_t> images, objects;
@@ -92,7 +93,7 @@ struct Entry {
         part["nodes"] = size.nodes, part["memory_bytes"] = size.bytes, part["capture_s"] = form.capture_s;
         part["replays"] = form.replays;
       } else {
-        const std::string never = "no step of this shape came after the first " + std::to_string(kWarmUpSteps);
+        const std::string never = "it did not come after its first " + std::to_string(kWarmUpSteps) + " steps";
         part["not_recorded"] = stage.not_capturable.empty() ? never : stage.not_capturable;
       }
       parts.push_back(std::move(part));
@@ -104,7 +105,7 @@ struct Entry {
 struct Shape {
   StepState state;
   std::vector<Entry> entries = {};
-  std::map<std::int64_t, std::int64_t> runs = {};  // by form, of all at 0
+  std::map<std::int64_t, std::int64_t> runs = {};  // by form, of all at kNoForm
 
   Entry& named(const std::string& name) {
     return *std::ranges::find_if(entries, [&](const Entry& e) { return e.stage.name == name; });
@@ -128,21 +129,30 @@ class GraphRunner final : public StepRunner {
       return;
     }
     StepState unused;
-    if (const std::string reason = first_reason(entries(unused)); !reason.empty()) refuse(reason);
+    const std::vector<Entry> all = entries(unused);
+    if (const std::string reason = first_reason(all); !reason.empty()) refuse(reason);
+    // NCCL: whether a collective is captured must be alike on all ranks.
+    if (comm_.size() > 1 && std::ranges::any_of(all, &Entry::has_forms))
+      refuse(
+          "ranks record the forms of a step, of which each chooses its own, and the sums of gradients in them, in "
+          "different steps (model.shapes = \"buckets\")");
   }
 
   std::vector<at::Tensor> run(
       StepInputs in, result::PhaseClock& clock, const std::function<void()>& next_batch) override {
     Shape& shape = shape_for(in);
     load(shape.state.inputs, in);
-    ++shape.runs[0];
+    ++shape.runs[kNoForm];
     bool replayed = false;
-    std::int64_t form = 0;
+    std::int64_t form = kNoForm;
     std::optional<result::Phase> phase;
     for (Entry& e : shape.entries) {
       if (phase != e.stage.phase) clock.enter(e.stage.phase), phase = e.stage.phase;
-      if (e.stage.form) ++shape.runs[form = e.stage.form()];
-      replayed |= run(shape, e, e.has_forms ? form : 0);
+      if (e.stage.form) {
+        if (replayed) comm_.watch("the step's first part, replayed");
+        ++shape.runs[form = e.stage.form()];
+      }
+      replayed |= run(shape, e, e.has_forms ? form : kNoForm);
       if (e.stage.after) e.stage.after();
     }
     clock.enter(result::Phase::kOther);
@@ -157,7 +167,7 @@ class GraphRunner final : public StepRunner {
     for (const auto& [sizes, shape] : shapes_) {
       result::Json parts = result::Json::array();
       for (const Entry& e : shape.entries) e.describe(parts);
-      shapes.push_back({{"images", sizes.images}, {"steps", shape.runs.at(0)}, {"parts", parts}});
+      shapes.push_back({{"images", sizes.images}, {"steps", shape.runs.at(kNoForm)}, {"parts", parts}});
     }
     return {{"level", whole_ ? "full" : "parts"}, {"shapes", shapes}, {"recorded_again", captured_again_}};
   }
@@ -178,15 +188,18 @@ class GraphRunner final : public StepRunner {
     auto found = shapes_.find(sizes);
     std::map<std::int64_t, std::int64_t> runs;
     std::optional<StepInputs> before;
+    std::vector<at::Tensor> kept;
     if (found != shapes_.end()) {
       if (has_room(found->second.state.inputs, in)) return found->second;
       runs = found->second.runs;
       before = found->second.state.inputs;
-      captured_again_ += runs.at(0) > kWarmUpSteps;
+      kept = found->second.state.kept;
+      captured_again_ += runs.at(kNoForm) > kWarmUpSteps;
       shapes_.erase(found);
     }
     Shape& shape = shapes_[sizes];
     shape.state.inputs = fixed_inputs(in, before ? &*before : nullptr);
+    shape.state.kept = kept;
     shape.entries = entries(shape.state);
     shape.runs = runs;
     return shape;
@@ -221,7 +234,7 @@ class GraphRunner final : public StepRunner {
   // Returns whether it was replayed.
   bool run(Shape& shape, Entry& e, std::int64_t key) {
     Form& form = e.forms[key];
-    const bool settled = std::min(shape.runs.at(0), shape.runs.at(key)) > kWarmUpSteps;
+    const bool settled = std::min(shape.runs.at(kNoForm), shape.runs.at(key)) > kWarmUpSteps;
     if (settled && !form.graph && e.stage.not_capturable.empty()) capture(shape, e, key);
     if (!form.graph) {
       e.stage.run({.history = continues_replays(shape, e)});
@@ -242,7 +255,7 @@ class GraphRunner final : public StepRunner {
   std::string missing(Shape& shape, const Entry& e, std::int64_t form) const {
     const auto recorded = [&](const std::string& name) {
       const Entry& other = shape.named(name);
-      const auto found = other.forms.find(other.has_forms ? form : 0);
+      const auto found = other.forms.find(other.has_forms ? form : kNoForm);
       return found != other.forms.end() && found->second.graph;
     };
     if (!e.stage.continues.empty() && !recorded(e.stage.continues)) return "what it continues is not recorded";
@@ -253,6 +266,10 @@ class GraphRunner final : public StepRunner {
   void capture(Shape& shape, Entry& e, std::int64_t key) {
     if (e.stage.not_capturable = missing(shape, e, key); !e.stage.not_capturable.empty()) return;
     Form& form = e.forms[key];
+    // Where forms take turns, graphs are replayed in another order than they are captured in. What one leaves may then
+    // be another's workspace: only what the next one reads is safe. Losses are read after all of them.
+    if (!whole_ && shape.state.kept.empty())
+      for (const at::Tensor& loss : shape.state.losses) shape.state.kept.push_back(at::empty_like(loss));
     const double start_s = now_s();
     const std::vector<at::Tensor> losses = std::exchange(shape.state.losses, {});
     const Keep keep = whole_ ? Keep{.history = shape.entries.size() > 1} : Keep{.history = true, .addresses = true};

@@ -105,6 +105,7 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
         torch::autograd::backward(after->outputs, after->gradients, keep.history);
       } else {
         losses_backward(pass->open, part, keep.history);
+        if (!keep.addresses) pass->open.clear();  // and with it what it had kept for this pass
       }
       if (before) before->take_gradients();
     };
@@ -120,14 +121,20 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
   all.insert(all.end(), std::make_move_iterator(backward.rbegin()), std::make_move_iterator(backward.rend()));
 }
 
+static void keep(StepState& s) {
+  if (s.kept.empty()) return;
+  for (std::size_t i = 0; i < s.losses.size(); ++i) s.kept[i].copy_(s.losses[i]);
+  s.losses = s.kept;
+}
+
 // Where all parts have come: their mean. A part's losses keep their addresses, as a captured stage needs.
 void EagerStep::keep_losses(StepState& s, std::int64_t part, const std::vector<at::Tensor>& losses) const {
+  const at::NoGradGuard no_grad;
   if (parts_ == 1) {
     s.losses.clear();
     for (const at::Tensor& loss : losses) s.losses.push_back(loss.detach());
-    return;
+    return keep(s);
   }
-  const at::NoGradGuard no_grad;
   s.of_parts.resize(static_cast<std::size_t>(parts_));
   std::vector<at::Tensor>& own = s.of_parts[static_cast<std::size_t>(part)];
   if (own.empty())
@@ -140,6 +147,7 @@ void EagerStep::keep_losses(StepState& s, std::int64_t part, const std::vector<a
     for (std::size_t p = 1; p < s.of_parts.size(); ++p) sum = sum + s.of_parts[p][i];
     s.losses.push_back(sum / parts_);
   }
+  keep(s);
 }
 
 at::Tensor total(const std::vector<at::Tensor>& losses) {

@@ -41,6 +41,8 @@ struct StepState {
   StepInputs inputs;
   std::vector<at::Tensor> losses = {};                 // of the last run, without history
   std::vector<std::vector<at::Tensor>> of_parts = {};  // the same of each part of a batch that is taken in parts
+  // Where the losses go, in memory of no graph. Empty: they stay where they come.
+  std::vector<at::Tensor> kept = {};
 };
 
 // Forward and backward: what an ablation replaces.

@@ -126,7 +126,7 @@ def batches_of_two_sizes(double, program, data, folder):
 def mask_buckets(double, program, data, folder):
     """The host asks for the number of positives without a wait of the device."""
     host, host_weights = run(program, data, folder, "host-buckets", 1, "buckets")
-    for graphs in ("none", "full"):
+    for graphs in ("none", "parts", "full"):
         device, device_weights = run(double, data, folder, f"double-buckets-{graphs}", 1, "buckets", graphs=graphs,
                                      settings=["train.strict_sync=true"])
         check_same(device, device_weights, host, host_weights)

@@ -50,8 +50,11 @@ MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t se
 }
 
 std::string MaskRcnn::not_capturable() const {
-  return sync_ && !sync_->on_device() ? "ranks exchange counts or statistics through the host (" + sync_->name() + ")"
-                                      : "";
+  if (!sync_) return "";
+  if (!sync_->on_device()) return "ranks exchange counts or statistics through the host (" + sync_->name() + ")";
+  return config_.shapes == "buckets" && config_.loss_mean == "global"
+             ? "ranks exchange counts in a pass of which each chooses its own form (model.shapes = \"buckets\")"
+             : "";
 }
 
 Pyramid MaskRcnn::features(const at::Tensor& images) const {

@@ -30,7 +30,7 @@ at::Tensor first_rows(const at::Tensor& count, std::int64_t rows) {  // [N] -> [
 
 // The least quarter of `most` that is not less than `count`.
 std::int64_t bucket_of(std::int64_t most, std::int64_t count) {
-  const std::int64_t quarter = (most + 3) / 4;
+  const std::int64_t quarter = std::max<std::int64_t>(1, (most + 3) / 4);
   return std::min(most, std::max<std::int64_t>(1, (count + quarter - 1) / quarter) * quarter);
 }
 
