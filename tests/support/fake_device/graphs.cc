@@ -20,7 +20,7 @@ namespace {
 class GraphDouble final : public cuda::Graph {
  public:
   explicit GraphDouble(const std::function<void()>& work) {
-    recorder().begin();
+    number_ = recorder().begin();
     try {
       work();
     } catch (...) {
@@ -38,6 +38,7 @@ class GraphDouble final : public cuda::Graph {
   void replay() override {
     const at::NoGradGuard no_grad;
     work_comes();
+    recorder().spoil_after(number_);
     for (const emulation::Again& again : work_) again();
   }
   cuda::GraphSize size() const override {
@@ -47,6 +48,7 @@ class GraphDouble final : public cuda::Graph {
   }
 
  private:
+  std::int64_t number_ = 0;
   std::vector<emulation::Again> work_;
   Recorder::Blocks kept_;
 };
