@@ -15,9 +15,10 @@ namespace ttt::model {
 // backward pass can be captured by itself. The cut changes no bit.
 struct Section {
   std::string name;
-  // Its outputs from those of the section before, none for the first. The last one's are scalars: the losses.
+  // Its outputs from those of the section before, none for the first and for a joined one. The last one's are scalars:
+  // the losses.
   std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& inputs, const DeviceBatch& batch)> run;
-  // Nothing is cut before it: it shares one backward pass with the section before, and its inputs have their history.
+  // Nothing is cut before it: it shares one backward pass with the section before, which returns nothing.
   bool joined = false;
   // On the host, once the device has the section's work: never captured. Empty: nothing.
   std::function<void()> after = {};

@@ -73,7 +73,6 @@ struct Form {
   std::unique_ptr<cuda::Graph> graph = nullptr;
   double capture_s = 0;
   std::int64_t replays = 0;
-  std::vector<at::Tensor> losses = {};  // that a replay fills; empty where the graph has none
 };
 
 struct Entry {
@@ -135,7 +134,7 @@ class GraphRunner final : public StepRunner {
     if (comm_.size() > 1 && std::ranges::any_of(all, &Entry::has_forms))
       refuse(
           "ranks record the forms of a step, of which each chooses its own, and the sums of gradients in them, in "
-          "different steps (model.shapes = \"buckets\")");
+          "different steps (model.shapes = \"quarters\")");
   }
 
   std::vector<at::Tensor> run(
@@ -188,19 +187,21 @@ class GraphRunner final : public StepRunner {
     auto found = shapes_.find(sizes);
     std::map<std::int64_t, std::int64_t> runs;
     std::optional<StepInputs> before;
-    std::vector<at::Tensor> kept;
     if (found != shapes_.end()) {
       if (has_room(found->second.state.inputs, in)) return found->second;
       runs = found->second.runs;
       before = found->second.state.inputs;
-      kept = found->second.state.kept;
       captured_again_ += runs.at(kNoForm) > kWarmUpSteps;
       shapes_.erase(found);
     }
     Shape& shape = shapes_[sizes];
     shape.state.inputs = fixed_inputs(in, before ? &*before : nullptr);
-    shape.state.kept = kept;
     shape.entries = entries(shape.state);
+    // Graphs that take turns are replayed in another order than they are captured in. What one leaves may then be
+    // another's workspace: only what the next one reads is safe. Losses are read after all of them.
+    if (!whole_ || std::ranges::any_of(shape.entries, &Entry::has_forms))
+      for (std::size_t i = 0; i < parts_.model->loss_names().size(); ++i)
+        shape.state.kept.push_back(at::empty({}, at::TensorOptions(parts_.device).dtype(at::kFloat)));
     shape.runs = runs;
     return shape;
   }
@@ -241,7 +242,6 @@ class GraphRunner final : public StepRunner {
       return false;
     }
     form.graph->replay(), ++form.replays;
-    if (!form.losses.empty()) shape.state.losses = form.losses;
     return true;
   }
 
@@ -266,17 +266,11 @@ class GraphRunner final : public StepRunner {
   void capture(Shape& shape, Entry& e, std::int64_t key) {
     if (e.stage.not_capturable = missing(shape, e, key); !e.stage.not_capturable.empty()) return;
     Form& form = e.forms[key];
-    // Where forms take turns, graphs are replayed in another order than they are captured in. What one leaves may then
-    // be another's workspace: only what the next one reads is safe. Losses are read after all of them.
-    if (!whole_ && shape.state.kept.empty())
-      for (const at::Tensor& loss : shape.state.losses) shape.state.kept.push_back(at::empty_like(loss));
     const double start_s = now_s();
-    const std::vector<at::Tensor> losses = std::exchange(shape.state.losses, {});
     const Keep keep = whole_ ? Keep{.history = shape.entries.size() > 1} : Keep{.history = true, .addresses = true};
     try {
       form.graph = parts_.graphs->capture([&] { e.stage.run(keep); });
       form.capture_s = now_s() - start_s;
-      form.losses = shape.state.losses;
     } catch (const cuda::NotCapturable& error) {
       if (whole_) refuse(error.what());
       e.stage.not_capturable = error.what();
@@ -289,7 +283,6 @@ class GraphRunner final : public StepRunner {
         forward.stage.not_capturable = "its backward pass cannot be recorded: " + e.stage.not_capturable;
       }
     }
-    if (shape.state.losses.empty()) shape.state.losses = losses;
   }
 
   Parts& parts_;

@@ -24,7 +24,7 @@ struct EagerStep::Cut {
   std::vector<at::Tensor> inputs;     // the same values, where the next section's history begins
   std::vector<at::Tensor> gradients;  // of `inputs`
   // Their addresses stay: a captured stage reads them, or captured forms of a stage write them in turns.
-  bool inputs_fixed = false, gradients_fixed = false, gradients_of_forms = false;
+  bool inputs_fixed = false, gradients_fixed = false;
 
   void forward(std::vector<at::Tensor> of_section) {
     const at::NoGradGuard no_grad;
@@ -41,8 +41,7 @@ struct EagerStep::Cut {
   void take_gradients() {
     gradients.resize(inputs.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if ((gradients_fixed || gradients_of_forms) && gradients[i].defined())
-        unversioned_copy(gradients[i], inputs[i].grad());
+      if (gradients_fixed && gradients[i].defined()) unversioned_copy(gradients[i], inputs[i].grad());
       else gradients[i] = inputs[i].grad();
     }
   }
@@ -51,9 +50,7 @@ struct EagerStep::Cut {
 // What the stages of forward and backward hand on.
 struct EagerStep::Pass {
   std::vector<Cut> cuts;
-  std::vector<at::Tensor> open = {};  // of the last section that no cut follows; in the end the losses
-
-  Cut* next_of(const Cut* cut) { return &cuts[cut ? static_cast<std::size_t>(cut - cuts.data()) + 1 : 0]; }
+  std::vector<at::Tensor> losses = {};  // with history
 };
 
 std::vector<Stage> EagerStep::stages(StepState& s) {
@@ -70,22 +67,21 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
   const auto pass = std::make_shared<Pass>(Pass{.cuts = std::vector<Cut>(static_cast<std::size_t>(cuts))});
   std::vector<Stage> forward, backward;
   std::vector<std::string> joined;  // names of the sections since the last cut
-  Cut* before = nullptr;            // of the sections since then
-  bool forms = false;               // whether one of them has some
+  std::size_t next_cut = 0;
+  Cut* before = nullptr;  // the last one
+  bool forms = false;     // whether one of them has some
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const model::Section& section = sections[i];
-    const bool first = i == 0, last = i + 1 == sections.size();
+    const bool last = i + 1 == sections.size();
     Cut* const from = section.joined ? nullptr : before;
-    Cut* const after = last || sections[i + 1].joined ? nullptr : pass->next_of(before);
-    const auto run = [this, &s, part, pass, from, after, first, last, run = section.run](const Keep& keep) {
+    Cut* const after = last || sections[i + 1].joined ? nullptr : &pass->cuts[next_cut++];
+    const auto run = [this, &s, part, pass, from, after, last, run = section.run](const Keep& keep) {
       if (from) from->inputs_fixed = keep.addresses;
       const std::int64_t images = s.inputs.batch.images.size(0) / parts_;
-      const std::vector<at::Tensor> inputs = first ? std::vector<at::Tensor>() : from ? from->inputs : pass->open;
-      std::vector<at::Tensor> outputs =
-          run(inputs, parts_ == 1 ? s.inputs.batch : model::part_of(s.inputs.batch, part * images, images));
-      if (after) return after->forward(std::move(outputs));
-      if (last) keep_losses(s, part, outputs);
-      pass->open = std::move(outputs);
+      std::vector<at::Tensor> outputs = run(from ? from->inputs : std::vector<at::Tensor>(),
+          parts_ == 1 ? s.inputs.batch : model::part_of(s.inputs.batch, part * images, images));
+      if (after) after->forward(std::move(outputs));
+      else if (last) keep_losses(s, part, outputs), pass->losses = std::move(outputs);
     };
     joined.push_back(section.name + suffix);
     forms |= section.form != nullptr;
@@ -99,13 +95,13 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
         .form = section.form});
     if (!after && !last) continue;
     const auto run_backward = [this, part, pass, before, after, forms](const Keep& keep) {
-      if (before) before->clear(), before->gradients_of_forms |= forms && keep.addresses;
+      if (before) before->clear(), before->gradients_fixed |= forms && keep.addresses;
       if (after) {
-        after->gradients_fixed = keep.addresses;
+        after->gradients_fixed |= keep.addresses;
         torch::autograd::backward(after->outputs, after->gradients, keep.history);
       } else {
-        losses_backward(pass->open, part, keep.history);
-        if (!keep.addresses) pass->open.clear();  // and with it what it had kept for this pass
+        losses_backward(pass->losses, part, keep.history);
+        if (!keep.addresses) pass->losses.clear();  // and with it what it had kept for this pass
       }
       if (before) before->take_gradients();
     };

@@ -15,7 +15,7 @@ using comm::NcclOptions;
 using comm::Work;
 
 // The other ranks as far as the id goes: what rank 0 gives away, rank 1 is given.
-class Host final : public Communicator {
+class Host : public Communicator {
  public:
   Host(int rank, int size) : rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
@@ -36,6 +36,13 @@ class Host final : public Communicator {
 
  private:
   int rank_, size_;
+};
+
+// The same where collectives are a device's work.
+class DeviceHost final : public Host {
+ public:
+  using Host::Host;
+  bool on_device() const override { return true; }
 };
 
 inline constexpr std::uintptr_t kCurrent = 50;

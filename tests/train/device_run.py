@@ -123,16 +123,16 @@ def batches_of_two_sizes(double, program, data, folder):
     print("batches of 2 and then of 4 images: recorded for each, and the CPU's bits")
 
 
-def mask_buckets(double, program, data, folder):
+def mask_quarters(double, program, data, folder):
     """The host asks for the number of positives without a wait of the device."""
-    host, host_weights = run(program, data, folder, "host-buckets", 1, "buckets")
+    host, host_weights = run(program, data, folder, "host-quarters", 1, "quarters")
     for graphs in ("none", "parts", "full"):
-        device, device_weights = run(double, data, folder, f"double-buckets-{graphs}", 1, "buckets", graphs=graphs,
+        device, device_weights = run(double, data, folder, f"double-quarters-{graphs}", 1, "quarters", graphs=graphs,
                                      settings=["train.strict_sync=true"])
         check_same(device, device_weights, host, host_weights)
         assert device["built"]["waits"] == {}, device["built"]["waits"]
     forms = {p.get("form") for p in device["built"]["graphs"]["shapes"][0]["parts"]}
-    print(f"the mask branch in buckets of {sorted(forms - {None})} rows: the CPU's bits, and no wait in any step")
+    print(f"the mask branch over quarters of its rows, {sorted(forms - {None})}: the CPU's bits, no wait in any step")
 
 
 def waits_are_seen(double, data, folder):
@@ -191,7 +191,7 @@ def main():
                 + ("with every step saved and every third looked at" if watched else "and no wait in any step"))
         over_ranks_too(double, program, data, folder, hosts[2, False][0]["steps"]["loss"])
         batches_of_two_sizes(double, program, data, folder)
-        mask_buckets(double, program, data, folder)
+        mask_quarters(double, program, data, folder)
         waits_are_seen(double, data, folder)
 
 

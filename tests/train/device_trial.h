@@ -52,7 +52,8 @@ struct Trial {
   train::OptimizerConfig optimizer = {};
   std::function<void(train::Parts&)> change = nullptr;
   std::optional<train::LossScaleConfig> scale = std::nullopt;
-  std::size_t not_numbers = 1000;  // the step whose images are not
+  std::size_t not_numbers = 1000;       // the step whose images are not
+  comm::Communicator* ranks = nullptr;  // null: one alone
 };
 
 inline Outcome run(const Trial& setup, const Planned& batches) {
@@ -68,7 +69,7 @@ inline Outcome run(const Trial& setup, const Planned& batches) {
   parts.optimizer = train::make_optimizer(setup.optimizer,
       {.store = parts.model->parameters(), .kernels = parameter_kernels_on(device), .scaler = parts.scaler.get()});
   if (setup.change) setup.change(parts);
-  const auto runner = train::make_step_runner(setup.graphs, parts, *comm);
+  const auto runner = train::make_step_runner(setup.graphs, parts, setup.ranks ? *setup.ranks : *comm);
   result::PhaseClock clock;
   Outcome out;
   for (std::size_t i = 0; i < batches.size(); ++i) {
@@ -88,7 +89,7 @@ inline Outcome run(const Trial& setup, const Planned& batches) {
   return out;
 }
 
-// What most runs below are compared with.
+// The run that most others below are compared with.
 inline const Outcome& eager_steps() {
   static const Outcome once = run({}, one_size());
   return once;

@@ -1,5 +1,4 @@
 #include "benchmarks/ablations/shapes.h"
-#include "core/text.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
@@ -9,21 +8,17 @@ static Variant rows(const char* name, const char* shapes) {
 }
 
 Ablation ablate_mask_rows() {
-  const auto images = [](std::int64_t n) {
-    return Setting{.name = result::counted(n, "image") + " a rank",
-        .change = [n](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = n; }};
-  };
   return {.name = "mask_rows",
       .question = "What do the mask branch's fillers cost, and what does it cost to leave them out?",
       .claim = "none known",
       .expectation =
-          "Buckets leave out what the positives do not fill, by quarters, and the host waits for a copy, not for the "
+          "Quarters leave out most of what the positives do not fill, and the host waits for a copy, not for the "
           "device's work. At the start of a training few proposals match an object, so the gain is at its largest: "
           "train.weights measures a later step.",
       .promise = Promise::kClose,
       .rtol = 1e-3,  // the same sums over other numbers of rows, then two updates
-      .variants = {rows("all_rows", "static"), rows("buckets", "buckets"), rows("positives", "dynamic")},
-      .settings = {images(1), images(4)}};
+      .variants = {rows("all_rows", "static"), rows("quarters", "quarters"), rows("positives", "dynamic")},
+      .settings = {images_a_rank(1), images_a_rank(4)}};
 }
 
 }  // namespace ttt::ablations

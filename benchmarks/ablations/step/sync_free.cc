@@ -6,7 +6,6 @@
 #include "benchmarks/ablations/replaced_ops.h"
 #include "benchmarks/ablations/shapes.h"
 #include "core/rng.h"
-#include "core/text.h"
 #include "measure/ablation.h"
 
 namespace ttt::ablations {
@@ -63,11 +62,6 @@ void use_classical_sampler(Components& c) {
 
 void fixed(train::Recipe& r) { set_shapes(r, "static"); }
 void over_positives(train::Recipe& r) { set_shapes(r, "dynamic"); }
-Setting images(std::int64_t n) {
-  return {.name = result::counted(n, "image") + " a rank",
-      .change = [n](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = n; }};
-}
-
 }  // namespace
 
 Ablation ablate_sync_free() {
@@ -86,7 +80,7 @@ Ablation ablate_sync_free() {
       .variants = {{.name = "fixed_shapes", .change = fixed}, {.name = "dynamic_mask_branch", .change = over_positives},
           {.name = "nonzero_sampler", .change = fixed, .components = use_classical_sampler},
           {.name = "all_classical", .change = over_positives, .components = use_classical_sampler}},
-      .settings = {images(1), images(2), images(4)}};
+      .settings = {images_a_rank(1), images_a_rank(2), images_a_rank(4)}};
 }
 
 }  // namespace ttt::ablations

@@ -165,9 +165,9 @@ struct ModelConfig {
         one_of({"fp32", "tf32", "bf16", "fp16"}));
     v("shapes", s.shapes,
         "the mask branch runs over a fixed number of rows (static: no question to the device), over the least quarter "
-        "of it that holds the positives (buckets: the host asks while the box branch runs) or over the positives only "
+        "of it that holds the positives (quarters: the host asks while the box branch runs) or over the positives only "
         "(dynamic: the device waits for the host)",
-        one_of({"static", "buckets", "dynamic"}));
+        one_of({"static", "quarters", "dynamic"}));
     v("loss_mean", s.loss_mean,
         "losses are means over a rank's samples, then averaged over ranks (rank: the references), or over all ranks' "
         "samples (global: independent of the number of ranks)",

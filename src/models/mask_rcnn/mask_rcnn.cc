@@ -35,7 +35,7 @@ struct MaskRcnn::HeadsPass {
   Features shared;
   std::vector<at::Tensor> losses;
   HostCount positives;
-  std::int64_t bucket = 0;
+  std::int64_t mask_branch_rows = 0;
 };
 
 MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t seed, const at::Device& device,
@@ -52,8 +52,8 @@ MaskRcnn::MaskRcnn(const ModelConfig& config, DetectionOps ops, std::uint64_t se
 std::string MaskRcnn::not_capturable() const {
   if (!sync_) return "";
   if (!sync_->on_device()) return "ranks exchange counts or statistics through the host (" + sync_->name() + ")";
-  return config_.shapes == "buckets" && config_.loss_mean == "global"
-             ? "ranks exchange counts in a pass of which each chooses its own form (model.shapes = \"buckets\")"
+  return config_.shapes == "quarters" && config_.loss_mean == "global"
+             ? "ranks exchange counts in a pass of which each chooses its own form (model.shapes = \"quarters\")"
              : "";
 }
 
@@ -73,7 +73,7 @@ std::vector<Section> MaskRcnn::sections() const {
     std::copy(inputs.begin(), inputs.end(), levels.begin());
     return levels;
   };
-  if (config_.shapes != "buckets") {
+  if (config_.shapes != "quarters") {
     const auto heads = [this, pyramid](
                            const Tensors& inputs, const DeviceBatch& b) { return training_losses(pyramid(inputs), b); };
     return {{"backbone", backbone}, {"heads", heads}};
@@ -91,7 +91,7 @@ std::vector<Section> MaskRcnn::sections() const {
   const auto masks = [this, pass](const Tensors&, const DeviceBatch& batch) { return mask_loss(*pass, batch); };
   return {{"backbone", backbone}, {.name = "proposals", .run = proposals, .after = [pass] { pass->positives.mark(); }},
       {.name = "boxes", .run = boxes, .joined = true},
-      {.name = "masks", .run = masks, .joined = true, .form = [this, pass] { return mask_bucket(*pass); }}};
+      {.name = "masks", .run = masks, .joined = true, .form = [this, pass] { return mask_branch_rows(*pass); }}};
 }
 
 std::string MaskRcnn::layer_group(const std::string& parameter) const {
@@ -120,7 +120,7 @@ void MaskRcnn::propose(HeadsPass& pass, const Pyramid& features, const DeviceBat
   const at::NoGradGuard no_grad;
   pass.anchors = rpn_.sample(pass.rpn, batch);
   pass.rois = heads_.sample(rpn_.proposals(pass.rpn, batch.image_size, true), batch);
-  if (config_.shapes == "buckets") pass.positives.copy(pass.rois.positives.sum(at::kInt));
+  if (config_.shapes == "quarters") pass.positives.copy(pass.rois.positives.sum(at::kInt));
 }
 
 void MaskRcnn::box_losses(HeadsPass& pass, const DeviceBatch& batch) const {
@@ -131,15 +131,15 @@ void MaskRcnn::box_losses(HeadsPass& pass, const DeviceBatch& batch) const {
   pass.losses = {objectness, rpn_box, classifier, box};
 }
 
-std::int64_t MaskRcnn::mask_bucket(HeadsPass& pass) const {
-  pass.bucket = heads_.mask_bucket(pass.rois.positives.size(0), pass.positives.wait());
-  return pass.bucket;
+std::int64_t MaskRcnn::mask_branch_rows(HeadsPass& pass) const {
+  pass.mask_branch_rows = heads_.mask_branch_rows(pass.rois.positives.size(0), pass.positives.wait());
+  return pass.mask_branch_rows;
 }
 
 std::vector<at::Tensor> MaskRcnn::mask_loss(HeadsPass& pass, const DeviceBatch& batch) const {
   const Autocast mixed(device_, config_.precision);
   std::vector<at::Tensor> losses = pass.losses;
-  losses.push_back(heads_.mask_loss(pass.shared, batch, pass.rois, pass.bucket, share_));
+  losses.push_back(heads_.mask_loss(pass.shared, batch, pass.rois, pass.mask_branch_rows, share_));
   return losses;
 }
 
@@ -148,7 +148,7 @@ std::vector<at::Tensor> MaskRcnn::training_losses(
   HeadsPass pass(device_, memory_);
   propose(pass, features, batch);
   box_losses(pass, batch);
-  if (config_.shapes == "buckets") pass.positives.mark(), mask_bucket(pass);
+  if (config_.shapes == "quarters") pass.positives.mark(), mask_branch_rows(pass);
   if (trace) *trace = {.anchors = pass.anchors, .rois = pass.rois};
   return mask_loss(pass, batch);
 }

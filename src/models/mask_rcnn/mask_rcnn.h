@@ -37,7 +37,7 @@ class MaskRcnn final : public Model {
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
   const std::vector<std::string>& loss_names() const override { return kLossNames; }
-  // backbone, heads; of shapes = "buckets" the heads are proposals, boxes and masks, whose forms are the buckets
+  // backbone, heads; of shapes = "quarters" the heads are proposals, boxes and masks, these with a form for a quarter
   std::vector<Section> sections() const override;
   bool buffers_per_rank() const override { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
@@ -50,7 +50,7 @@ class MaskRcnn final : public Model {
   Pyramid features(const at::Tensor& images) const;
   void propose(HeadsPass& pass, const Pyramid& features, const DeviceBatch& batch) const;
   void box_losses(HeadsPass& pass, const DeviceBatch& batch) const;
-  std::int64_t mask_bucket(HeadsPass& pass) const;  // the host waits for the number of positives
+  std::int64_t mask_branch_rows(HeadsPass& pass) const;  // the host waits for the number of positives
   std::vector<at::Tensor> mask_loss(HeadsPass& pass, const DeviceBatch& batch) const;  // and all losses before it
   std::vector<at::Tensor> training_losses(
       const Pyramid& features, const DeviceBatch& batch, TrainingTrace* trace = nullptr) const;

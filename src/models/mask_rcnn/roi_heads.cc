@@ -29,7 +29,7 @@ at::Tensor first_rows(const at::Tensor& count, std::int64_t rows) {  // [N] -> [
 }
 
 // The least quarter of `most` that is not less than `count`.
-std::int64_t bucket_of(std::int64_t most, std::int64_t count) {
+std::int64_t quarters_of(std::int64_t most, std::int64_t count) {
   const std::int64_t quarter = std::max<std::int64_t>(1, (most + 3) / 4);
   return std::min(most, std::max<std::int64_t>(1, (count + quarter - 1) / quarter) * quarter);
 }
@@ -170,11 +170,11 @@ std::array<at::Tensor, 2> RoiHeads::box_losses(
   return {classifier, box_loss_sum(config_.roi.box_loss, config_.roi.box_loss_weight, rows) / count};
 }
 
-std::int64_t RoiHeads::mask_bucket(std::int64_t images, std::int64_t positives) const {
-  return bucket_of(images * mask_rows_of_image(), positives);
+std::int64_t RoiHeads::mask_branch_rows(std::int64_t images, std::int64_t positives) const {
+  return quarters_of(images * mask_rows_of_image(), positives);
 }
 
-RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s, std::int64_t bucket) const {
+RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample& s, std::int64_t in_quarters) const {
   const std::int64_t n = s.rois.size(0), capacity = batch.gt_box.size(1), rows = mask_rows_of_image();
   const at::Tensor on = first_rows(s.positives, rows);
   const at::Tensor object = s.object.narrow(1, 0, rows);
@@ -194,7 +194,7 @@ RoiHeads::MaskRows RoiHeads::mask_rows(const DeviceBatch& batch, const RoiSample
         .weight = all.weight.index_select(0, row)};
   };
   if (config_.shapes == "dynamic") return chosen(on.flatten().nonzero().flatten());
-  const FirstRows first = first_rows_of_images(s.positives, rows, bucket);
+  const FirstRows first = first_rows_of_images(s.positives, rows, in_quarters);
   MaskRows compact = chosen(first.row);
   compact.image = compact.image.where(first.used, compact.image.new_full({}, -1));
   compact.object = compact.object.where(first.used, compact.object.new_full({}, -1));
@@ -219,9 +219,9 @@ at::Tensor RoiHeads::mask_head(
 }
 
 at::Tensor RoiHeads::mask_loss(const Features& features, const DeviceBatch& batch, const RoiSample& s,
-    std::int64_t bucket, const ShareCount& share) const {
+    std::int64_t in_quarters, const ShareCount& share) const {
   const at::Tensor count = share(s.positives.sum().to(at::kFloat)).clamp_min(1) * (kMaskSize * kMaskSize);
-  const MaskRows rows = mask_rows(batch, s, bucket);
+  const MaskRows rows = mask_rows(batch, s, in_quarters);
   if (rows.rois.size(0) == 0) {
     // No positive on this rank: the parameters still take part, with zero gradients, so that every rank reduces the
     // same buckets.
@@ -266,7 +266,7 @@ at::Tensor RoiHeads::masks(const Features& features, const DeviceBatch&, const D
   if (config_.shapes == "static") return at::sigmoid(mask_head(features, boxes, image, label).index_select(0, keep));
   const at::Tensor kept = image.index_select(0, keep);
   if (config_.shapes == "dynamic") return at::sigmoid(logits(keep, kept));
-  const std::int64_t fillers = bucket_of(on.numel(), keep.size(0)) - keep.size(0);
+  const std::int64_t fillers = quarters_of(on.numel(), keep.size(0)) - keep.size(0);
   const at::Tensor filled =
       logits(at::cat({keep, keep.new_zeros({fillers})}), at::cat({kept, kept.new_full({fillers}, -1)}));
   return at::sigmoid(filled.narrow(0, 0, keep.size(0)));

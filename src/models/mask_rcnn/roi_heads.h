@@ -25,12 +25,12 @@ class RoiHeads {
   // {classifier, box}
   std::array<at::Tensor, 2> box_losses(
       const Features& features, const DeviceBatch& batch, const RoiSample& sample, const ShareCount& share) const;
-  // Rows of the mask branch for so many positives of `images` images, where ModelConfig::shapes is "buckets": the least
-  // quarter of all rows that may be positive which holds them.
-  std::int64_t mask_bucket(std::int64_t images, std::int64_t positives) const;
-  // `bucket`: of mask_bucket(); other shapes do not look at it.
-  at::Tensor mask_loss(const Features& features, const DeviceBatch& batch, const RoiSample& sample, std::int64_t bucket,
-      const ShareCount& share) const;
+  // Rows of the mask branch for so many positives of `images` images, where ModelConfig::shapes is "quarters": the
+  // least quarter of all rows that may be positive which holds them.
+  std::int64_t mask_branch_rows(std::int64_t images, std::int64_t positives) const;
+  // `in_quarters`: of mask_branch_rows(); other shapes do not look at it.
+  at::Tensor mask_loss(const Features& features, const DeviceBatch& batch, const RoiSample& sample,
+      std::int64_t in_quarters, const ShareCount& share) const;
 
   Detected detect(const Features& features, const Proposals& proposals, const DeviceBatch& batch) const;
   // Probabilities [M, 28, 28] of the detections in order of image and rank, where M is their number over all images.
@@ -49,7 +49,7 @@ class RoiHeads {
     at::Tensor weight;  // [M] float
   };
   BoxOutput box_head(const Features& features, const at::Tensor& rois, const at::Tensor& roi_image) const;
-  MaskRows mask_rows(const DeviceBatch& batch, const RoiSample& sample, std::int64_t bucket) const;
+  MaskRows mask_rows(const DeviceBatch& batch, const RoiSample& sample, std::int64_t in_quarters) const;
   std::int64_t mask_rows_of_image() const {  // that may be positive
     return static_cast<std::int64_t>(static_cast<double>(config_.roi.sample) * config_.roi.sample_positive);
   }
