@@ -17,6 +17,7 @@
 namespace ttt::reports {
 namespace {
 
+using result::BatchLadder;
 using result::Comparison;
 using result::Json;
 using result::quote;
@@ -154,9 +155,23 @@ std::optional<Interval> measured(const Check& check, result::ConvergenceRow row)
 }
 
 // The quantity of a check in one ladder.
-std::optional<Interval> measured(const Check& check, const result::BatchLadder& ladder) {
+std::optional<Interval> measured(const Check& check, const BatchLadder& ladder) {
   const auto [batch, than] = batches_of(check);
   return ladder.variant == check.variant ? result::epochs_ratio(ladder, batch, than) : std::nullopt;
+}
+
+// Whether an earlier run made the trainings that decide: a ladder that goes on from another holds its trainings too.
+bool has_from_earlier(
+    const Check& check, const NamedRun& run, const BatchLadder& ladder, std::span<const NamedRun> runs) {
+  const auto [batch, than] = batches_of(check);
+  const auto started = [](const NamedRun& r) { return text_at(r.record.provenance, "started_at", ""); };
+  return std::ranges::any_of(runs, [&](const NamedRun& other) {
+    return started(other) < started(run) && std::ranges::any_of(other.record.batch_ladders, [&](const BatchLadder& l) {
+      return l.variant == ladder.variant && std::ranges::all_of(ladder.trainings, [&](const auto& t) {
+        return (t.batch != batch && t.batch != than) || std::ranges::find(l.trainings, t) != l.trainings.end();
+      });
+    });
+  });
 }
 
 // The quantity of a check in one run's telemetry.
@@ -209,8 +224,9 @@ std::vector<Evidence> evidence_of(const Check& check, const std::vector<NamedRun
         add(measured(check, c), c.setting);
     for (const result::ConvergenceRow& row : r.convergence)
       if (row.ablation == check.ablation) add(measured(check, row), "recipe " + r.recipe.name);
-    for (const result::BatchLadder& ladder : r.batch_ladders)
-      if (ladder.ablation == check.ablation) add(measured(check, ladder), "recipe " + r.recipe.name);
+    for (const BatchLadder& ladder : r.batch_ladders)
+      if (ladder.ablation == check.ablation && !has_from_earlier(check, run, ladder, runs))
+        add(measured(check, ladder), "recipe " + r.recipe.name);
     if (is_of_telemetry(check))
       add(measured(check, r),
           "recipe " + r.recipe.name +

@@ -34,6 +34,7 @@ struct LadderTraining {
     v("seconds_s", t.seconds, "evaluation included", at_least(0));
     v.optional("problem", t.problem, "a loss that was not finite, which ended it");
   }
+  bool operator==(const LadderTraining&) const = default;
 };
 
 // Of one variant, an optimizer.

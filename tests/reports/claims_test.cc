@@ -257,6 +257,24 @@ TEST(Claims, NewerResult_Counts) {
   EXPECT_EQ(judge(ledger, {later, old})[0].verdict, ClaimVerdict::kNotReproduced);
 }
 
+// A ladder that goes on from another machine's holds its trainings: those are evidence of the machine that made them.
+TEST(Claims, LadderGoesOn_FirstMachineCounts) {
+  Ledger ledger = shipped();
+  std::erase_if(ledger.claims, [](const Claim& c) { return c.id != "linear-scaling"; });
+  const NamedRun first = planted(ledger.claims.at(0), 4);
+  NamedRun later = first;
+  later.name = "later.json";
+  later.record.system["world_size"] = 7;  // of another system
+  later.record.provenance["started_at"] = "2099-01-01T00:00:00Z";
+  for (const auto& runs : {std::vector{first, later}, std::vector{later, first}}) {
+    const std::vector<Evidence> found = judge(ledger, runs)[0].evidence;
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].file, first.name);
+  }
+  later.record.batch_ladders[0].trainings[2].epochs = 1.5;  // one that it made itself
+  EXPECT_EQ(judge(ledger, {first, later})[0].evidence.size(), 2u);
+}
+
 TEST(Claims, AnswerCounts_AddUp) {
   const std::vector<Judgement> all = judge(shipped(), published_runs());
   const std::string text = claims_answer(all);
