@@ -69,7 +69,7 @@ void EagerStep::add_part(StepState& s, std::int64_t part, std::vector<Stage>& al
   std::vector<std::string> joined;  // names of the sections since the last cut
   std::size_t next_cut = 0;
   Cut* before = nullptr;  // the last one
-  bool forms = false;     // whether one of them has some
+  bool forms = false;     // whether a section since then has some
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const model::Section& section = sections[i];
     const bool last = i + 1 == sections.size();

@@ -17,7 +17,7 @@
 
 namespace ttt::train {
 
-// Which leavings of a stage must stay as they are, so that others can be captured and replayed by themselves.
+// A stage keeps these, so that others can be captured and replayed by themselves.
 struct Keep {
   bool history = false;    // autograd's graph of the forward pass, for another backward pass
   bool addresses = false;  // of what it takes from the stage before

@@ -1,4 +1,4 @@
-// A fake host communicator for tests of the NCCL communicator (fake_nccl.h).
+// Communicators of ranks that do not exist: for the NCCL communicator (fake_nccl.h), and where only a size counts.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ TEST(Quarters, AllRows_SameLosses) {
     const float a = std::bit_cast<float>(want.losses[i]), b = std::bit_cast<float>(got.losses[i]);
     EXPECT_NEAR(a, b, 1e-6 * std::abs(a)) << i;  // sums over other numbers of zeros: some last places of float32
   }
-  // As large as the losses' tolerance, of how far the step moved weights; and the rounding of a weight that is below 2.
+  // The losses' tolerance, of the largest change of a weight; and float32's rounding of a weight between 1 and 2.
   const double moved = (want.weights - run(fixed, {}).weights).abs().max().item<double>();
   const double apart = (want.weights - got.weights).abs().max().item<double>();
   EXPECT_GT(moved, 0);

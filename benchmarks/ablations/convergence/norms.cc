@@ -1,3 +1,4 @@
+#include "benchmarks/ablations/batch.h"
 #include "eval/mask_rcnn.h"
 #include "measure/ablation.h"
 
@@ -10,11 +11,6 @@ Variant norm(const char* kind) {
             backbone.norm = kind;
             backbone.norm_groups = std::min(backbone.norm_groups, backbone.width);
           }};
-}
-
-Setting images(const char* name, std::int64_t count) {
-  return {
-      .name = name, .change = [count](train::Recipe& r) { r.train.global_batch = 0, r.train.images_per_rank = count; }};
 }
 
 }  // namespace
@@ -31,7 +27,7 @@ Ablation ablate_norms() {
           "for two messages of each layer in each direction. Groups need no batch.",
       .promise = Promise::kOtherWork,
       .variants = {norm("frozen"), norm("batch"), norm("sync"), norm("group")},
-      .settings = {images("1 image a rank", 1), images("2 images a rank", 2), images("4 images a rank", 4)},
+      .settings = {images_a_rank(1), images_a_rank(2), images_a_rank(4)},
       .convergence = {.seeds = 8}};
 }
 

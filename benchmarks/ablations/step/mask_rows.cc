@@ -1,3 +1,4 @@
+#include "benchmarks/ablations/batch.h"
 #include "benchmarks/ablations/shapes.h"
 #include "measure/ablation.h"
 

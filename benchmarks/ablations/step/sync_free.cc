@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "benchmarks/ablations/batch.h"
 #include "benchmarks/ablations/replaced_ops.h"
 #include "benchmarks/ablations/shapes.h"
 #include "core/rng.h"
@@ -62,6 +63,7 @@ void use_classical_sampler(Components& c) {
 
 void fixed(train::Recipe& r) { set_shapes(r, "static"); }
 void over_positives(train::Recipe& r) { set_shapes(r, "dynamic"); }
+
 }  // namespace
 
 Ablation ablate_sync_free() {

@@ -37,7 +37,8 @@ class MaskRcnn final : public Model {
   const ParameterStore& parameters() const { return store_; }
   const ModelConfig& config() const { return config_; }
   const std::vector<std::string>& loss_names() const override { return kLossNames; }
-  // backbone, heads; of shapes = "quarters" the heads are proposals, boxes and masks, these with a form for a quarter
+  // backbone and heads. Of shapes = "quarters" the heads are three: proposals, boxes and masks, which have a form for
+  // each quarter.
   std::vector<Section> sections() const override;
   bool buffers_per_rank() const override { return config_.backbone.norm == "batch"; }
   const DetectionOps& ops() const { return ops_; }
